@@ -119,7 +119,7 @@ let modules: [Module] = [
         tests: ["MeshTesting", "MeshTestSupport"]),
     Module(
         "MeshEngine", "Modules/Core/Engine", floor: 2, uses: ["MeshFoundation", "MeshBase", "MeshIdentity"],
-        tests: ["MeshTimerAnchor"]),
+        tests: ["MeshBrokenRules", "MeshTimerAnchor"]),
     Module(
         "MeshLibdeflate", "Modules/Core/Libdeflate", floor: 5,
         uses: ["MeshBus", "MeshWire"], needs: [libdeflate],
@@ -226,7 +226,7 @@ let modules: [Module] = [
     // Resume: streams that clients resume, and the gateways that serve them
     Module(
         "MeshResume", "Modules/Resume/Client", floor: 4, uses: ["MeshBase", "MeshStorage", "MeshWire"],
-        tests: ["MeshSQLiteStorage", "MeshTestSupport"]),
+        tests: ["MeshBrokenRules", "MeshSQLiteStorage", "MeshTestSupport"]),
     Module(
         "MeshResumeGateway", "Modules/Resume/Gateway", floor: 5,
         uses: ["MeshBase", "MeshBus", "MeshResume", "MeshWire", "MeshMailbox"],
@@ -274,7 +274,9 @@ let modules: [Module] = [
         uses: [
             "MeshBase", "MeshIdentity", "MeshRegister", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection",
         ],
-        tests: ["MeshSQLiteStorage", "MeshScenarioTransport", "MeshPipeTransport", "MeshTestSupport"]),
+        tests: [
+            "MeshBrokenRules", "MeshSQLiteStorage", "MeshScenarioTransport", "MeshPipeTransport", "MeshTestSupport",
+        ]),
     Module(
         "MeshSharedState", "Modules/Features/SharedState", floor: 5,
         uses: [
@@ -349,13 +351,14 @@ let modules: [Module] = [
             "MeshBus", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay", "MeshResumeGateway",
             "MeshGatewayServer", "MeshGatewayTransport",
         ]),
+    Module("MeshBrokenRules", "Tests/BrokenRules/Rules", floor: 0, form: .internalLibrary),
     Module(
         "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
         uses: [
             "MeshFoundation", "MeshBase", "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshStorage", "MeshWire",
             "MeshEngine", "MeshTransport", "MeshDelivery", "MeshScenarioTransport", "MeshSeries", "MeshSession",
             "MeshConnection", "MeshKeySync", "MeshSimulatedWatch", "MeshResume", "MeshMailbox", "MeshResumeGateway",
-            "MeshWatchConnectivityTransport", "MeshDiagnostics", "MeshTesting", "MeshVirtualTime",
+            "MeshWatchConnectivityTransport", "MeshDiagnostics", "MeshTesting", "MeshVirtualTime", "MeshBrokenRules",
         ],
         tests: []),
     Module("COneThread", "Tests/OneThread", floor: 0, form: .internalLibrary),
@@ -445,15 +448,10 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-// Tests and searches break rules on purpose (EngineMutation, LobbyMutation, ResumeMutation). No product can: the switches are
-// compiled in where the environment says so, as Tools/test, Tools/soak and .ci/run do.
-let mutations: [SwiftSetting] = Context.environment["MESH_MUTATIONS"] == "1" ? [.define("MUTATIONS")] : []
-
 func targets(of module: Module) -> [Target] {
     let dependencies = module.uses.map { Target.Dependency.byName(name: $0) } + module.needs
     // The floor travels as a define, so that `plugins-tool graph` reads it from `swift package dump-package`.
-    var swiftSettings = settings + [.define("FLOOR_\(module.floor)")]
-    if ["MeshEngine", "MeshSession", "MeshResume", "MeshKeySync"].contains(module.name) { swiftSettings += mutations }
+    let swiftSettings = settings + [.define("FLOOR_\(module.floor)")]
     let target: Target =
         switch module.form {
         case .systemLibrary(let pkgConfig, let apt, let brew):

@@ -67,7 +67,7 @@ struct RoundTrips: Sendable {
     /// - Returns: false when only another round trip tells which of two clocks the peer has now.
     @discardableResult
     mutating func add(
-        sentHere: Date, receivedThere: Date, sentThere: Date, receivedHere: Date, evenIfLate: Bool = false
+        sentHere: Date, receivedThere: Date, sentThere: Date, receivedHere: Date
     ) -> Bool {
         // The upper bound is of the moment at which the round trip began.
         let drift = Self.driftMax * max(0, receivedHere.timeIntervalSince(sentHere))
@@ -78,7 +78,7 @@ struct RoundTrips: Sendable {
         let kept = remaining(at: receivedHere)
         let (lower, upper) = (max(new.lower, kept?.lower ?? new.lower), min(new.upper, kept?.upper ?? new.upper))
         if lower > upper + 2 * Self.roundingSeconds {
-            if let last = bounds.last, sentHere < last.measuredAt, !evenIfLate { return false }
+            if let last = bounds.last, sentHere < last.measuredAt { return false }
             bounds = []
             // No moment that the clock has shown before it was set.
             let shown = receivedHere.addingTimeInterval(kept?.upper ?? new.upper)

@@ -17,7 +17,7 @@ struct EngineMessage<State: Codable & Sendable, Event: Codable & Sendable> {
     /// - Throws: `SessionSyncError.outOfRange`.
     init(
         _ metadata: SessionSyncMetadata, _ control: SessionControl,
-        _ checkpoint: SessionCheckpoint<State, Event>? = nil, mutations: EngineMutations
+        _ checkpoint: SessionCheckpoint<State, Event>? = nil
     ) throws {
         source = SessionSource(metadata)
         sentAt = metadata.causalTimestamp
@@ -26,7 +26,6 @@ struct EngineMessage<State: Codable & Sendable, Event: Codable & Sendable> {
         saidAt = metadata.stamp.isUsable ? metadata.stamp : .zero
         self.control = control
         self.checkpoint = checkpoint
-        guard !mutations.contains(.unboundedNumbers) else { return }
         try control.checkNumbers()
         try checkpoint?.checkNumbers()
     }

@@ -13,7 +13,6 @@ where
     @usableFromInline let payloadType: String
     @usableFromInline let reducer: Reducer
     @usableFromInline let conflictPolicy: ConflictPolicy
-    @usableFromInline var mutations: EngineMutations
 
     /// What reducers read about an entry.
     @inlinable @inline(__always)

@@ -42,11 +42,11 @@ extension EventLog {
     /// Puts entries at their places, and goes back to the last checkpoint before the first of them.
     /// - Parameter new: in their order; none of them is there yet. Complexity: O(entries after the first).
     @inlinable
-    mutating func merge(sorted new: [LogEntry<Event>], in sources: SourceTable, _ mutations: EngineMutations) {
-        let first = place(of: new[0], in: sources, [])
+    mutating func merge(sorted new: [LogEntry<Event>], in sources: SourceTable) {
+        let first = place(of: new[0], in: sources)
         var behind = behind ?? Behind(reducedCount: entries.count, shown: current, knownCount: entries.count)
         // Between the first and the last of them lie few: the rest moves as one.
-        let last = max(first, place(of: new[new.count - 1], in: sources, []))
+        let last = max(first, place(of: new[new.count - 1], in: sources))
         var merged: [LogEntry<Event>] = []
         merged.reserveCapacity(last - first + new.count)
         let (known, shown) = (behind.knownCount - 1, behind.shown.lastApplied)
@@ -65,7 +65,7 @@ extension EventLog {
         }
         merged.append(contentsOf: new[next...])
         entries.replaceSubrange(first..<last, with: merged)
-        if behind.reducedCount > first, !mutations.contains(.mergeKeepsReduced) {
+        if behind.reducedCount > first {
             rollBack(to: first)
             current = marks[marks.count - 1].prefix
             behind.reducedCount = marks[marks.count - 1].count
@@ -107,7 +107,7 @@ extension EventLog {
         let reduced = current
         defer { current = reduced }
         current = behind.shown
-        let outcome = try reduce(event, header, at: entries.count, nil, by: interpreter, sources: sources)
+        let outcome = try reduce(event, header, at: entries.count, by: interpreter, sources: sources)
         self.behind?.shown = current
         entries.append(LogEntry(header, .event(event), outcome: outcome))
         self.behind?.knownCount = entries.count

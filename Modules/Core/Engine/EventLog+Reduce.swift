@@ -11,7 +11,7 @@ extension EventLog {
         _ event: Event, _ header: EntryHeader,
         by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable
     ) -> SessionEventOutcome {
-        let outcome = reduceRegardless(event, header, at: entries.count, nil, by: interpreter, sources: sources)
+        let outcome = reduceRegardless(event, header, at: entries.count, by: interpreter, sources: sources)
         keep(LogEntry(header, .event(event), outcome: outcome))
         return outcome
     }
@@ -25,7 +25,7 @@ extension EventLog {
     ) throws {
         let outcome: SessionEventOutcome
         do {
-            outcome = try reduce(event, header, at: entries.count, nil, by: interpreter, sources: sources)
+            outcome = try reduce(event, header, at: entries.count, by: interpreter, sources: sources)
         } catch {
             restore(before: entries.count, by: interpreter, sources: sources)
             throw error
@@ -54,9 +54,6 @@ extension EventLog {
             markIfDue(entries.count)
             return (outcome, 0)
         }
-        if interpreter.mutations.contains(.noReplay) {
-            return (reduceEntry(at: place, by: interpreter, sources: sources), 0)
-        }
         rollBack(to: place)
         replay(by: interpreter, sources: sources)
         return (entries[place].outcome ?? .rejected, later)
@@ -82,8 +79,7 @@ extension EventLog {
         let outcome: SessionEventOutcome =
             switch entries[place].content {
             case .event(let event):
-                reduceRegardless(
-                    event, entries[place].header, at: place, entries[place].outcome, by: interpreter, sources: sources)
+                reduceRegardless(event, entries[place].header, at: place, by: interpreter, sources: sources)
             case .opaque: .unread
             case .replacement: .applied
             }
@@ -94,11 +90,11 @@ extension EventLog {
     /// Applies an event that is part of the order, whatever the reducer says to it.
     @inlinable
     mutating func reduceRegardless<Reducer, ConflictPolicy>(
-        _ event: Event, _ header: EntryHeader, at place: Int, _ earlier: SessionEventOutcome?,
+        _ event: Event, _ header: EntryHeader, at place: Int,
         by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable
     ) -> SessionEventOutcome {
         do {
-            return try reduce(event, header, at: place, earlier, by: interpreter, sources: sources)
+            return try reduce(event, header, at: place, by: interpreter, sources: sources)
         } catch {
             restore(before: place, by: interpreter, sources: sources)
             if let id = header.eventID { _ = current.remember(id) }
@@ -107,15 +103,14 @@ extension EventLog {
     }
 
     /// Applies an event to the current state.
-    /// - Parameter earlier: what it did the last time.
     /// - Throws: what the reducer throws; the state may be half changed then and has to be restored.
     @inlinable
     mutating func reduce<Reducer, ConflictPolicy>(
-        _ event: Event, _ header: EntryHeader, at place: Int, _ earlier: SessionEventOutcome?,
+        _ event: Event, _ header: EntryHeader, at place: Int,
         by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable
     ) throws -> SessionEventOutcome {
         if let id = header.eventID, !current.remember(id) { return .repeated }
-        guard shouldApply(event, header, earlier, by: interpreter, sources: sources) else { return .rejected }
+        guard shouldApply(event, header, by: interpreter, sources: sources) else { return .rejected }
         try interpreter.reducer.reduce(
             state: &current.state, event: event,
             context: SessionEventContext(metadata: interpreter.metadata(of: header, in: sources)))
@@ -125,13 +120,9 @@ extension EventLog {
 
     @inlinable
     func shouldApply<Reducer, ConflictPolicy>(
-        _ event: Event, _ header: EntryHeader, _ earlier: SessionEventOutcome?,
+        _ event: Event, _ header: EntryHeader,
         by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable
     ) -> Bool {
-        if !interpreter.mutations.isEmpty {
-            if interpreter.mutations.contains(.policyRemoteOnly), header.slot == 0 { return true }
-            if interpreter.mutations.contains(.policyFrozen), let earlier { return earlier == .applied }
-        }
         // It needs no context, which is most of what an event costs.
         if ConflictPolicy.self == AcceptingConflictPolicy<State, Event>.self { return true }
         return interpreter.conflictPolicy.shouldApply(

@@ -82,15 +82,12 @@ struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable 
 extension EventLog {
     /// Where the entry belongs. O(log n).
     @inlinable
-    func place(of entry: LogEntry<Event>, in sources: SourceTable, _ mutations: EngineMutations) -> Int {
+    func place(of entry: LogEntry<Event>, in sources: SourceTable) -> Int {
         var low = 0
         var high = entries.count
         while low < high {
             let middle = (low + high) / 2
-            if Self.precedes(entries[middle], entry, in: sources)
-                || mutations.contains(.orderByArrival)
-                    && entries[middle].stamp.milliseconds == entry.stamp.milliseconds
-            {
+            if Self.precedes(entries[middle], entry, in: sources) {
                 low = middle + 1
             } else {
                 high = middle
@@ -116,7 +113,7 @@ extension EventLog {
     /// Whether it is there, under the same id. O(log n).
     @inlinable
     func holds(_ entry: LogEntry<Event>, in sources: SourceTable) -> Bool {
-        let place = place(of: entry, in: sources, [])
+        let place = place(of: entry, in: sources)
         guard place < entries.count else { return false }
         let known = entries[place].header
         return known.slot == entry.slot && known.sequence == entry.sequence && known.stamp == entry.stamp

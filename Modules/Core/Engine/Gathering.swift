@@ -59,11 +59,9 @@ extension SessionSyncEngine {
     mutating func placeGathered() {
         guard !gathered.isEmpty else { return }
         var entries = gathered
-        if !mutations.contains(.gatherUnsorted) {
-            entries.sort { EventLog<State, Event>.precedes($0, $1, in: sources) }
-        }
+        entries.sort { EventLog<State, Event>.precedes($0, $1, in: sources) }
         gathered = []
-        log.merge(sorted: entries, in: sources, mutations)
+        log.merge(sorted: entries, in: sources)
         if !options.catchesUpLater { catchUp() }
     }
 

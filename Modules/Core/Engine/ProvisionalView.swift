@@ -73,7 +73,7 @@ extension SessionSyncEngine {
         applied = []
         let isPlaced = new.contains { $0.slot == entry.slot && $0.sequence == entry.sequence }
         // What the log refuses is not shown either.
-        let isRefused = if case .ignored = held { !mutations.contains(.refusedShown) } else { false }
+        let isRefused = if case .ignored = held { true } else { false }
         if entry.sequence == shown + 1, !isPlaced, !isRefused { new.insert(entry, at: 0) }
         var outcome: SessionEventOutcome?
         for entry in new {
@@ -95,7 +95,7 @@ extension SessionSyncEngine {
         let key = sources.vectorKey(entry.slot)
         guard var view = provisional, entry.sequence > view.vector[key] ?? 0 else { return nil }
         provisional = nil
-        let place = view.log.place(of: entry, in: sources, mutations)
+        let place = view.log.place(of: entry, in: sources)
         let (outcome, replayed) = view.log.insert(entry, at: place, by: interpreter, sources: sources)
         view.vector[key] = entry.sequence
         bound(&view.log)

@@ -51,9 +51,6 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     /// After `gather` the caller goes on with `catchUp`, bit by bit, and until then `state` does not tell of what came.
     @usableFromInline package var catchesUpLater = false
 
-    /// Rules to break on purpose, for tests of the tests.
-    package var mutations: EngineMutations = []
-
     /// The defaults: what each field says.
     public init() {}
 

@@ -89,8 +89,7 @@ extension SessionReissue {
 extension SessionSyncEngine {
     /// The event was issued again, by this source or another, and is in the order so.
     func isIncludedOtherwise(_ place: SourceSequence) -> Bool {
-        guard !mutations.contains(.originForgotten) else { return false }
-        return reissues.otherNames(of: place).contains { name in
+        reissues.otherNames(of: place).contains { name in
             guard let slot = sources.slot(of: name.source) else { return false }
             return name.sequence >= sources[slot].first && name.sequence <= sources[slot].held
         }

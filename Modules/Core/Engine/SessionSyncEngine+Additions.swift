@@ -52,12 +52,12 @@ extension SessionSyncEngine {
     /// Whether this member installs a view of which it hears: it has accepted the additions, or a majority of those in reach
     /// report them. This member doesn't count, so it follows the only other one in reach.
     func isBelieved(_ record: SessionViewRecord) -> Bool {
-        let change = mutations.contains(.acceptedUncounted) ? nil : stance.change
+        let change = stance.change
         let accepted = change?.accepted?.record.membership.open.map(\.source) ?? []
         let added = record.membership.open.map(\.source).filter { source in
             !accepted.contains(source) && sources.slot(of: source).map { !sources[$0].isOpen } ?? true
         }
-        if added.isEmpty || mutations.contains(.additionOnHearsay) { return true }
+        if added.isEmpty { return true }
         let inReach = sources.indices.dropFirst().filter { isWitness($0) && isInReach($0) }
         let reporters = inReach.filter { Set(sources[$0].report.members).isSuperset(of: added) }
         if 2 * reporters.count > inReach.count { return true }

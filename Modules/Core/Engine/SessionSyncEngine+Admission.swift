@@ -4,7 +4,7 @@ extension SessionSyncEngine {
     /// Whether that peer has a say here, and may know what is said: once the group is for good its members have, in
     /// whichever of their lives, and before that everybody.
     package func hears(_ peerID: String) -> Bool {
-        !sealed || isMember(peerID) || mutations.contains(.strangersHeard)
+        !sealed || isMember(peerID)
     }
 
     func isMember(_ peerID: String) -> Bool {
@@ -24,9 +24,7 @@ extension SessionSyncEngine {
         guard source != self.source else { return admitOwn(metadata) }
         let known = sources.slot(of: source)
         if let known {
-            if sources[known].isClosed {
-                return mutations.contains(.lateOld) || mutations.contains(.closedHeard) ? known : nil
-            }
+            if sources[known].isClosed { return nil }
             if sources[known].isOpen, isOfGroup(metadata.epoch, since: sources[known].joinedView) {
                 return isQuarantined(source) ? nil : known
             }
@@ -58,9 +56,7 @@ extension SessionSyncEngine {
     /// Whether a promise counts that was made in that view: not while the view is not installed here.
     @usableFromInline
     func counts(_ epoch: UInt32) -> Bool {
-        let number = UInt64(epoch &- groupTag)
-        return number <= stance.number
-            || mutations.contains(.newerViewCounts) && number <= SessionViewRecord.numberMax
+        UInt64(epoch &- groupTag) <= stance.number
     }
 
     mutating func setEpoch() {

@@ -67,7 +67,7 @@ extension SessionSyncEngine {
         noteLastStamps()
 
         for stretch in message.control.reissues ?? [] { reissues.add(stretch) }
-        let keepsStamps = floor == .zero || mutations.contains(.keepStamps)
+        let keepsStamps = floor == .zero
         let displaced = displaced(mine)
         if keepsStamps {
             together { engine in
@@ -120,13 +120,13 @@ extension SessionSyncEngine {
             } else if record.source == source {
                 // Its founders had seen it, as one sees strangers, and have confirmed it.
                 let isFolded = record.sequence <= sources[0].folded
-                if keepsStamps || isFolded || mutations.contains(.adoptLoses) { continue }
+                if keepsStamps || isFolded { continue }
             } else if let slot {
                 if sources[slot].isOpen || record.sequence <= sources[slot].held { continue }
                 // Who was let go issues its own again.
                 let isOthers = sources[slot].isClosed && record.source.peerID != localPeerID
-                if isOthers, !mutations.contains(.reissueByOthers) { continue }
-            } else if wasMember, record.source.peerID != localPeerID, !mutations.contains(.reissueByOthers) {
+                if isOthers { continue }
+            } else if wasMember, record.source.peerID != localPeerID {
                 // Of a group that this engine has left; its author does, too, or is waited for there.
                 continue
             }
@@ -136,9 +136,9 @@ extension SessionSyncEngine {
                 ?? interpreter.metadata(
                     of: LogEntry(record, slot: 0).header, source: record.source
                 ).eventID
-            if included.contains(id), !mutations.contains(.reissueCovered) { continue }
+            if included.contains(id) { continue }
             let entry = author(
-                record.content, eventID: mutations.contains(.reissueNewIDs) ? nil : id,
+                record.content, eventID: id,
                 causalTimestamp: record.causalTimestamp, monotonicTimestamp: record.monotonicTimestamp)
             // Of lives that have no names of their own, any may have written it.
             if !isDisplaced, record.source.incarnation != 0 {

@@ -300,7 +300,7 @@ extension SessionSyncEngine {
     /// Whether a majority answers this member itself. Where all members are connected through one, only that one's ballots can
     /// succeed.
     private var hearsMajority: Bool {
-        mutations.contains(.deafProposes) || isMajority(openSlots.count { $0 == 0 || isInReach($0) })
+        isMajority(openSlots.count { $0 == 0 || isInReach($0) })
     }
 
     /// How many members begin before this one does.

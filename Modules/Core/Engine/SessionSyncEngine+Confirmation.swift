@@ -31,26 +31,16 @@ extension SessionSyncEngine {
     @inlinable
     mutating func moveCut() {
         guard sealed else { return }
-        let cut = interpreter.mutations.contains(.eagerCut) ? clock.latest : lowestPromise()
+        let cut = lowestPromise()
         if cut.rawValue > cutStamp.rawValue { cutStamp = cut }
     }
 
     /// O(members). Mutating so that it looks into the engine where it lies.
     @inlinable
     mutating func lowestPromise() -> HybridTimestamp {
-        if interpreter.mutations.contains(.promiseUnheld) { return lowestPromiseOfAnything }
         let others = sources.lowestPromise.rawValue
         guard sources.records[0].isOpen else { return HybridTimestamp(rawValue: others) }
         return HybridTimestamp(rawValue: min(others, clock.latest.rawValue, frozenAt))
-    }
-
-    /// Promises count before the events that they speak of are held.
-    @usableFromInline
-    var lowestPromiseOfAnything: HybridTimestamp {
-        let promises = sources.records.dropFirst().filter(\.isOpen).map { record in
-            record.promises.pending.last?.stamp ?? max(record.promises.usable, record.floor)
-        }
-        return (promises + [clock.latest]).min() ?? .zero
     }
 
     /// Confirmed is a prefix of the order that lies below the cut and that every open member holds. Nothing is while a
@@ -61,8 +51,7 @@ extension SessionSyncEngine {
         while settledCount < log.reducedCount, log.entries[settledCount].stamp.rawValue <= cutStamp.rawValue {
             let slot = log.entries[settledCount].slot
             guard
-                isAcknowledged(slot, log.entries[settledCount].sequence)
-                    || interpreter.mutations.contains(.confirmAtCut),
+                isAcknowledged(slot, log.entries[settledCount].sequence),
                 settledCount - announcedCount + due.count < options.confirmedMax
             else { return }
             if slot == 0 {
@@ -76,14 +65,7 @@ extension SessionSyncEngine {
     /// Its author and this engine hold it; every other open member has to say so.
     @inlinable
     mutating func isAcknowledged(_ source: Int, _ sequence: UInt64) -> Bool {
-        if interpreter.mutations.contains(.confirmByAny) { return isAcknowledgedByAny(source, sequence) }
-        return sequence <= sources.records[source].heldByAll || sequence <= sources.countHeldByAll(source)
-    }
-
-    @usableFromInline
-    func isAcknowledgedByAny(_ source: Int, _ sequence: UInt64) -> Bool {
-        let others = sources.records.indices.dropFirst().filter { $0 != source && sources.records[$0].isOpen }
-        return others.isEmpty || others.contains { sources.records[$0].acknowledges(source, sequence) }
+        sequence <= sources.records[source].heldByAll || sequence <= sources.countHeldByAll(source)
     }
 
     /// Whether the next `takeDirectives` has more that is confirmed.
@@ -127,10 +109,8 @@ extension SessionSyncEngine {
     /// long as there is room.
     @inlinable
     mutating func foldConfirmed() {
-        guard log.marks.count > 1 || mutations.contains(.foldAtCut) else { return }
-        var limit = announcedCount
-        if mutations.contains(.foldAtCut) { limit = log.entries.prefix { $0.stamp <= cutStamp }.count }
-        var count = log.foldable(upTo: limit)
+        guard log.marks.count > 1 else { return }
+        var count = log.foldable(upTo: announcedCount)
         if count > 0, log.entries.count < min(options.ownUnconfirmedMax, Self.unreadLogMax),
             let opaque = log.entries[..<count].firstIndex(where: { $0.isOpaque })
         {

@@ -21,7 +21,7 @@ extension SessionSyncEngine {
         _ checkpoint: SessionCheckpoint<State, Event>, from metadata: SessionSyncMetadata, at moment: Date
     ) throws -> Bool {
         try check(metadata, payloadType: snapshotPayloadType)
-        let message = try EngineMessage(metadata, checkpoint.control, checkpoint, mutations: mutations)
+        let message = try EngineMessage(metadata, checkpoint.control, checkpoint)
         let isAdopted = try take(message, at: moment)
         advance()
         return isAdopted
@@ -43,7 +43,7 @@ extension SessionSyncEngine {
     @usableFromInline
     mutating func takeControl(_ envelope: SessionSyncEnvelope<SessionControl>, at moment: Date) throws {
         try check(envelope.metadata, payloadType: SessionControl.payloadType)
-        _ = try take(EngineMessage(envelope.metadata, envelope.payload, mutations: mutations), at: moment)
+        _ = try take(EngineMessage(envelope.metadata, envelope.payload), at: moment)
     }
 
     private mutating func take(_ message: EngineMessage<State, Event>, at moment: Date) throws -> Bool {
@@ -57,7 +57,7 @@ extension SessionSyncEngine {
         }
         let slot = try slot(adding: message.source)
         // An old incarnation, late, or somebody who has not heard that it was let go.
-        guard !sources[slot].isClosed || mutations.contains(.lateOld) else {
+        guard !sources[slot].isClosed else {
             hearClosed(message)
             return false
         }
@@ -96,7 +96,7 @@ extension SessionSyncEngine {
 
     /// What a peer knows of a second store of this source.
     private mutating func takeForks(_ control: SessionControl, of peerID: String) {
-        guard groupName == nil || isMember(peerID) || mutations.contains(.strangersHeard) else { return }
+        guard groupName == nil || isMember(peerID) else { return }
         for fork in control.forked where fork.source == source { raiseFork(0, fork.sequence) }
         // Somebody holds more of this source than its store has ever written: it is an older copy of itself.
         if control.held[source] > sources[0].held { raiseFork(0, control.held[source]) }
@@ -124,8 +124,7 @@ extension SessionSyncEngine {
         else { return }
         var trips = sources.roundTrips(with: message.source.peerID)
         let isConclusive = trips.add(
-            sentHere: echo.sentAt, receivedThere: echo.receivedAt, sentThere: message.sentAt, receivedHere: moment,
-            evenIfLate: mutations.contains(.lateRoundTrip))
+            sentHere: echo.sentAt, receivedThere: echo.receivedAt, sentThere: message.sentAt, receivedHere: moment)
         guard isConclusive else {
             pending.controls.insert(message.source.peerID)
             return
@@ -146,7 +145,7 @@ extension SessionSyncEngine {
             if control.firstSequence > 0 { sources[slot].held = max(sources[slot].held, control.firstSequence - 1) }
         }
         let view = control.view?.number ?? 0
-        if view <= stance.number || mutations.contains(.newerViewCounts) {
+        if view <= stance.number {
             if let promise = message.promise {
                 observe(promise.stamp, of: slot)
                 sources.take(promise, of: slot)
@@ -177,7 +176,6 @@ extension SessionSyncEngine {
         for (entry, known) in zip(held.entries, known) {
             guard let known else { continue }
             sources[slot].acknowledge(known, entry.sequence)
-            if mutations.contains(.copyVector) { sources[known].held = max(sources[known].held, entry.sequence) }
         }
     }
 
@@ -213,7 +211,6 @@ extension SessionSyncEngine {
 
     /// Own events only: their author keeps them until all have acknowledged, so a range is never gone for a member.
     private mutating func answerRanges(_ control: SessionControl, _ slot: Int) {
-        guard !mutations.contains(.rangeIgnored) else { return }
         let wants = control.wants.filter { $0.source == source }
         let lacks = control.isDigest ? control.held[source] : .max
         guard lacks < sources[0].held || !wants.isEmpty else { return }

@@ -93,9 +93,7 @@ extension SessionSyncEngine {
             foldConfirmed()
             confirm()
         }
-        if !mutations.contains(.sendBeforePersist) || directives.outgoing.isEmpty {
-            directives.persist = takePersistence()
-        }
+        directives.persist = takePersistence()
         return directives
     }
 
@@ -270,7 +268,7 @@ extension SessionSyncEngine {
         let acknowledged = haveConfirmedBase() ? spoken : Array(sources.indices)
         var control = SessionControl(
             group: groupName, members: sources.openSources.sorted(), firstSequence: sources[0].first,
-            held: mutations.contains(.gapHeld) ? heldWithGaps : sources.vector(of: acknowledged) { $0.held },
+            held: sources.vector(of: acknowledged) { $0.held },
             asks: tokens(of: spoken) { $0.token }, echoes: tokens(of: spoken) { $0.echo },
             wants: missing, isDigest: isDigest, replacements: (replacements ?? []).compactMap(replacementRecord),
             position: confirmationChain.position, chain: confirmationChain.value,
@@ -336,14 +334,6 @@ extension SessionSyncEngine {
         slots.compactMap { slot in
             value(sources[slot]).map { LivenessToken(source: sources[slot].source, value: $0) }
         }
-    }
-
-    private var heldWithGaps: SequenceVector {
-        SequenceVector(
-            sources.indices.map { slot in
-                SourceSequence(
-                    source: sources[slot].source, sequence: max(sources[slot].held, gaps[slot]?.last ?? 0))
-            })
     }
 
     private var moment: Date { Date(timeIntervalSince1970: Double(wallMilliseconds) / 1000) }

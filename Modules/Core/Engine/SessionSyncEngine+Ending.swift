@@ -37,7 +37,6 @@ extension SessionSyncEngine {
 
     /// A member says that the session has ended.
     mutating func takeEnd(_ slot: Int) {
-        guard !mutations.contains(.endUnheard) else { return }
         if !sources[slot].hasEnded { pending.changesMembership = true }
         sources[slot].hasEnded = true
         guard !ended else { return }

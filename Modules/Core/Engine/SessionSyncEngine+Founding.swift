@@ -42,7 +42,6 @@ extension SessionSyncEngine {
                 return try adopt(checkpoint, message, slot)
             }
             let isElsewhere = message.control.group != nil && message.control.group != groupName
-            if mutations.contains(.sealOnSight), !isElsewhere { return try sealWithout(message.source, slot) }
             if !founds || isElsewhere {
                 // This one joins: it asks to be taken in by what its controls say, and draws the token that proves
                 // that who takes it in lives.
@@ -65,7 +64,7 @@ extension SessionSyncEngine {
         // A copy of a peer's state lacks names of what it includes.
         if isJoining || taken != nil { return false }
         if groupName == source { return true }
-        return groupName == nil && (source.peerID < other.peerID || mutations.contains(.bothFound))
+        return groupName == nil && (source.peerID < other.peerID)
     }
 
     /// Makes the source a member: the first of a founded group, or the successor of a member of the same peer.
@@ -108,7 +107,7 @@ extension SessionSyncEngine {
         found()
         sources.open(slot)
         forgetGapsOfOthers()
-        if !mutations.contains(.tokensKept) { forgetTokens() }
+        forgetTokens()
         return true
     }
 
@@ -146,7 +145,6 @@ extension SessionSyncEngine {
 
     /// A token drawn here for that source came back, so it lived after this engine last admitted a source of its peer.
     private mutating func isProvenAlive(_ message: EngineMessage<State, Event>, _ slot: Int) -> Bool {
-        if mutations.contains(.noToken) { return true }
         guard let token = sources[slot].token else {
             sources[slot].token = UInt32(truncatingIfNeeded: random.next())
             return false
@@ -165,7 +163,7 @@ extension SessionSyncEngine {
             causalTimestamp: Date(timeIntervalSince1970: Double(wallMilliseconds) / 1000))
         gaps[old] = nil
         sources.close(old, after: final)
-        sources.open(new, above: sealed || !mutations.contains(.floorlessReplace) ? entry.stamp : .zero)
+        sources.open(new, above: entry.stamp)
         forgetTokens()
         countForkedMembers()
         pending.changesMembership = true
@@ -182,13 +180,5 @@ extension SessionSyncEngine {
         groupTag = group?.groupTag ?? 0
         setEpoch()
         pending.changesMembership = true
-    }
-
-    private mutating func sealWithout(_ other: SessionSource, _ slot: Int) throws -> Bool {
-        if groupName == nil { setGroup(min(source, other)) }
-        sources.open(0)
-        sources.open(slot)
-        seal()
-        return false
     }
 }

@@ -55,9 +55,7 @@ extension SessionSyncEngine {
     }
 
     private var storedStance: ViewStatement? {
-        var stance = stance
-        if mutations.contains(.voteUnpersisted) { stance.change = nil }
-        return stance == ViewStatement() ? nil : stance
+        stance == ViewStatement() ? nil : stance
     }
 
     /// Not in the initialiser, which calls no observers: it is frozen as it was.
@@ -102,17 +100,13 @@ extension SessionSyncEngine {
         ended = head.hasEnded
         isReferenceOnly = false
         snapshotRevision = head.snapshotRevision
-        if !mutations.contains(.clockForgotten) {
-            // Events may have been written since the head was.
-            let lastOwn = image.log.last { $0.source == head.source && $0.stamp.isUsable }?.stamp ?? .zero
-            clock = HybridLogicalClock(latest: max(head.clock, lastOwn))
-            if let last = image.log.last { clock.observe(last.stamp) }
-            if !mutations.contains(.promiseUnpersisted) {
-                // Everything promised lies at or below the lease or an event.
-                clock = HybridLogicalClock(latest: max(clock.latest, head.clockLease))
-                skipStampsOfOtherLives()
-            }
-        }
+        // Events may have been written since the head was.
+        let lastOwn = image.log.last { $0.source == head.source && $0.stamp.isUsable }?.stamp ?? .zero
+        clock = HybridLogicalClock(latest: max(head.clock, lastOwn))
+        if let last = image.log.last { clock.observe(last.stamp) }
+        // Everything promised lies at or below the lease or an event.
+        clock = HybridLogicalClock(latest: max(clock.latest, head.clockLease))
+        skipStampsOfOtherLives()
         clockLease = head.clockLease.isUsable ? head.clockLease : clock.latest
         log = EventLog(base: image.base.reduced, baseCount: image.base.count)
         let (records, areHealed) = restamped(image.log)

@@ -11,9 +11,7 @@ extension SessionSyncEngine {
     @usableFromInline
     mutating func slot(adding source: SessionSource) throws -> Int {
         if let slot = sources.slot(of: source) { return slot }
-        if !mutations.contains(.sourcesKept) {
-            if sources.lives(of: source.peerID) >= SourceTable.livesMax { try forgetLives(of: source.peerID) }
-        }
+        if sources.lives(of: source.peerID) >= SourceTable.livesMax { try forgetLives(of: source.peerID) }
         let slot = try sources.slot(adding: source)
         if taken != nil { meet(slot) }
         return slot
@@ -78,7 +76,6 @@ extension SessionSyncEngine {
 
     /// Nobody will fill the gaps of sources whose events are not taken any more.
     mutating func forgetGapsOfOthers() {
-        guard !mutations.contains(.deadGapKept) else { return }
         gaps = gaps.filter { sources[$0.key].isOpen }
     }
 
@@ -93,7 +90,7 @@ extension SessionSyncEngine {
     /// Slots that a control speaks of: members, sources of events above the base, and of each peer the lives that were
     /// last met.
     var spokenSlots: [Int] {
-        guard sources.records.count > SourceTable.livesSpokenOf, !mutations.contains(.sourcesKept) else {
+        guard sources.records.count > SourceTable.livesSpokenOf else {
             return Array(sources.indices)
         }
         if sources.records.allSatisfy(\.isOpen) { return Array(sources.indices) }

@@ -82,7 +82,7 @@ extension SessionSyncEngine {
         }
         var result = isProvisionalShown ? takeProvisionally(entry) : take(entry)
         // The events are held now, in their order: that is another state than the one that was shown.
-        if isShown, !isProvisionalShown, !mutations.contains(.duplicateWhenShown) { result = .applied(state) }
+        if isShown, !isProvisionalShown { result = .applied(state) }
         // The event stood in a snapshot; its author doesn't know where it stands in this state.
         if case .duplicate = result, isUntold { result = .applied(state) }
         if sources[slot].isOpen, counts(metadata.epoch), let promise = metadata.promise {
@@ -90,7 +90,7 @@ extension SessionSyncEngine {
             pending.changesMembership = true
         }
         // Nothing is confirmed while what may come before it waits for its place.
-        if isGathering, !mutations.contains(.confirmWhileGathering) { moveCut() } else { advance() }
+        if isGathering { moveCut() } else { advance() }
         return result
     }
 
@@ -139,7 +139,7 @@ extension SessionSyncEngine {
     mutating func insert(_ entry: LogEntry<Event>) -> SessionEventOutcome? {
         // Which may move the cut.
         if !isGathering { catchUp() }
-        let place = log.place(of: entry, in: sources, mutations)
+        let place = log.place(of: entry, in: sources)
         guard entry.stamp > cutStamp, place >= settledCount else {
             pending.raise(
                 .promiseBroken(SourceSequence(source: sources[entry.slot].source, sequence: entry.sequence)))
@@ -155,7 +155,7 @@ extension SessionSyncEngine {
             return nil
         }
         let comesLate = place < log.entries.count || !gathered.isEmpty || log.isBehind
-        if isGathering, comesLate, !mutations.contains(.noReplay) {
+        if isGathering, comesLate {
             gathered.append(entry)
             outcome = entry.isOpaque ? .unread : .applied
         } else {
@@ -182,15 +182,8 @@ extension SessionSyncEngine {
     @inlinable
     mutating func observe(_ stamp: HybridTimestamp, of slot: Int) {
         guard stamp.rawValue > clock.latest.rawValue else { return }
-        if !interpreter.mutations.isEmpty, isMisled(by: stamp) { return }
         clock.observe(stamp)
         if stamp.milliseconds > wallMilliseconds &+ options.clockAheadMilliseconds { tellFarAhead(stamp, slot) }
-    }
-
-    @usableFromInline
-    mutating func isMisled(by stamp: HybridTimestamp) -> Bool {
-        if mutations.contains(.anyStamp) { clock = HybridLogicalClock(latest: stamp) }
-        return mutations.contains(.clockDeaf) || mutations.contains(.anyStamp)
     }
 
     /// Once for each source. A clock that shows no time yet, such as that of a watch that has just booted, tells nothing.

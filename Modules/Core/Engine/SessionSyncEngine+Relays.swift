@@ -16,8 +16,7 @@ extension SessionSyncEngine {
         for record in records { try record.checkNumbers() }
         isReferenceOnly = false
         wallMilliseconds = max(wallMilliseconds, moment.wallMilliseconds)
-        guard sealed, let slot = sources.slot(of: SessionSource(envelope.metadata)), slot != 0, sources[slot].isOpen,
-            !mutations.contains(.relayRefused)
+        guard sealed, let slot = sources.slot(of: SessionSource(envelope.metadata)), slot != 0, sources[slot].isOpen
         else { return forgetApplied() }
         let teller = sources[slot].source
         gather { engine in
@@ -27,7 +26,7 @@ extension SessionSyncEngine {
 
     private mutating func takeRelayed(_ record: SessionRecord<Event>, by teller: SessionSource) {
         guard let slot = sources.slot(of: record.source), slot != 0, sources[slot].isOpen, record.sequence > 0,
-            mayTell(teller, of: record.source) || mutations.contains(.relayByQuarantined)
+            mayTell(teller, of: record.source)
         else { return }
         _ = take(LogEntry(upcast(record), slot: slot))
     }

@@ -17,7 +17,7 @@ extension SessionSyncEngine {
         try check(metadata, payloadType: snapshotPayloadType)
         // What an operating system kept of it never raises it again.
         if !sealed { try checkNotEnded() }
-        if !mutations.contains(.unboundedNumbers) { try snapshot.checkNumbers() }
+        try snapshot.checkNumbers()
         var included = snapshot.includedSequences
         guard included.count <= SessionSyncStore<State>.sourcesMax else {
             throw SessionSyncError.tooManySources(limit: SessionSyncStore<State>.sourcesMax)
@@ -65,13 +65,9 @@ extension SessionSyncEngine {
         snapshotSourcePeerID = metadata.sourcePeerID
         if let slot { observe(metadata.stamp, of: slot) }
         continueSequence(after: included[localPeerID] ?? 0)
-        if mutations.contains(.snapshotAsBase), !saysLess {
-            takeAsBase(snapshot.state, included)
-        } else {
-            let isBase = isTie && provisional == nil || becomesBase(included, earlierLife, shown)
-            show(snapshot, including: included, earlierLife, asBase: isBase)
-            lastCarrier = carrier
-        }
+        let isBase = isTie && provisional == nil || becomesBase(included, earlierLife, shown)
+        show(snapshot, including: included, earlierLife, asBase: isBase)
+        lastCarrier = carrier
         return .applied(state)
     }
 
@@ -99,7 +95,7 @@ extension SessionSyncEngine {
     }
 
     private mutating func follow(_ revision: UInt64) {
-        let limit = mutations.contains(.unboundedNumbers) ? .max : SequenceBounds.hearsay
+        let limit = SequenceBounds.hearsay
         snapshotRevision = max(snapshotRevision, min(revision, limit))
     }
 
@@ -142,7 +138,7 @@ extension SessionSyncEngine {
         sources[0].held += sequence
         pending.replaceEverything()
         sources[0].first = sequence + 1
-        skipped = mutations.contains(.relaunchForgets) ? 0 : sequence
+        skipped = sequence
     }
 
     /// Own events go on under the ids that the caller knows.

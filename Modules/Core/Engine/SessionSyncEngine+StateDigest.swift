@@ -47,7 +47,6 @@ extension SessionSyncEngine {
     }
 
     mutating func compareStates(_ digest: StateDigest, _ slot: Int) {
-        guard !mutations.contains(.statesUncompared) else { return }
         if comparison.hear(digest, of: sources[slot].source) {
             pending.raise(.stateDiverged(position: digest.position))
         }

@@ -94,7 +94,7 @@ extension SessionSyncEngine {
     mutating func insertOwn(_ entry: LogEntry<Event>) {
         guard !isGathering else { return gathered.append(entry) }
         catchUp()
-        let place = log.endsBefore(entry.stamp) ? log.entries.count : log.place(of: entry, in: sources, mutations)
+        let place = log.endsBefore(entry.stamp) ? log.entries.count : log.place(of: entry, in: sources)
         let (outcome, replayed) = log.insert(entry, at: place, by: interpreter, sources: sources)
         applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: replayed))
     }
@@ -102,8 +102,7 @@ extension SessionSyncEngine {
     /// At the bound a group refuses; an engine without one, whose caller may never make one, folds.
     @usableFromInline
     mutating func makeRoom() throws {
-        if mutations.contains(.silentDrop) { return dropOldestOwn() }
-        guard isReferenceOnly, !sealed || mutations.contains(.foldsReference) else {
+        guard isReferenceOnly, !sealed else {
             throw SessionSyncError.logFull(limit: options.ownUnconfirmedMax)
         }
         foldUnconfirmed()
@@ -151,18 +150,7 @@ extension SessionSyncEngine {
         clockLease = HybridTimestamp(
             milliseconds: stamp.milliseconds &+ options.clockLeaseMilliseconds, counter: stamp.counter)
         if clockLease < stamp { clockLease = stamp }
-        pending.changesMembership = pending.changesMembership || !mutations.contains(.promiseUnpersisted)
-    }
-
-    private mutating func dropOldestOwn() {
-        catchUp()
-        guard let oldest = log.entries.indices.dropFirst(settledCount).first(where: { log.entries[$0].slot == 0 })
-        else { return }
-        ownUnconfirmed -= 1
-        ownUnconfirmedBytes -= bytes(of: log.entries[oldest])
-        log.entries.remove(at: oldest)
-        log.rollBack(to: oldest)
-        log.replay(by: interpreter, sources: sources)
+        pending.changesMembership = true
     }
 
     /// The oldest half of the log becomes the base: what is in it can no longer be re-ordered.

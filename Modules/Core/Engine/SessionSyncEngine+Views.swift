@@ -26,11 +26,11 @@ extension SessionSyncEngine {
     mutating func hearNewerView(_ message: EngineMessage<State, Event>) -> Bool {
         let control = message.control
         guard groupName != nil, control.group == groupName, let number = control.view?.number,
-            number > stance.number || mutations.contains(.viewGoesBack) && number != stance.number
+            number > stance.number
         else { return false }
         // One of the user's own devices that was never a member can add members, and says nothing of who has gone.
         let mayFence = isMember(message.source.peerID) || wishes.invited.contains(message.source.peerID)
-        guard control.members.contains(source) || mutations.contains(.fenceUnheard) else {
+        guard control.members.contains(source) else {
             if mayFence { beFenced(by: number) }
             return mayFence
         }
@@ -38,7 +38,7 @@ extension SessionSyncEngine {
             return false
         }
         // Who stays has agreed to every closing. The user of another side has gone on without those who are here.
-        guard isAcceptable(record) || mutations.contains(.viewGoesBack) else {
+        guard isAcceptable(record) else {
             if mayFence { beFenced(by: number) }
             return mayFence
         }
@@ -109,7 +109,7 @@ extension SessionSyncEngine {
             wishes.groups.hear(control, of: message.source, isMember: isMember, at: message.saidAt)
         }
         guard groupName != nil, let group = control.group, group != groupName,
-            openSlots.count > 1 || sealed && !mutations.contains(.loneStays)
+            openSlots.count > 1 || sealed
         else { return false }
         let isMemberOfBoth = isMember(peerID) && control.members.contains { $0.peerID == localPeerID }
         let isYielding =
@@ -131,7 +131,7 @@ extension SessionSyncEngine {
             peerID == localPeerID || wishes.groups[peerID]?.group ?? groupName == groupName
         }
         let all = Set(control.members.map(\.peerID)).union(left)
-        guard others.count >= left.count || mutations.contains(.ownUncounted), all.count <= SessionMembership.openMax
+        guard others.count >= left.count, all.count <= SessionMembership.openMax
         else { return false }
         return isOutranked(by: control, isInvited: true) || others.allSatisfy { $0.ticks > PeerGroups.patience }
     }
@@ -188,14 +188,11 @@ extension SessionSyncEngine {
     private mutating func enter(_ ballot: ViewBallot, closing: [SessionSource]) {
         var change = stance.change ?? ViewChange(ballot: ballot, frozen: promiseNow)
         (change.ballot, change.closing) = (ballot, closing)
-        if mutations.contains(.quarantineLifted) { change.quarantined = [] }
         if ballot.isForced { change.quarantined = closedByAccepted(keeping: ballot.proposer) }
-        if !mutations.contains(.noQuarantine) {
-            for source in closing where !change.quarantined.contains(source) {
-                change.quarantined.append(source)
-                // What waits there was sent before, and would be held once a gap is closed.
-                if let slot = sources.slot(of: source) { gaps[slot] = nil }
-            }
+        for source in closing where !change.quarantined.contains(source) {
+            change.quarantined.append(source)
+            // What waits there was sent before, and would be held once a gap is closed.
+            if let slot = sources.slot(of: source) { gaps[slot] = nil }
         }
         extendLease(beyond: change.frozen.stamp)
         stance.change = change
@@ -232,9 +229,7 @@ extension SessionSyncEngine {
             let member = sources[slot].source
             if record.membership.open.contains(where: { $0.source == member }) { return true }
             guard let closed = record.membership.closed.first(where: { $0.source == member }) else { return false }
-            return !stays || mutations.contains(.noQuarantine) || mutations.contains(.unequalClose)
-                || mutations.contains(.closeWithoutAll)
-                || isQuarantined(member) && sources[slot].held == closed.sequence
+            return !stays || isQuarantined(member) && sources[slot].held == closed.sequence
         }
     }
 
@@ -260,13 +255,12 @@ extension SessionSyncEngine {
     }
 
     func isMajority(_ count: Int) -> Bool {
-        count * 2 > openSlots.count || mutations.contains(.minorityDecides)
+        count * 2 > openSlots.count
     }
 
     /// What may have been decided under an earlier ballot. Only the word of the user of somebody who is to be closed is
     /// stronger: then there may be two views of a number.
     private func accepted(among answers: [Int]) -> SessionViewRecord? {
-        if mutations.contains(.forgetsAccepted) { return nil }
         let latest = answers.compactMap { ($0 == 0 ? stance : sources[$0].statement)?.change?.accepted }
             .max { $0.ballot < $1.ballot }?.record
         guard let latest, stance.change?.ballot.isForced == true else { return latest }
@@ -275,7 +269,7 @@ extension SessionSyncEngine {
 
     /// - Returns: nil while somebody who stays has not answered, or holds more or less than another.
     private mutating func makeRecord(_ answers: [Int]) -> SessionViewRecord? {
-        var closing = closingSlots.filter { isQuarantined(sources[$0].source) || mutations.contains(.noQuarantine) }
+        var closing = closingSlots.filter { isQuarantined(sources[$0].source) }
         let staying = openSlots.filter { !closing.contains($0) }
         if !closing.isEmpty, !isReady(toClose: closing, staying, answers) {
             guard wishes.age > wishes.patience, wishes.overridden.isEmpty else { return nil }
@@ -285,7 +279,7 @@ extension SessionSyncEngine {
             wishes.closingPause = Self.closingPauseTicks
         }
         let number = stance.number + 1
-        let floor = floor(above: answers)
+        let floor = newcomerFloor
         var membership = membership
         let closed = closing.map { SourceSequence(source: sources[$0].source, sequence: sources[$0].held) }
         membership.open.removeAll { member in closed.contains { $0.source == member.source } }
@@ -307,29 +301,20 @@ extension SessionSyncEngine {
     private func isReady(toClose closing: [Int], _ staying: [Int], _ answers: [Int]) -> Bool {
         let named = closing.map { sources[$0].source }
         return staying.allSatisfy { slot in
-            if slot == 0 || mutations.contains(.closeWithoutAll) { return true }
+            if slot == 0 { return true }
             guard answers.contains(slot), let change = sources[slot].statement?.change else { return false }
-            guard !mutations.contains(.noQuarantine) else { return true }
             return named.allSatisfy { change.quarantined.contains($0) }
         }
             && closing.allSatisfy { closed in
                 let held = sources[closed].held
-                return mutations.contains(.unequalClose)
-                    || staying.allSatisfy { slot in
-                        slot == 0 || mutations.contains(.closeWithoutAll) && !answers.contains(slot)
-                            || sources[slot].acknowledged(closed) == held
-                    }
+                return staying.allSatisfy { $0 == 0 || sources[$0].acknowledged(closed) == held }
             }
     }
 
-    /// Above everything that those who have answered have promised, and so above everything that is confirmed in this view.
-    private func floor(above answers: [Int]) -> HybridTimestamp {
-        let stamps = answers.compactMap { slot -> HybridTimestamp? in
-            guard slot != 0 else { return stance.change?.frozen.stamp }
-            return mutations.contains(.floorEarly) ? nil : sources[slot].statement?.change?.frozen.stamp
-        }
-        return (stamps.max() ?? clock.latest).successor
-    }
+    /// Above everything that is confirmed in this view. A member's cut is at or below each member's promise, this one's too, and
+    /// this one promises nothing above what it has frozen. The answers add nothing: a newcomer's clock starts above the promise in
+    /// its copy, and so above what the copy's author has heard promised.
+    private var newcomerFloor: HybridTimestamp { (stance.change?.frozen.stamp ?? clock.latest).successor }
 
     /// The next view, if enough members of this one have accepted it under one ballot.
     private var decided: SessionViewRecord? {
@@ -366,9 +351,7 @@ extension SessionSyncEngine {
         for closed in record.membership.closed {
             guard let slot = sources.slot(of: closed.source), !sources[slot].isClosed else { continue }
             // Only somebody who went on by the word of a user has closed it elsewhere.
-            if sources[slot].isOpen, sources[slot].held != closed.sequence, !toleratesUnequal {
-                return beFenced(by: number)
-            }
+            if sources[slot].isOpen, sources[slot].held != closed.sequence { return beFenced(by: number) }
             gaps[slot] = nil
             sources.close(slot, after: closed.sequence)
         }
@@ -390,11 +373,6 @@ extension SessionSyncEngine {
         pending.changesMembership = true
         pending.isDigestDue = true
         advance()
-    }
-
-    private var toleratesUnequal: Bool {
-        mutations.contains(.unequalClose) || mutations.contains(.noQuarantine) || mutations.contains(.closeWithoutAll)
-            || mutations.contains(.quarantineLifted) || mutations.contains(.relayByQuarantined)
     }
 
     private mutating func open(_ member: SessionMembership.Member) {

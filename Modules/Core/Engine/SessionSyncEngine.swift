@@ -59,7 +59,7 @@ where
     /// Where this member stands between views.
     var stance = ViewStatement() {
         didSet {
-            let stamp = mutations.contains(.noFreeze) ? nil : stance.change?.frozen.stamp
+            let stamp = stance.change?.frozen.stamp
             frozenAt = stamp?.rawValue ?? .max
         }
     }
@@ -149,7 +149,7 @@ where
         self.options = options
         interpreter = EventInterpreter(
             sessionID: sessionID, featureID: featureID, payloadType: payloadType, reducer: reducer,
-            conflictPolicy: conflictPolicy, mutations: options.mutations)
+            conflictPolicy: conflictPolicy)
         sources = SourceTable(local: SessionSource(peerID: localPeerID, incarnation: incarnation))
         log = EventLog(base: ReducedState(state: initialState))
         snapshotSourcePeerID = localPeerID
@@ -175,15 +175,13 @@ where
         return log.metadata(ofLastAppliedIn: log.visible, by: interpreter, sources: sources)
     }
 
-    @inlinable var mutations: EngineMutations { interpreter.mutations }
-
     /// Every call that takes something from a peer begins here. Mutating so that it looks into the engine where it lies:
     /// a copy is a kilobyte and more.
     @inlinable
     mutating func check(_ metadata: SessionSyncMetadata, payloadType: String) throws {
         if metadata.protocolVersion == SessionSyncProtocol.currentVersion, metadata.sessionID == sessionID,
             metadata.featureID == featureID, metadata.payloadType == payloadType,
-            metadata.isInRange || mutations.contains(.unboundedNumbers)
+            metadata.isInRange
         {
             return
         }

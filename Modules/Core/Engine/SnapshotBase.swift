@@ -57,7 +57,7 @@ extension SessionSyncEngine {
 
     /// The snapshot that brought the shown state here, or took it to the peers.
     var carrier: SnapshotCarrier? {
-        guard let lastCarrier, lastCarrier.count == countOfShown || mutations.contains(.carriedOnce) else { return nil }
+        guard let lastCarrier, lastCarrier.count == countOfShown else { return nil }
         return lastCarrier
     }
 
@@ -90,7 +90,7 @@ extension SessionSyncEngine {
 
     /// The shown state becomes the base, with the events on top of it as the log.
     mutating func takeShownAsBase() {
-        guard let view = provisional, !mutations.contains(.baseRefused) else { return }
+        guard let view = provisional else { return }
         log = EventLog(base: view.log.base)
         log.entries = view.log.entries.sorted { EventLog<State, Event>.precedes($0, $1, in: sources) }
         log.replay(by: interpreter, sources: sources)
@@ -133,7 +133,7 @@ extension SessionSyncEngine {
 
     /// Tags that name the life of each bare id in a vector, because metadata that the caller makes don't.
     func livesTags(for vector: [String: UInt64]) -> [LivesTag] {
-        guard isClassic || shownOfEarlierLife > 0, !mutations.contains(.livesUntold) else { return [] }
+        guard isClassic || shownOfEarlierLife > 0 else { return [] }
         return sources.indices.compactMap { slot in
             let source = sources[slot].source
             guard source.incarnation != 0, sources.vectorKey(slot) == source.peerID else { return nil }

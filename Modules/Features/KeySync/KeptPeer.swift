@@ -33,13 +33,13 @@ extension KeyReplica {
 
     /// To be called once the rules are known. What a peer's digests do not prove is pending until it has been compared.
     mutating func restore(_ kept: [KeptPeer]) {
-        guard !kept.isEmpty, !breaks(.forgetsPeers) else { return }
+        guard !kept.isEmpty else { return }
         let shared = table.records.indices.filter(isShareable)
         var digest = KeyDigest()
         for place in shared { digest.add(table.records[place]) }
         for known in kept.prefix(KeyLimits.peersMax) {
             var peer = KeyPeer()
-            (peer.order, peer.download) = (known.order, breaks(.forgetsPieces) ? nil : known.download)
+            (peer.order, peer.download) = (known.order, known.download)
             for place in shared {
                 let bucket = table.records[place].bucket
                 if digest.buckets[bucket] == known.digests[bucket] { peer.confirm(place) }

@@ -14,7 +14,7 @@ extension KeyReplica {
             }
             if digests[bucket] == 0, isSettled(place) { continue }
             // It may have lost its store, or have an older one.
-            if !breaks(.marksAreKept) { peer.unconfirm(place) }
+            peer.unconfirm(place)
             if digests[bucket] != 0 {
                 prints[bucket].append(table.records[place].print)
             } else {
@@ -76,7 +76,7 @@ extension KeyReplica {
         for place in table.records.indices where isShareable(place) {
             let print = table.records[place].print
             if wanted.contains(print) {
-                if !breaks(.noWants) { peer.enqueue(place) }
+                peer.enqueue(place)
             } else if listed.contains(print) {
                 peer.confirm(place)
             }
@@ -92,7 +92,7 @@ extension KeyReplica {
                 continue
             }
             if mine < name.version { isOpen(place) ? wants.append(name.key) : peer.tellRefused(name) }
-            if mine > name.version, isShareable(place), !breaks(.noWants) { peer.enqueue(place) }
+            if mine > name.version, isShareable(place) { peer.enqueue(place) }
             if mine == name.version { peer.confirm(place) }
         }
         guard !wants.isEmpty else { return }

@@ -13,9 +13,7 @@ extension KeyReplica {
         changedPeers.insert(id)
         peer.retry.reset()
         peer.told = StateVector()
-        if !breaks(.onlyAppAsks), !peer.isAsked || breaks(.asksAlways) {
-            peer.isToBeAsked = true
-        }
+        if !peer.isAsked { peer.isToBeAsked = true }
         peers[id] = peer
     }
 
@@ -34,7 +32,7 @@ extension KeyReplica {
         for (id, var peer) in peers {
             guard peer.retry.takeDue(at: now) else { continue }
             peer.retry.plan(at: now)
-            if !isUndelivered(id) || breaks(.repeatsUndelivered) {
+            if !isUndelivered(id) {
                 peer.takeBack()
                 if peer.isAsked || hasLooseKeys(of: peer) { (peer.isAsked, peer.isToBeAsked) = (false, true) }
             }
@@ -47,7 +45,7 @@ extension KeyReplica {
     @discardableResult
     mutating func planRetries(at now: Duration) -> Duration? {
         for (id, peer) in peers {
-            let waits = peer.isReachable && (peer.isWaiting || hasLooseKeys(of: peer)) && !breaks(.noRetry)
+            let waits = peer.isReachable && (peer.isWaiting || hasLooseKeys(of: peer))
             if waits { peers[id]?.retry.plan(at: now) } else { peers[id]?.retry.cancel() }
         }
         return peers.values.compactMap(\.retry.dueAt).min()
@@ -56,8 +54,7 @@ extension KeyReplica {
     /// Whether there is a key that should travel and of which nothing is known or under way: only asking can tell.
     /// Complexity: O(keys).
     private func hasLooseKeys(of peer: KeyPeer) -> Bool {
-        guard !breaks(.looseKeysWait), !breaks(.onlyAppAsks) else { return false }
-        return table.records.indices.contains { place in
+        table.records.indices.contains { place in
             peer.isLoose(place) && table.records[place].entry != nil && isAutomatic(place)
                 && refusal(table.records[place].rule) == nil
         }

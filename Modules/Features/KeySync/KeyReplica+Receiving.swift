@@ -14,11 +14,11 @@ extension KeyReplica {
         confirm(message, by: &peer)
         if let record = message.record { take(record, in: message, from: &peer) }
         let arrived = bury(message) + takeAll(message, from: &peer)
-        for key in message.wants where !breaks(.noWants) {
+        for key in message.wants {
             guard let place = table.place(of: key), table.records[place].entry != nil else { continue }
             if table.records[place].rule.isEligible { peer.enqueue(place) }
         }
-        if let digests = message.digests, !breaks(.noAnswer) { answer(digests, message.nonce, to: &peer) }
+        if let digests = message.digests { answer(digests, message.nonce, to: &peer) }
         if !message.buckets.isEmpty { compare(message, with: &peer) }
         if let compared = message.compared { conclude(compared, message, with: &peer) }
         if !message.versions.isEmpty { compareVersions(message.versions, with: &peer) }
@@ -64,7 +64,7 @@ extension KeyReplica {
         guard let question = peer.question, question.nonce == nonce else { return }
         peer.question = nil
         peer.noteAnswer(in: message.nonce)
-        guard !message.isPartial, !breaks(.looseKeysWait) else { return }
+        guard !message.isPartial else { return }
         let (mine, listed) = (digest().buckets, Set(message.buckets))
         let isEqual = mine.indices.map { mine[$0] == question.digests[$0] && !listed.contains($0) }
         for place in table.records.indices where isEqual[table.records[place].bucket] && isShareable(place) {
@@ -113,7 +113,7 @@ extension KeyReplica {
             peer.tellRefused(item.name)
             return nil
         }
-        if place.map({ table.isOlder(at: $0, than: item.entry) }) ?? true || breaks(.arrivalOrder) {
+        if place.map({ table.isOlder(at: $0, than: item.entry) }) ?? true {
             guard let place = put(item.entry, item.key, at: place) else {
                 peer.tellRefused(item.name)
                 return nil
@@ -135,8 +135,7 @@ extension KeyReplica {
     /// Whether a peer may say something of it.
     func isOpen(_ place: Int?) -> Bool {
         let rule = place.map { table.records[$0].rule } ?? .unknown
-        return rule.isEligible
-            && (!rule.isSecured || (rule.sharesSecured && isLinkSecured) || breaks(.securedLeaves))
+        return rule.isEligible && (!rule.isSecured || (rule.sharesSecured && isLinkSecured))
     }
 
     /// One value at a time of each peer, at most `KeyLimits.valueBytesMax`; another one takes its place.

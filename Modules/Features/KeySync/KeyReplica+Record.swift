@@ -12,14 +12,14 @@ import MeshRegister
 extension KeyReplica {
     /// Whether a value that is missing here was removed. A default has no stamp, so nothing is known of it.
     func isRemoved(_ entry: StateEntry) -> Bool {
-        guard !entry.isDefault, entry.bytes != nil, !breaks(.noRecord), !breaks(.noTombstones) else { return false }
+        guard !entry.isDefault, entry.bytes != nil else { return false }
         return seen.covers(entry.version) && entry.version.author.utf8.count < KeyLimits.authorBytesMax
     }
 
     /// The record as far as one peer has confirmed it. Complexity: O(keys).
     private func record(for peer: KeyPeer) -> StateVector {
         var unconfirmed: [String: HybridTimestamp] = [:]
-        for place in table.records.indices where !peer.isConfirmed(place) && !breaks(.recordTooSoon) {
+        for place in table.records.indices where !peer.isConfirmed(place) {
             guard let entry = table.records[place].entry, !entry.isDefault else { continue }
             let version = entry.version.ofValue
             unconfirmed[version.author] = min(unconfirmed[version.author] ?? version.stamp, version.stamp)
@@ -62,7 +62,7 @@ extension KeyReplica {
     /// message that a platform has kept since, may speak of a store that this replica has lost.
     mutating func take(_ record: KeyMessage.Record, in message: KeyMessage, from peer: inout KeyPeer) {
         peer.readsRecords = true
-        guard peer.followsAnswer(message.nonce) || breaks(.recordUnasked) else { return }
+        guard peer.followsAnswer(message.nonce) else { return }
         if record.newest > newestOwn { renewAuthor() }
         peer.hasVouched = true
         seen.join(record.seen)
@@ -85,7 +85,7 @@ extension KeyReplica {
     static let heldSuffix = "+"
 
     private var isAuthorCertain: Bool {
-        spareAuthor == nil || (!peers.isEmpty && peers.values.allSatisfy(\.hasVouched)) || breaks(.keepsAuthor)
+        spareAuthor == nil || (!peers.isEmpty && peers.values.allSatisfy(\.hasVouched))
     }
 
     /// What a certain author has changed so far was all seen here.
@@ -95,7 +95,7 @@ extension KeyReplica {
     }
 
     mutating func renewAuthor() {
-        guard let spare = spareAuthor, !breaks(.keepsAuthor) else { return }
+        guard let spare = spareAuthor else { return }
         (author, spareAuthor) = (spare, nil)
     }
 

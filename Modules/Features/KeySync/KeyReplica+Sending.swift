@@ -71,14 +71,13 @@ extension KeyReplica {
         var (room, sent) = (configuration.messageBytes, [KeyPeer.Sent]())
         for place in peer.order(sort) {
             guard let entry = table.records[place].entry, refusal(table.records[place].rule) == nil,
-                !peer.isConfirmed(place), !breaks(.oneWay)
+                !peer.isConfirmed(place)
             else {
                 peer.dequeue(place)
                 continue
             }
             let item = KeyMessage.Item(key: table.records[place].name, entry: entry)
             if item.byteCount > configuration.messageBytes {
-                if breaks(.largeBlocks) { break }
                 addPiece(of: item, at: place, to: &message, for: &peer, &room)
             } else if item.byteCount <= room, message.items.count < KeyLimits.listMax {
                 room -= item.byteCount
@@ -87,10 +86,6 @@ extension KeyReplica {
             } else {
                 break
             }
-        }
-        if breaks(.lastKeyOnly) {
-            for item in sent.dropLast() { peer.dequeue(item.place) }
-            (message.items, sent) = (message.items.suffix(1), sent.suffix(1))
         }
         return sent
     }

@@ -24,30 +24,6 @@ struct KeyReplica: Hashable, Sendable {
     /// Peers of which `kept` has changed, and those of which something of a large value has come: to be written.
     var changedPeers: Set<String> = []
     var changedDownloads: Set<String> = []
-    #if MUTATIONS
-        private var mutation: KeyMutation?
-    #endif
-
-    static var areMutationsCompiledIn: Bool {
-        #if MUTATIONS
-            return true
-        #else
-            return false
-        #endif
-    }
-
-    mutating func breakRule(_ rule: KeyMutation?) {
-        #if MUTATIONS
-            mutation = rule
-        #endif
-    }
-
-    /// The rule that is broken there is broken here.
-    mutating func breakRule(of other: KeyReplica) {
-        #if MUTATIONS
-            mutation = other.mutation
-        #endif
-    }
 
     /// - Parameters:
     ///   - spareAuthor: one that no peer has heard of; nil if `author` is such a one.
@@ -76,14 +52,6 @@ struct KeyReplica: Hashable, Sendable {
     @discardableResult
     mutating func setRule(_ rule: KeyRule, of key: String) -> Int { table.setRule(rule, of: key) }
 
-    func breaks(_ rule: KeyMutation) -> Bool {
-        #if MUTATIONS
-            return mutation == rule
-        #else
-            return false
-        #endif
-    }
-
     // MARK: - The app
 
     func value(_ key: String) -> Data? { table.entry(key)?.bytes }
@@ -101,16 +69,12 @@ struct KeyReplica: Hashable, Sendable {
         guard key.utf8.count <= KeyLimits.nameBytesMax, bytes?.count ?? 0 <= KeyLimits.valueBytesMax else {
             return false
         }
-        if breaks(.noTombstones), bytes == nil {
-            clear(place)
-            return true
-        }
         let (rule, present) = (table.records[place].rule, table.records[place].entry)
-        let isWeak = isDefault && present?.bytes == nil && !breaks(.defaultIsStrong)
+        let isWeak = isDefault && present?.bytes == nil
         let isHeld = !rule.isAutomatic(byteCount: bytes?.count ?? 0, configuration) || refusal(rule) != nil
         let version = drawVersion(isWeak ? present?.version.stamp.successor ?? .zero : stamp, isHeld: isHeld)
         guard put(StateEntry(version: version, bytes: bytes), key, at: place) != nil else { return false }
-        guard isAutomatic(place) || breaks(.manualIsAutomatic) else { return true }
+        guard isAutomatic(place) else { return true }
         forEachPeer { $0.enqueue(place) }
         return true
     }
@@ -150,7 +114,7 @@ struct KeyReplica: Hashable, Sendable {
 
     /// Why a key may not leave at all.
     func refusal(_ rule: KeyRule) -> KeyStatus? {
-        guard rule.isSecured, !breaks(.securedLeaves) else { return nil }
+        guard rule.isSecured else { return nil }
         guard rule.sharesSecured else { return .refused(reason: "it is secured; the app has not shared it") }
         guard isLinkSecured else { return .refused(reason: "it is secured; the link does not encrypt") }
         return nil
@@ -160,7 +124,6 @@ struct KeyReplica: Hashable, Sendable {
 
     private func status(of place: Int) -> KeyStatus? {
         guard let entry = table.records[place].entry else { return nil }
-        if breaks(.silentErrors) { return .synced }
         let rule = table.records[place].rule
         if let refusal = refusal(rule) { return refusal }
         guard rule.isEligible else { return .refused(reason: "its availability or policy keeps it here") }
@@ -218,7 +181,7 @@ struct KeyReplica: Hashable, Sendable {
             table.records[place].version.map { (place: place, version: $0.version) }
         }
         .sorted { $0.version < $1.version }
-        let covered = settled.filter { seen.covers($0.version.ofValue) || breaks(.noRecord) }
+        let covered = settled.filter { seen.covers($0.version.ofValue) }
         for (place, _) in settled.dropLast(KeyLimits.uncoveredMax) + covered.dropLast(removedMax / 2) {
             clear(place)
         }
@@ -233,7 +196,7 @@ struct KeyReplica: Hashable, Sendable {
     }
 
     mutating func drawNonce() -> UInt64 {
-        if !breaks(.sameNonce) { nonce &+= 1 }
+        nonce &+= 1
         return nonce
     }
 }

@@ -52,7 +52,6 @@ extension StorageRouter {
             author: author ?? drawn, spareAuthor: author == nil ? nil : drawn, entries: entries,
             seen: isDamaged ? StateVector() : seen, catalog: replica, nonce: random())
         (loaded.configuration, loaded.removedMax) = (replica.configuration, replica.removedMax)
-        loaded.breakRule(of: replica)
         if let limit = connection.transport.capabilities.maximumPayloadSize {
             // Names, authors and prints want room beside the values.
             loaded.configuration.messageBytes = max(min(loaded.configuration.messageBytes, limit * 3 / 4), 1)

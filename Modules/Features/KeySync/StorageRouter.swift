@@ -64,6 +64,9 @@ public actor StorageRouter {
     /// Bounds and sizes; set it before keys are.
     public func configure(_ configuration: SyncConfiguration) { replica.configuration = configuration }
 
+    /// For simulations, in which fewer keys are removed than a router remembers. To be called before `attach`.
+    package func forgetRemovals(beyond count: Int) { replica.removedMax = count }
+
     /// Adds a key to the catalog.
     public func register<Value>(_ key: StorageKey<Value>) { replica.setRule(key.rule, of: key.name) }
 
@@ -199,7 +202,7 @@ public actor StorageRouter {
     }
 
     private func isStored(_ change: KeyBatch.Change) -> Bool {
-        data(change.name).map { change.isEqual($0) && !replica.breaks(.equalSetsCount) } ?? false
+        data(change.name).map { change.isEqual($0) } ?? false
     }
 
     /// The default is a weak change where nothing is stored.
@@ -207,7 +210,7 @@ public actor StorageRouter {
         _ change: KeyBatch.Change, at place: Int, to replica: inout KeyReplica, _ connection: any SessionConnection
     ) throws {
         let present = replica.table.records[place].entry?.bytes
-        if let present, change.isEqual(present), !replica.breaks(.equalSetsCount) { return }
+        if let present, change.isEqual(present) { return }
         let isDefault = present == nil && change.isDefault()
         guard replica.set(change.data, at: place, connection.stamp(), isDefault: isDefault) else {
             throw KeySyncError(.tooLarge(key: change.name, bytes: change.data?.count ?? 0))

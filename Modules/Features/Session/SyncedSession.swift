@@ -151,10 +151,7 @@ where
     ) {
         self.transport = transport
         self.configuration = configuration
-        let wall = configuration.now
-        var uptime = configuration.uptime
-        if engine.options.mutations.contains(.wallClockCounts) { uptime = { .seconds(wall().timeIntervalSince1970) } }
-        steadyClock = SteadyClock(wall: wall, uptime: uptime)
+        steadyClock = SteadyClock(wall: configuration.now, uptime: configuration.uptime)
         guests = SessionGuests(transport, sessionID: engine.sessionID, featureID: engine.featureID)
         heldCore = Core(
             engine: engine, configuration: configuration,

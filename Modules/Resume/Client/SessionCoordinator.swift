@@ -64,18 +64,17 @@ public actor SessionCoordinator {
 
     init(
         transport: any SessionTransport, store: any ResumeStore, token: @escaping @Sendable () async -> String?,
-        clientProperties: ClientProperties, configuration: Configuration, time: ResumeTime, seed: UInt64,
-        mutations: ResumeMutations = []
+        clientProperties: ClientProperties, configuration: Configuration, time: ResumeTime, seed: UInt64
     ) {
         self.transport = transport
         self.store = store
         self.token = token
         self.time = time
-        stream = SessionEventStream(mutations)
+        stream = SessionEventStream()
         core = ResumeCore(
             .init(
-                configuration: configuration, properties: clientProperties, writeDelay: store.writeDelay,
-                mutations: mutations), seed: seed)
+                configuration: configuration, properties: clientProperties, writeDelay: store.writeDelay),
+            seed: seed)
     }
 
     deinit {

@@ -5,9 +5,6 @@ final class SessionEventStream: Sendable {
     private let topic = Topic<SessionEvent>(bufferLimit: 256, overflow: .dropOldest)
     /// Held while an event goes to the subscribers, so that nobody misses a state between the first and the next.
     private let state = Locked(SessionState.disconnected)
-    private let startsEmpty: Bool
-
-    init(_ mutations: ResumeMutations) { startsEmpty = mutations.contains(.startsStreamsEmpty) }
 
     func publish(_ event: SessionEvent) {
         let handover = state.withLock { state in
@@ -18,7 +15,7 @@ final class SessionEventStream: Sendable {
     }
 
     func subscribe() -> AsyncStream<SessionEvent> {
-        state.withLock { topic.subscribe(startingWith: startsEmpty ? [] : [.stateChanged($0)]) }
+        state.withLock { topic.subscribe(startingWith: [.stateChanged($0)]) }
     }
 
     func finish() { topic.finish() }

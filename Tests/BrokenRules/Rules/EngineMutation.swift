@@ -1,6 +1,5 @@
 /// A deliberate mistake at one line of one rule. A simulation that does not find it proves nothing.
-@usableFromInline
-package enum EngineMutation: UInt8, CaseIterable, Sendable {
+public enum EngineMutation: String, Mutation {
     /// Confirm below the cut without acknowledgements.
     case confirmAtCut
     /// The cut is the own clock.
@@ -91,8 +90,6 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case noFreeze
     /// What a member in a later view says counts in an earlier one.
     case newerViewCounts
-    /// A newcomer's floor is above the proposer's own promise only.
-    case floorEarly
     /// One member is enough to decide on a view.
     case minorityDecides
     /// A proposer does not look at what was accepted before.
@@ -143,40 +140,4 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case refusedShown
     /// A round trip from before a clock was set counts.
     case lateRoundTrip
-
-    package init?(name: String) {
-        guard let mutation = Self.allCases.first(where: { "\($0)" == name }) else { return nil }
-        self = mutation
-    }
-}
-
-/// The rules that are broken. Compiled in where the environment of the build says `MESH_MUTATIONS=1` (Package.swift), as
-/// tests and searches do; in a product every rule holds, and this is nothing.
-@usableFromInline
-package struct EngineMutations: Sendable, Hashable, ExpressibleByArrayLiteral {
-    #if MUTATIONS
-        package static let areCompiledIn = true
-        @usableFromInline var bits = SIMD2<UInt64>.zero
-
-        @usableFromInline package init(arrayLiteral mutations: EngineMutation...) {
-            for mutation in mutations { bits[mutation.word] |= mutation.bit }
-        }
-
-        @usableFromInline package func contains(_ mutation: EngineMutation) -> Bool {
-            bits[mutation.word] & mutation.bit != 0
-        }
-        @inlinable package var isEmpty: Bool { bits == .zero }
-    #else
-        package static let areCompiledIn = false
-
-        @usableFromInline package init(arrayLiteral mutations: EngineMutation...) {}
-
-        @inlinable package func contains(_: EngineMutation) -> Bool { false }
-        @inlinable package var isEmpty: Bool { true }
-    #endif
-}
-
-extension EngineMutation {
-    fileprivate var word: Int { Int(rawValue / 64) }
-    fileprivate var bit: UInt64 { 1 << UInt64(rawValue % 64) }
 }

@@ -1,5 +1,5 @@
 /// A deliberate mistake at one line of one rule of the lobby. A simulation that does not find it proves nothing.
-package enum LobbyMutation: String, CaseIterable, Sendable {
+public enum LobbyMutation: String, Mutation {
     /// Of equal numbers the invitation that was heard first is followed.
     case tieByArrival
     /// What is heard is followed, and not told to others.
@@ -14,15 +14,4 @@ package enum LobbyMutation: String, CaseIterable, Sendable {
     case leftRunning
     /// The transport drops the next session's state if its stamp is earlier (`StampComparingTransport`).
     case staleByStamp
-
-    /// Whether rules can be broken: whether the environment of the build said `MESH_MUTATIONS=1` (Package.swift).
-    #if MUTATIONS
-        package static let areCompiledIn = true
-    #else
-        package static let areCompiledIn = false
-    #endif
-}
-
-extension SessionLobby {
-    func breaks(_ rule: LobbyMutation) -> Bool { LobbyMutation.areCompiledIn && mutation == rule }
 }

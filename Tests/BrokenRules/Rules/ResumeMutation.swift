@@ -1,5 +1,5 @@
 /// One rule broken, so that the check of a fault is known to be able to fail. Tests name the fault.
-package enum ResumeMutation: UInt8, CaseIterable, Sendable {
+public enum ResumeMutation: String, Mutation {
     /// K1: a number that was skipped moves the cursor.
     case skipsGaps
     /// K2: the cursor moves on receipt, whatever the app says.
@@ -41,25 +41,4 @@ package enum ResumeMutation: UInt8, CaseIterable, Sendable {
     case acceptsRegression
     /// K22: replayed events leave the cursor where it was.
     case replayMovesNothing
-}
-
-/// The rules that are broken. Compiled in where the environment of the build says `MESH_MUTATIONS=1` (Package.swift); in
-/// a product every rule holds, and this is nothing.
-package struct ResumeMutations: Sendable, ExpressibleByArrayLiteral {
-    #if MUTATIONS
-        package static let areCompiledIn = true
-        private var bits: UInt64 = 0
-
-        package init(arrayLiteral mutations: ResumeMutation...) {
-            for mutation in mutations { bits |= 1 << mutation.rawValue }
-        }
-
-        func contains(_ mutation: ResumeMutation) -> Bool { bits & 1 << mutation.rawValue != 0 }
-    #else
-        package static let areCompiledIn = false
-
-        package init(arrayLiteral mutations: ResumeMutation...) {}
-
-        func contains(_: ResumeMutation) -> Bool { false }
-    #endif
 }

@@ -1,4 +1,5 @@
 import Foundation
+import MeshBrokenRules
 import MeshIdentity
 import Testing
 
@@ -28,9 +29,9 @@ import Testing
         try expectGoesOn(&company, ["phone", "tablet", "watch"])
     }
 
-    @Test(.breaksRules) func `Members would follow one that adds members, if its word were enough`() throws {
+    @Test(.breaksRules, .breaks(.additionOnHearsay))
+    func `Members would follow one that adds members, if its word were enough`() throws {
         var company = EngineCompany()
-        company.mutations = [.additionOnHearsay]
         for name in ["phone", "watch"] { company.add(name) }
         try company.run(rounds: 4)
         company.add("tablet", founds: false)

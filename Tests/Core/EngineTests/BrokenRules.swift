@@ -1,17 +1,29 @@
 import Foundation
-import MeshEngine
+import MeshBrokenRules
 import Testing
 
-extension Trait where Self == ConditionTrait {
-    /// A test that breaks a rule on purpose, which only some builds can.
-    static var breaksRules: Self {
-        .enabled(if: EngineMutations.areCompiledIn, "breaks a rule: needs MESH_MUTATIONS=1, which Tools/test sets")
+/// Breaks a rule while the test runs; only some builds can.
+struct BrokenRule: TestTrait, TestScoping {
+    let rule: EngineMutation
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await breaking(rule) { try await function() }
     }
 }
 
-@Suite struct BrokenRules {
+extension Trait where Self == BrokenRule {
+    static func breaks(_ rule: EngineMutation) -> Self { Self(rule: rule) }
+}
+
+extension Trait where Self == ConditionTrait {
+    static var breaksRules: Self { .enabled(if: BrokenRules.areThere, "breaks a rule: Tools/test can") }
+}
+
+@Suite struct BrokenRulesTests {
     @Test func `Continuous integration breaks rules`() {
         let isContinuousIntegration = ProcessInfo.processInfo.environment["CI"] == "true"
-        #expect(EngineMutations.areCompiledIn || !isContinuousIntegration)
+        #expect(BrokenRules.areThere || !isContinuousIntegration)
     }
 }

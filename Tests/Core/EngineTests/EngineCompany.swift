@@ -13,11 +13,12 @@ struct EngineCompany {
     /// Pairs that do not hear each other.
     private var cuts: Set<Set<String>> = []
     private var gone: Set<String> = []
+    /// Routes on which messages wait.
+    private var slow: Set<Route> = []
+    /// The messages that wait, oldest first.
+    private var waiting: [(route: Route, message: SessionOutgoing<[String], String>)] = []
     private var incarnations: UInt32 = 100
     var now = noon
-    /// Rules that peers to be added break.
-    var mutations: EngineMutations = []
-
     /// Whether all are devices of one user.
     var isOwn = false
 
@@ -53,7 +54,6 @@ struct EngineCompany {
         incarnations += 1
         var options = SessionEngineOptions<[String], String>()
         options.founds = founds
-        options.mutations = mutations
         self[name] = ListEngine(
             sessionID: session, featureID: "list", localPeerID: name, payloadType: "list.event",
             snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
@@ -65,20 +65,53 @@ struct EngineCompany {
         now += 0.01
         let envelope = try self[name].submitLocal(event, at: now)
         try carryOut(name)
-        for other in names where hears(other, name) { _ = try? self[other].receive(envelope) }
+        for other in names where hears(other, name) {
+            if isHeld(.events([envelope], to: other), name, other) { continue }
+            _ = try? self[other].receive(envelope)
+        }
     }
 
     /// Nobody hears that one, nor does it hear anybody.
     mutating func cutOff(_ name: String) { gone.insert(name) }
     mutating func connect(_ name: String) { gone.remove(name) }
     mutating func cut(_ one: String, _ other: String) { cuts.insert([one, other]) }
+    mutating func reconnect(_ one: String, _ other: String) { cuts.remove([one, other]) }
     mutating func mend() { (cuts, gone) = ([], []) }
+
+    /// Messages from that sender to that receiver wait from now on.
+    mutating func hold(_ sender: String, to receiver: String) {
+        slow.insert(Route(sender: sender, receiver: receiver))
+    }
+
+    /// Messages arrive at once again. The earlier ones still wait.
+    mutating func hasten(_ sender: String, to receiver: String) {
+        slow.remove(Route(sender: sender, receiver: receiver))
+    }
+
+    /// The messages that wait arrive, even if the two don't hear each other any more. Later ones arrive at once.
+    mutating func release(_ sender: String, to receiver: String) throws {
+        hasten(sender, to: receiver)
+        let route = Route(sender: sender, receiver: receiver)
+        let late = waiting.filter { $0.route == route }
+        waiting.removeAll { $0.route == route }
+        for (_, message) in late { try EnginePair.deliver(message, to: &self[receiver], at: now) }
+    }
 
     /// Its process is launched again from what was last to be persisted, which is everything.
     mutating func relaunch(_ name: String) throws {
         self[name] = try ListEngine(
             restoring: self[name].image, reducer: ListReducer(), conflictPolicy: NoRepeatPolicy(), seed: 7,
             options: self[name].options)
+    }
+
+    /// Keeps the message if it has to wait.
+    private mutating func isHeld(
+        _ message: SessionOutgoing<[String], String>, _ sender: String, _ receiver: String
+    ) -> Bool {
+        let route = Route(sender: sender, receiver: receiver)
+        guard slow.contains(route) else { return false }
+        waiting.append((route, message))
+        return true
     }
 
     private func hears(_ one: String, _ other: String) -> Bool {
@@ -89,14 +122,34 @@ struct EngineCompany {
 
     /// - Parameter suspects: whether apps suspect those that they don't hear.
     mutating func run(rounds: Int, suspects: Bool = true) throws {
+        _ = try run(upTo: rounds, suspects: suspects) { _ in false }
+    }
+
+    /// Stops as soon as that holds, also in the middle of a round.
+    /// - Returns: whether it holds.
+    mutating func run(
+        upTo rounds: Int, suspects: Bool = true, until holds: (EngineCompany) -> Bool
+    ) throws -> Bool {
         for _ in 0..<rounds {
             for name in names {
                 self[name].suspect(suspects ? Set(names.filter { $0 != name && !hears(name, $0) }) : [])
                 self[name].tick(at: now)
             }
-            for _ in 0..<8 { try step() }
+            for _ in 0..<8 {
+                for name in names {
+                    if holds(self) { return true }
+                    try carryOut(name)
+                }
+            }
             now += 1
         }
+        return holds(self)
+    }
+
+    /// That peer sends its periodic control, and whatever else it has to say.
+    mutating func speak(_ name: String) throws {
+        self[name].tick(at: now)
+        try carryOut(name)
     }
 
     /// Each sends once what it has to say.
@@ -114,6 +167,7 @@ struct EngineCompany {
         for message in directives.outgoing {
             for other in names where hears(other, name) && message.isFor(other) {
                 if isOwn { self[other].regard(name, asOwn: true) }
+                if isHeld(message, name, other) { continue }
                 try EnginePair.deliver(message, to: &self[other], at: now)
             }
         }
@@ -125,6 +179,12 @@ struct EngineCompany {
         }
         return !directives.outgoing.isEmpty
     }
+}
+
+/// The way from one peer to another.
+private struct Route: Hashable {
+    let sender: String
+    let receiver: String
 }
 
 extension SessionOutgoing {

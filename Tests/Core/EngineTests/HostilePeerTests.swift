@@ -1,4 +1,5 @@
 import Foundation
+import MeshBrokenRules
 import MeshIdentity
 import Testing
 
@@ -176,8 +177,9 @@ import Testing
         }
     }
 
-    @Test(.breaksRules) func `A clock that followed every stamp would end what its owner may say`() throws {
-        var (phone, tablet, watch) = try sealedThree(mutations: [.anyStamp])
+    @Test(.breaksRules, .breaks(.anyStamp))
+    func `A clock that followed every stamp would end what its owner may say`() throws {
+        var (phone, tablet, watch) = try sealedThree()
         var poison = try watch.submitLocal("far ahead", at: noon)
         poison.metadata.stamp = HybridTimestamp(rawValue: 1 << 63 - 1)
         _ = try phone.receive(poison)
@@ -358,17 +360,17 @@ import Testing
         #expect(engine.logCount == 64)
     }
 
-    @Test(.breaksRules) func `A group that folded at its bound would be noticed`() throws {
-        var folding = try fullGroup(of: 64, mutations: [.foldsReference])
+    @Test(.breaksRules, .breaks(.foldsReference))
+    func `A group that folded at its bound would be noticed`() throws {
+        var folding = try fullGroup(of: 64)
         _ = try folding.submitLocal("more", at: noon)
         #expect(folding.logCount < 64, "the repair is undone, and nothing notices")
     }
 
     /// A group in which nobody has confirmed anything, with as many own events as its bound allows.
-    private func fullGroup(of count: Int, mutations: EngineMutations = []) throws -> ListEngine {
+    private func fullGroup(of count: Int) throws -> ListEngine {
         var options = SessionEngineOptions<[String], String>()
         options.ownUnconfirmedMax = count
-        options.mutations = mutations
         var engine = ListEngine(
             sessionID: session, featureID: "list", localPeerID: "phone", payloadType: "list.event",
             snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
@@ -417,12 +419,9 @@ extension HostilePeerTests {
     }
 
     /// Three members that were paired beforehand.
-    private func sealedThree(
-        mutations: EngineMutations = []
-    ) throws -> (phone: ListEngine, tablet: ListEngine, watch: ListEngine) {
+    private func sealedThree() throws -> (phone: ListEngine, tablet: ListEngine, watch: ListEngine) {
         let members = ["phone", "tablet", "watch"].map { SessionSource(peerID: $0, incarnation: 1) }
         var options = SessionEngineOptions<[String], String>()
-        options.mutations = mutations
         let engines = members.map { member in
             var engine = ListEngine(
                 sessionID: session, featureID: "list", localPeerID: member.peerID, payloadType: "list.event",

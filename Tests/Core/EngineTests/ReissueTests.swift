@@ -1,5 +1,6 @@
 import Foundation
 import MeshBase
+import MeshBrokenRules
 import MeshIdentity
 import Testing
 
@@ -17,9 +18,9 @@ import Testing
         #expect(company["bert"].state.count { $0 == "of bert" } == 1)
     }
 
-    @Test(.enabled(if: EngineMutations.areCompiledIn))
+    @Test(.breaksRules, .breaks(.originForgotten))
     func `Without its origin it stands in the order twice`() throws {
-        let company = try twoGroups(mutations: [.originForgotten])
+        let company = try twoGroups()
         #expect(company["cleo"].state.count { $0 == "first" } == 2)
     }
 
@@ -33,9 +34,9 @@ import Testing
         #expect(company.states.count == 1)
     }
 
-    @Test(.enabled(if: EngineMutations.areCompiledIn))
+    @Test(.breaksRules, .breaks(.originForgotten))
     func `Without the names that a copy tells it does`() throws {
-        #expect(try lateAuthor(mutations: [.originForgotten])["cleo"].state.count { $0.hasPrefix("bert") } > 300)
+        #expect(try lateAuthor()["cleo"].state.count { $0.hasPrefix("bert") } > 300)
     }
 
     private static let seeds: Range<UInt64> = 0..<16
@@ -46,15 +47,15 @@ import Testing
         #expect(doubled == [], "seed \(seed) of doubledEvents")
     }
 
-    @Test(.enabled(if: EngineMutations.areCompiledIn))
+    @Test(.breaksRules, .breaks(.originForgotten))
     func `Without origins the drawn schedules have events twice`() throws {
-        #expect(try Self.seeds.contains { try !doubledEvents(seed: $0, mutations: [.originForgotten]).isEmpty })
+        #expect(try Self.seeds.contains { try !doubledEvents(seed: $0).isEmpty })
     }
 
     /// Two peers found a group, and a third one hears some of it without joining. One founder loses its store, founds another group
     /// with the third, and both groups meet. Who is who, and how much each writes when, is drawn.
     /// - Returns: what a peer shows twice in the end.
-    private func doubledEvents(seed: UInt64, mutations: EngineMutations = []) throws -> [String] {
+    private func doubledEvents(seed: UInt64) throws -> [String] {
         var random = SplitMix64(seed: seed)
         func below(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
         var names = ["anna", "bert", "cleo"]
@@ -62,7 +63,6 @@ import Testing
         let left = names.remove(at: below(2))
         let third = names[0]
         var company = EngineCompany()
-        company.mutations = mutations
         var count = 0
         func tap(_ name: String, _ times: Int) throws {
             for _ in 0..<times {
@@ -101,9 +101,8 @@ import Testing
 
     /// Bert holds an event of anna's, who loses her store and founds another group with him, in which he issues it again. The
     /// first group has it too and has folded it; both meet.
-    private func twoGroups(mutations: EngineMutations = []) throws -> EngineCompany {
+    private func twoGroups() throws -> EngineCompany {
         var company = EngineCompany()
-        company.mutations = mutations
         company.add("anna")
         company.add("cleo")
         try company.run(rounds: 4)
@@ -134,9 +133,8 @@ import Testing
     }
 
     /// Anna has seen what bert wrote before either joined, and joins first.
-    private func lateAuthor(mutations: EngineMutations = []) throws -> EngineCompany {
+    private func lateAuthor() throws -> EngineCompany {
         var company = EngineCompany()
-        company.mutations = mutations
         company.add("cleo")
         company.add("dora")
         try company.run(rounds: 4)

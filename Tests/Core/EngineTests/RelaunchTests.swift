@@ -1,4 +1,5 @@
 import Foundation
+import MeshBrokenRules
 import MeshIdentity
 import Testing
 
@@ -7,9 +8,8 @@ import Testing
 /// The original's calls, by devices that keep nothing and are launched again.
 @Suite struct RelaunchTests {
     /// As the original's initialiser makes it: without a word about lives.
-    private func launch(_ peer: String, mutations: EngineMutations = []) -> ListEngine {
+    private func launch(_ peer: String) -> ListEngine {
         var options = SessionEngineOptions<[String], String>()
-        options.mutations = mutations
         return ListEngine(
             sessionID: session, featureID: "list", localPeerID: peer, payloadType: "list.event",
             snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
@@ -79,16 +79,16 @@ import Testing
 
     /// A watch that has written nothing has nothing to be waited for.
     @Test func `A shown state is not thrown away because nothing is missing`() throws {
-        #expect(try shownAfterRelaunch([]) == ["p0", "p1", "p2"])
+        #expect(try shownAfterRelaunch() == ["p0", "p1", "p2"])
     }
 
-    @Test(.breaksRules) func `A shown state that was thrown away would be noticed`() throws {
-        #expect(try shownAfterRelaunch([.relaunchForgets]) != ["p0", "p1", "p2"])
+    @Test(.breaksRules, .breaks(.relaunchForgets))
+    func `A shown state that was thrown away would be noticed`() throws {
+        #expect(try shownAfterRelaunch() != ["p0", "p1", "p2"])
     }
 
-    private func shownAfterRelaunch(_ mutations: EngineMutations) throws -> [String] {
+    private func shownAfterRelaunch() throws -> [String] {
         var options = SessionEngineOptions<[String], String>()
-        options.mutations = mutations
         var watch = makeEngine("watch")
         for lap in 0..<3 { _ = try watch.receive(makeLap(lap)) }
         var phone = ListEngine(
@@ -107,18 +107,18 @@ import Testing
     }
 
     @Test func `An event after which the screen shows something else is applied`() throws {
-        #expect(try isShown([]))
+        #expect(try isShown())
     }
 
-    @Test(.breaksRules) func `An event that was called a duplicate though the screen changed would be noticed`() throws
-    {
-        #expect(try !isShown([.duplicateWhenShown]))
+    @Test(.breaksRules, .breaks(.duplicateWhenShown))
+    func `An event that was called a duplicate though the screen changed would be noticed`() throws {
+        #expect(try !isShown())
     }
 
     /// Whether a caller who shows what is applied shows what the engine has.
-    private func isShown(_ mutations: EngineMutations) throws -> Bool {
+    private func isShown() throws -> Bool {
         var phone = launch("phone")
-        var watch = launch("watch", mutations: mutations)
+        var watch = launch("watch")
         let events = try ["one", "two"].map { try phone.submitLocal($0, at: noon) }
         _ = try watch.submitLocal("mine", at: noon - 1)
         _ = try watch.applySnapshot(phone.makeSnapshot(at: noon))

@@ -1,4 +1,5 @@
 import Foundation
+import MeshBrokenRules
 import MeshIdentity
 import Testing
 
@@ -6,9 +7,8 @@ import Testing
 
 /// A snapshot as the base of an engine whose caller uses the original's calls and keeps nothing.
 @Suite struct SnapshotBaseTests {
-    private func launch(_ peer: String, _ incarnation: UInt32, mutations: EngineMutations = []) -> ListEngine {
+    private func launch(_ peer: String, _ incarnation: UInt32) -> ListEngine {
         var options = SessionEngineOptions<[String], String>()
-        options.mutations = mutations
         return ListEngine(
             sessionID: session, featureID: "list", localPeerID: peer, payloadType: "list.event",
             snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
@@ -17,14 +17,14 @@ import Testing
 
     /// The phone and the watch hold each other's laps; then the phone is launched again and has the watch's state.
     private func relaunched(
-        namesLives: Bool = true, mutations: EngineMutations = []
+        namesLives: Bool = true
     ) throws -> (phone: ListEngine, watch: ListEngine) {
         var (phone, watch) = (launch("phone", 1), launch("watch", 2))
         for lap in 0..<3 {
             _ = try watch.receive(phone.submitLocal("p\(lap)", at: noon + Double(lap)))
             _ = try phone.receive(watch.submitLocal("w\(lap)", at: noon + Double(lap) + 0.5))
         }
-        phone = launch("phone", 3, mutations: mutations)
+        phone = launch("phone", 3)
         _ = try phone.applySnapshot(handMadeSnapshot(&watch, namesLives: namesLives, at: noon + 5))
         return (phone, watch)
     }
@@ -43,8 +43,9 @@ import Testing
         #expect(phone.state.suffix(2) == ["own", "other"], "the order of taps, not that of arrival")
     }
 
-    @Test(.breaksRules) func `Without a base the two would differ`() throws {
-        var (phone, watch) = try relaunched(mutations: [.baseRefused])
+    @Test(.breaksRules, .breaks(.baseRefused))
+    func `Without a base the two would differ`() throws {
+        var (phone, watch) = try relaunched()
         #expect(phone.isProvisional)
         let (own, other, snapshot) = try crossing(&phone, &watch)
         _ = try phone.applySnapshot(snapshot)
@@ -73,8 +74,8 @@ import Testing
 
     /// The phone was launched again, and the watch, of an earlier version, has not told it the name of its earlier life. Then the
     /// watch misses its first event.
-    private func afterLoss(mutations: EngineMutations = []) throws -> (phone: ListEngine, watch: ListEngine) {
-        var (phone, watch) = try relaunched(namesLives: false, mutations: mutations)
+    private func afterLoss() throws -> (phone: ListEngine, watch: ListEngine) {
+        var (phone, watch) = try relaunched(namesLives: false)
         _ = try phone.submitLocal("lost", at: noon + 10)
         let second = try phone.submitLocal("second", at: noon + 11)
         #expect(try watch.receive(second) == .snapshotRequired(expectedSequence: 1, receivedSequence: 2))
@@ -89,18 +90,19 @@ import Testing
         #expect(watch.state.count == 8, "nothing is lost, and nothing is there twice")
     }
 
-    @Test(.breaksRules) func `A peer can't take a state that doesn't say it`() throws {
-        let (phone, watch) = try afterLoss(mutations: [.livesUntold])
+    @Test(.breaksRules, .breaks(.livesUntold))
+    func `A peer can't take a state that doesn't say it`() throws {
+        let (phone, watch) = try afterLoss()
         #expect(watch.state.count == 6)
         #expect(watch.state != phone.state)
     }
 
     /// The watch has the second of two taps when the phone is launched again. The new launch has one tap, like its state.
-    private func afterUntoldLaunch(mutations: EngineMutations = []) throws -> (phone: ListEngine, watch: ListEngine) {
+    private func afterUntoldLaunch() throws -> (phone: ListEngine, watch: ListEngine) {
         var (phone, watch) = (launch("phone", 1), launch("watch", 2))
         let first = try phone.submitLocal("first", at: noon)
         _ = try watch.receive(phone.submitLocal("second", at: noon + 1))
-        phone = launch("phone", 3, mutations: mutations)
+        phone = launch("phone", 3)
         let third = try phone.submitLocal("third", at: noon + 2)
         _ = try watch.applySnapshot(handMadeSnapshot(&phone, listsItself: false, at: noon + 2))
         _ = try watch.receive(third)
@@ -114,8 +116,9 @@ import Testing
         #expect(try phone.applySnapshot(handMadeSnapshot(&watch, at: noon + 3)) == .applied(watch.state))
     }
 
-    @Test(.breaksRules) func `Untold, it would count for the launch before`() throws {
-        let (_, watch) = try afterUntoldLaunch(mutations: [.livesUntold])
+    @Test(.breaksRules, .breaks(.livesUntold))
+    func `Untold, it would count for the launch before`() throws {
+        let (_, watch) = try afterUntoldLaunch()
         #expect(watch.state != ["first", "second", "third"])
     }
 

@@ -13,8 +13,8 @@ import Testing
     }
 
     /// A phone with that many keys, and a watch that knows of none.
-    private static func world(_ count: Int, _ mutation: KeyMutation? = nil) -> KeyWorld {
-        var world = KeyWorld(mutation)
+    private static func world(_ count: Int) -> KeyWorld {
+        var world = KeyWorld()
         for index in 0..<count { world.rules["setting.\(index)"] = KeyRule() }
         for id in ["phone", "watch"] { world.register(id) }
         for index in 0..<count { world.set("phone", "setting.\(index)", text(index)) }

@@ -12,7 +12,6 @@ struct KeyWorld: Hashable {
         var message: KeyMessage
     }
 
-    let mutation: KeyMutation?
     var replicas: [String: KeyReplica] = [:]
     var letters: [Letter] = []
     var now = Duration.zero
@@ -26,11 +25,10 @@ struct KeyWorld: Hashable {
     var last: [String: KeyMessage] = [:]
 
     init(
-        _ mutation: KeyMutation? = nil, rules: [String: KeyRule] = [:], messageBytes: Int = 60_000,
+        rules: [String: KeyRule] = [:], messageBytes: Int = 60_000,
         maxAutoSyncSize: Int = SyncConfiguration().maxAutoSyncSize
     ) {
         self.maxAutoSyncSize = maxAutoSyncSize
-        self.mutation = mutation
         self.rules = ["a": KeyRule(), "b": KeyRule()].merging(rules) { $1 }
         self.messageBytes = messageBytes
         for id in ["phone", "watch"] { launch(id) }
@@ -47,7 +45,6 @@ struct KeyWorld: Hashable {
             seen: old?.seen ?? .init(), nonce: launches << 32)
         replica.configuration.messageBytes = messageBytes
         replica.configuration.maxAutoSyncSize = maxAutoSyncSize
-        replica.breakRule(mutation)
         replicas[id] = replica
         register(id)
         replicas[id]?.restore(peers)

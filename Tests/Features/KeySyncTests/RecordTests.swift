@@ -1,4 +1,5 @@
 import Foundation
+import MeshBrokenRules
 import MeshIdentity
 import MeshRegister
 import MeshWire
@@ -12,10 +13,10 @@ import Testing
 
     /// Two devices with 400 keys that one of them has set; the backup is from then. The other one, or the same, removes them.
     private static func world(
-        _ mutation: KeyMutation? = nil, setBy setter: String = "phone", removedBy remover: String = "phone"
+        setBy setter: String = "phone", removedBy remover: String = "phone"
     ) -> (world: KeyWorld, backups: [String: KeyReplica]) {
         let rules = Dictionary(uniqueKeysWithValues: names.map { ($0, KeyRule()) })
-        var world = KeyWorld(mutation, rules: rules)
+        var world = KeyWorld(rules: rules)
         world.meetAndSettle()
         for name in names { world.set(setter, name, "1") }
         world.set(setter, "a", "1")
@@ -56,12 +57,14 @@ import Testing
 
     @Test(
         "Without the record they return",
-        .enabled(if: KeyReplica.areMutationsCompiledIn, "breaks a rule: needs MESH_MUTATIONS=1, which Tools/test sets"))
+        .breaksRules)
     func withoutTheRecord() {
-        var (world, backups) = Self.world(.noRecord)
-        world.launch("phone", from: backups["phone"])
-        world.meetAndSettle()
-        #expect(Self.returned(in: world, "watch") > 200)
+        breaking(KeyMutation.noRecord) {
+            var (world, backups) = Self.world()
+            world.launch("phone", from: backups["phone"])
+            world.meetAndSettle()
+            #expect(Self.returned(in: world, "watch") > 200)
+        }
     }
 
     @Test("Keys of a tablet that was used alone stay when it is paired after 400 removals")
@@ -125,8 +128,8 @@ import Testing
     }
 
     /// A phone that has lost the change of `lost` with its store writes something before it meets the watch.
-    private static func afterLostChange(_ mutation: KeyMutation?, settlesFirst: Bool = true) -> KeyWorld {
-        var world = KeyWorld(mutation, rules: ["lost": KeyRule()])
+    private static func afterLostChange(settlesFirst: Bool = true) -> KeyWorld {
+        var world = KeyWorld(rules: ["lost": KeyRule()])
         world.meetAndSettle()
         world.set("phone", "a", "1")
         world.settle()
@@ -143,39 +146,42 @@ import Testing
     @Test("A restored device gets back what it had set since, and removes nothing of it")
     func lostChangeComesBack() {
         for settlesFirst in [true, false] {
-            let world = Self.afterLostChange(nil, settlesFirst: settlesFirst)
+            let world = Self.afterLostChange(settlesFirst: settlesFirst)
             for id in ["phone", "watch"] { #expect(world.text(id, "lost") == "1" && world.text(id, "a") == "2") }
         }
     }
 
     @Test(
         "A restored device that keeps its author takes its own lost changes for removed",
-        .enabled(if: KeyReplica.areMutationsCompiledIn, "breaks a rule: needs MESH_MUTATIONS=1, which Tools/test sets"))
+        .breaksRules)
     func keepsAuthor() {
-        #expect(Self.afterLostChange(.keepsAuthor).text("watch", "lost") == nil)
+        breaking(KeyMutation.keepsAuthor) { #expect(Self.afterLostChange().text("watch", "lost") == nil) }
     }
 
     @Test("A peer states nothing of which the other has not confirmed everything")
     func recordWaits() {
-        for mutation in [nil, KeyMutation.recordTooSoon] where mutation == nil || KeyReplica.areMutationsCompiledIn {
-            var world = KeyWorld(mutation)
-            world.meetAndSettle()
-            world.set("phone", "a", "1")
-            let lost = world.letters
-            world.letters = []
-            world.set("phone", "b", "2")
-            world.deliverAll()
-            // The first one comes late: the second one's message may not have said that it was seen.
-            world.letters = lost
-            world.deliverAll()
-            #expect((world.text("watch", "a") == "1") == (mutation == nil))
-        }
+        #expect(Self.afterLateMessage() == "1")
+        if BrokenRules.areThere { breaking(KeyMutation.recordTooSoon) { #expect(Self.afterLateMessage() == nil) } }
+    }
+
+    /// The first of two messages comes late: the second one may not have said that it was seen.
+    private static func afterLateMessage() -> String? {
+        var world = KeyWorld()
+        world.meetAndSettle()
+        world.set("phone", "a", "1")
+        let lost = world.letters
+        world.letters = []
+        world.set("phone", "b", "2")
+        world.deliverAll()
+        world.letters = lost
+        world.deliverAll()
+        return world.text("watch", "a")
     }
 
     /// A watch sends a large value to a phone that has lost its store. Before the last piece, the phone hears a record of what
     /// the lost store had: from a launch of the watch whose store has the older marks, or from a message that the platform kept.
-    private static func afterRecordOfLostStore(_ mutation: KeyMutation?, watchIsRelaunched: Bool) -> KeyWorld {
-        var world = KeyWorld(mutation, messageBytes: 200)
+    private static func afterRecordOfLostStore(watchIsRelaunched: Bool) -> KeyWorld {
+        var world = KeyWorld(messageBytes: 200)
         world.meetAndSettle()
         world.set("phone", "a", String(repeating: "1", count: 400))
         world.settle()
@@ -205,16 +211,18 @@ import Testing
 
     @Test("A record of what a lost store had removes nothing", arguments: [true, false])
     func recordOfLostStore(watchIsRelaunched: Bool) {
-        let world = Self.afterRecordOfLostStore(nil, watchIsRelaunched: watchIsRelaunched)
+        let world = Self.afterRecordOfLostStore(watchIsRelaunched: watchIsRelaunched)
         for id in ["phone", "watch"] { #expect(world.text(id, "a")?.count == 400) }
     }
 
     @Test(
         "Where every record counts, it removes the other device's only copy",
-        .enabled(if: KeyReplica.areMutationsCompiledIn, "breaks a rule: needs MESH_MUTATIONS=1, which Tools/test sets"),
+        .breaksRules,
         arguments: [true, false])
     func recordCountsUnasked(watchIsRelaunched: Bool) {
-        let world = Self.afterRecordOfLostStore(.recordUnasked, watchIsRelaunched: watchIsRelaunched)
+        let world = breaking(KeyMutation.recordUnasked) {
+            Self.afterRecordOfLostStore(watchIsRelaunched: watchIsRelaunched)
+        }
         #expect(world.text("watch", "a") == nil)
     }
 
@@ -284,8 +292,8 @@ import Testing
 @Suite("Keys of which nothing is known") struct LooseKeyTests {
     /// Found by the simulation (seed 2000671): the watch dies between taking a key and hearing that its confirmation arrived.
     /// It asks; the phone answers that nothing differs, and knows now that the watch has the key. The watch knew nothing.
-    private static func statuses(_ mutation: KeyMutation?) -> [KeyStatus?] {
-        var world = KeyWorld(mutation)
+    private static func statuses() -> [KeyStatus?] {
+        var world = KeyWorld()
         world.meetAndSettle()
         world.set("phone", "a", "1")
         world.deliver(0)
@@ -301,8 +309,10 @@ import Testing
 
     @Test("An answer that lists no difference confirms what was asked about")
     func answerConfirms() {
-        #expect(Self.statuses(nil) == [.synced, .synced])
-        if KeyReplica.areMutationsCompiledIn { #expect(Self.statuses(.looseKeysWait) == [.synced, .pending]) }
+        #expect(Self.statuses() == [.synced, .synced])
+        if BrokenRules.areThere {
+            breaking(KeyMutation.looseKeysWait) { #expect(Self.statuses() == [.synced, .pending]) }
+        }
     }
 
     @Test("A key of which a lost answer would have told is asked about again")

@@ -1,5 +1,6 @@
 import Foundation
 import MeshBase
+import MeshBrokenRules
 import MeshConnection
 import MeshIdentity
 import MeshScenarioTransport
@@ -165,24 +166,23 @@ import Testing
     /// A watch that is switched off for days stays in reach, because the platform keeps what is sent to it. The router repeated
     /// the keys every 5 minutes, and the platform kept all of that.
     @Test func `What waits in the transport is not repeated, and what was lost after it is`() async throws {
-        let count = try await countSends(breaking: nil)
+        let count = try await countSends()
         #expect(count.whileWaiting <= 2)
         #expect(count.afterwards >= 2)
     }
 
-    @Test(.enabled(if: StorageRouter.canBreakRules, "breaks a rule: needs MESH_MUTATIONS=1, which Tools/test sets"))
-    func `What waits in the transport would be repeated every 5 minutes`() async throws {
-        #expect(try await countSends(breaking: .repeatsUndelivered).whileWaiting > 12)
+    @Test(.breaksRules) func `What waits in the transport would be repeated every 5 minutes`() async throws {
+        let count = try await breaking(KeyMutation.repeatsUndelivered) { try await countSends() }
+        #expect(count.whileWaiting > 12)
     }
 
     /// Sends within an hour in which the transport has everything that it was given, and in 10 minutes after it was lost.
-    private func countSends(breaking rule: KeyMutation?) async throws -> (whileWaiting: Int, afterwards: Int) {
+    private func countSends() async throws -> (whileWaiting: Int, afterwards: Int) {
         let world = try RouterWorld()
         let (phone, router) = (world["phone"], StorageRouter())
         try await world.run { !phone.connection.transport.knownPeers.isEmpty }
         let transport = WaitingTransport(wrapped: phone.connection.transport)
         let clock = world.network.clock(of: phone.peer)
-        if let rule { await router.breakRule(rule.rawValue) }
         try await router.attach(to: TransportConnection(transport: transport, store: MemoryStore(), clock: clock))
         try await router.set(7, for: volume)
         try await world.run(for: .seconds(3600))

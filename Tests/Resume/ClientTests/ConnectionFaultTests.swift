@@ -1,4 +1,5 @@
 import MeshBase
+import MeshBrokenRules
 import Testing
 
 @testable import MeshResume
@@ -92,17 +93,17 @@ import Testing
     }
 
     @Test func `K13 clients that connect together beat apart`() {
-        func firstBeats(_ mutations: ResumeMutations) -> Set<Duration> {
+        func firstBeats() -> Set<Duration> {
             Set(
                 (0..<20 as Range<UInt64>).map { seed in
-                    var world = ResumeWorld(seed: seed, mutations)
+                    var world = ResumeWorld(seed: seed)
                     world.open()
                     world.advance(by: .seconds(30), acknowledging: true)
                     return world.heartbeats.first?.at ?? .zero
                 })
         }
-        #expect(firstBeats([]).count == 20)
-        if ResumeMutations.areCompiledIn { #expect(firstBeats([.beatsInStep]).count == 1) }
+        #expect(firstBeats().count == 20)
+        if BrokenRules.areThere { breaking(ResumeMutation.beatsInStep) { #expect(firstBeats().count == 1) } }
     }
 
     @Test func `K14 a hello that comes after Ready sets the pace`() {

@@ -1,4 +1,5 @@
 import MeshBase
+import MeshBrokenRules
 import MeshStorage
 import MeshTestSupport
 import Testing
@@ -28,19 +29,19 @@ private final class Socket: SessionTransport {
     private let clock = ManualTime()
 
     private func coordinator(
-        _ socket: Socket, store: any ResumeStore = InMemoryResumeStore(), mutations: ResumeMutations = [],
+        _ socket: Socket, store: any ResumeStore = InMemoryResumeStore(),
         configuration: SessionCoordinator.Configuration = .init(),
         token: @escaping @Sendable () async -> String? = { "token" }
     ) -> SessionCoordinator {
         SessionCoordinator(
             transport: socket, store: store, token: token, clientProperties: properties, configuration: configuration,
-            time: clock.time, seed: 1, mutations: mutations)
+            time: clock.time, seed: 1)
     }
 
     @Test func `K11 a close or a second open while the token is awaited leaves one handshake`() async {
-        func handshakes(_ mutations: ResumeMutations) async -> Int {
+        func handshakes() async -> Int {
             let (socket, gate) = (Socket(), Gate())
-            let coordinator = coordinator(socket, mutations: mutations) {
+            let coordinator = coordinator(socket) {
                 await gate.pass()
                 return "token"
             }
@@ -51,8 +52,10 @@ private final class Socket: SessionTransport {
             _ = await (first, second)
             return socket.handshakes.count
         }
-        #expect(await handshakes([]) == 1)
-        if ResumeMutations.areCompiledIn { #expect(await handshakes([.trustsLateReturns]) == 2) }
+        #expect(await handshakes() == 1)
+        if BrokenRules.areThere {
+            await breaking(ResumeMutation.trustsLateReturns) { #expect(await handshakes() == 2) }
+        }
     }
 
     @Test func `K13 heartbeats that never return do not hide a dead socket`() async {
@@ -81,8 +84,8 @@ private final class Socket: SessionTransport {
     }
 
     @Test func `K16 a late subscriber begins with the current state`() async {
-        func first(_ mutations: ResumeMutations) async -> SessionEvent? {
-            let coordinator = coordinator(Socket(), mutations: mutations)
+        func first() async -> SessionEvent? {
+            let coordinator = coordinator(Socket())
             await coordinator.connectionDidOpen()
             await coordinator.didReceive(.ready(sessionId: "s", initialSeq: 0))
             let events = coordinator.events
@@ -90,9 +93,11 @@ private final class Socket: SessionTransport {
             for await event in events { return event }
             return nil
         }
-        #expect(await first([]) == .stateChanged(.live(sessionId: "s")))
-        if ResumeMutations.areCompiledIn {
-            #expect(await first([.startsStreamsEmpty]) == .stateChanged(.disconnected))
+        #expect(await first() == .stateChanged(.live(sessionId: "s")))
+        if BrokenRules.areThere {
+            await breaking(ResumeMutation.startsStreamsEmpty) {
+                #expect(await first() == .stateChanged(.disconnected))
+            }
         }
     }
 

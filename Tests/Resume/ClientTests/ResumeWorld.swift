@@ -1,4 +1,5 @@
 import MeshBase
+import MeshBrokenRules
 import Testing
 
 @testable import MeshResume
@@ -24,11 +25,10 @@ struct ResumeWorld {
     let seed: UInt64
 
     init(
-        _ configuration: SessionCoordinator.Configuration = .init(), writeDelay: Duration = .zero, seed: UInt64 = 1,
-        _ mutations: ResumeMutations = []
+        _ configuration: SessionCoordinator.Configuration = .init(), writeDelay: Duration = .zero, seed: UInt64 = 1
     ) {
         settings = ResumeCore.Settings(
-            configuration: configuration, properties: properties, writeDelay: writeDelay, mutations: mutations)
+            configuration: configuration, properties: properties, writeDelay: writeDelay)
         self.seed = seed
         core = ResumeCore(settings, seed: seed)
     }
@@ -144,10 +144,10 @@ func prove(
     var world = ResumeWorld(configuration, writeDelay: writeDelay)
     let complaint = story(&world)
     #expect(complaint == nil, "\(world.told)", sourceLocation: sourceLocation)
-    guard ResumeMutations.areCompiledIn else { return }
+    guard BrokenRules.areThere else { return }
     for mutation in mutations {
-        var twin = ResumeWorld(configuration, writeDelay: writeDelay, [mutation])
-        let complaint = story(&twin)
+        var twin = ResumeWorld(configuration, writeDelay: writeDelay)
+        let complaint = breaking(mutation) { story(&twin) }
         #expect(complaint != nil, "\(mutation) passes: \(twin.told)", sourceLocation: sourceLocation)
     }
 }

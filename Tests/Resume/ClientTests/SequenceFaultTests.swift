@@ -1,3 +1,4 @@
+import MeshBrokenRules
 import Testing
 
 @testable import MeshResume

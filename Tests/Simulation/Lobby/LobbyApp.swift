@@ -29,7 +29,7 @@ final class LobbyApp: Sendable {
     /// - Parameter seed: another one for each launch.
     @MainActor init(
         device: Int, transport: any SessionSyncTransport, clock: some DeliveryClock, store: SimulatedDisk?,
-        membersMax: Int, mutation: LobbyMutation?, seed: UInt64, ledger: LobbyLedger,
+        membersMax: Int, seed: UInt64, ledger: LobbyLedger,
         tell: @escaping @Sendable (String) -> Void
     ) {
         self.device = device
@@ -68,7 +68,6 @@ final class LobbyApp: Sendable {
                 return withUnsafeBytes(of: &bytes) { UUID(uuid: $0.load(as: uuid_t.self)) }
             }
         }
-        lobby.mutation = mutation
         lobby.onChange = { [weak lobby, ledger] change in
             guard let lobby, ![.devices, .sighted].contains(change) else { return }
             if change == .storeFailed { ledger.fail("store: \(lobby.storeError.map { "\($0)" } ?? "-")") }

@@ -1,4 +1,5 @@
 import MeshBase
+import MeshBrokenRules
 import MeshDelivery
 import MeshDiagnostics
 import MeshIdentity
@@ -20,7 +21,6 @@ final class LobbyRun {
     /// How long after the network had healed all was as it should be.
     private(set) var agreedAfter = Duration.zero
     private let thread: SimulationThread
-    private let mutation: LobbyMutation?
     private let isRecorded: Bool
     private let log = Locked<[String]>([])
     private var apps: [LobbyApp?]
@@ -33,10 +33,9 @@ final class LobbyRun {
     /// Members that are away are let go after a minute.
     private static let patience = Duration.seconds(200)
 
-    init(_ schedule: LobbySchedule, mutation: LobbyMutation?, thread: SimulationThread, isRecorded: Bool) {
+    init(_ schedule: LobbySchedule, thread: SimulationThread, isRecorded: Bool) {
         self.isRecorded = isRecorded
         self.schedule = schedule
-        self.mutation = mutation
         self.thread = thread
         network = ScenarioNetwork(seed: schedule.seed, conditions: schedule.conditions, traceLimit: 0)
         apps = Array(repeating: nil, count: schedule.devices)
@@ -186,12 +185,12 @@ final class LobbyRun {
         do {
             let plain = try network.makeTransport(localPeer: peer, configuration: configuration, store: store)
             var transport: any SessionSyncTransport = isRecorded ? DiagnosticsSession(wrapping: plain) : plain
-            if mutation == .staleByStamp { transport = StampComparingTransport(wrapped: transport) }
+            if breaks(.staleByStamp) { transport = StampComparingTransport(wrapped: transport) }
             let made = Locked<LobbyApp?>(nil)
-            onMain { [ledger, log, network, schedule, mutation, transport] in
+            onMain { [ledger, log, network, schedule, transport] in
                 let app = LobbyApp(
                     device: device, transport: transport, clock: network.clock(of: peer), store: store,
-                    membersMax: schedule.membersMax, mutation: mutation, seed: seed, ledger: ledger,
+                    membersMax: schedule.membersMax, seed: seed, ledger: ledger,
                     tell: { [weak network] line in
                         let time = network.map { Int($0.elapsed / .milliseconds(1)) } ?? 0
                         log.withLock { $0.append("\(time) ms \(LobbySchedule.name(of: device)): \(line)") }

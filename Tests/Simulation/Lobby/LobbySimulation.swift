@@ -1,3 +1,4 @@
+import MeshBrokenRules
 import MeshScenarioTransport
 import MeshSession
 
@@ -24,7 +25,7 @@ public struct LobbySimulation: ScheduledSimulation {
     }
 
     public static var mutationNames: [String] {
-        LobbyMutation.areCompiledIn ? LobbyMutation.allCases.map(\.rawValue) : []
+        BrokenRules.areThere ? LobbyMutation.allCases.map(\.rawValue) : []
     }
 
     public static let parts = [ScheduleParts<LobbySchedule>(\.entries)]
@@ -47,8 +48,8 @@ public struct LobbySimulation: ScheduledSimulation {
 
     private func play(_ schedule: LobbySchedule, _ trace: Trace?, isRecorded: Bool = false) -> SeedOutcome {
         SimulationThread.run { [mutation] thread in
-            let run = LobbyRun(schedule, mutation: mutation, thread: thread, isRecorded: isRecorded)
-            var outcome = SeedOutcome(seed: schedule.seed, failure: run.play())
+            let run = LobbyRun(schedule, thread: thread, isRecorded: isRecorded)
+            var outcome = SeedOutcome(seed: schedule.seed, failure: breaking(mutation) { run.play() })
             outcome.faults = run.faults
             outcome.counts = ["taps": Int(run.tapCount)]
             outcome.greatest = ["slowestSeconds": run.agreedAfter / .seconds(1)]

@@ -17,7 +17,6 @@ struct ResumeRun: GatewayRun {
         var ignoresFence = false
         /// K20: a buffer that has lost its events counts from 1 again, in the same epoch.
         var keepsEpoch = false
-        var clientMutations: ResumeMutations = []
     }
 
     enum Step: GatewayStep {
@@ -129,7 +128,7 @@ struct ResumeRun: GatewayRun {
             .init(
                 configuration: .init(sequencing: .contiguous, acknowledgement: .byApp),
                 properties: ClientProperties(platform: "t", appVersion: "", osVersion: "", deviceName: ""),
-                writeDelay: .zero, mutations: faults.clientMutations), seed: random.next())
+                writeDelay: .zero), seed: random.next())
     }
 }
 

@@ -1,4 +1,4 @@
-import MeshResume
+import MeshBrokenRules
 
 /// Clients of a stream, two gateway processes and one store in virtual time: connections drop on one side or on both, frames
 /// get lost, apps and gateways are killed, the store is down, slow, empty, or behind what it has said.
@@ -11,6 +11,7 @@ public struct ResumeSimulation: SeedSimulation {
         Simulation.canBreakRules ? ["keepsEpoch", "ignoresFence", "skipsGaps", "replayMovesNothing"] : []
 
     private let faults: ResumeRun.Faults
+    private let brokenRule: ResumeMutation?
 
     /// - Parameters:
     ///   - clients: in each seed, of a tenth as many users, and of three at least.
@@ -21,15 +22,14 @@ public struct ResumeSimulation: SeedSimulation {
         faults.losesBuffer = losesStore
         faults.keepsEpoch = mutation == "keepsEpoch"
         faults.ignoresFence = mutation == "ignoresFence"
-        if mutation == "skipsGaps" { faults.clientMutations = [.skipsGaps] }
-        if mutation == "replayMovesNothing" { faults.clientMutations = [.replayMovesNothing] }
         self.faults = faults
+        brokenRule = mutation.flatMap(ResumeMutation.init(rawValue:))
     }
 
     /// Counts events that apps saw, and connections that they made, all together.
     public func run(seed: UInt64, trace: Trace?) -> SeedOutcome {
         var run = ResumeRun(seed: seed, faults)
-        var outcome = SeedOutcome(seed: seed, failure: run.run())
+        var outcome = SeedOutcome(seed: seed, failure: breaking(brokenRule) { run.run() })
         outcome.faults = run.faultCounts
         outcome.counts = ["seen": run.clients.reduce(0) { $0 + $1.seenCount }, "connections": run.keyCount]
         outcome.simulatedSeconds = Double(run.now) / 1e9

@@ -29,11 +29,10 @@ final class KeyWatchApp: PairApp {
         connection = TransportConnection(transport: transport, store: store, clock: clock)
         let random = Locked(SplitMix64(seed: seed))
         router = StorageRouter { random.withLock { $0.next() } }
-        Task { await self.open(mutation, failure) }
+        Task { await self.open(failure) }
     }
 
-    private func open(_ mutation: String?, _ failure: Locked<String?>) async {
-        if let mutation { await router.breakRule(mutation) }
+    private func open(_ failure: Locked<String?>) async {
         await router.forgetRemovals(beyond: 2)
         for key in WatchKey.all { await key.stored(isOld).register(router) }
         do {

@@ -1,4 +1,5 @@
 import MeshBase
+import MeshBrokenRules
 import MeshKeySync
 import MeshSimulatedWatch
 
@@ -18,7 +19,7 @@ public struct KeyWatchSimulation: SeedSimulation {
     /// `keepsAuthor`, which need more removals or other restored stores than are drawn; `recordUnasked`, which one seed in
     /// thousands finds; `repeatsUndelivered`, which costs messages. No test finds `marksAreKept` yet.
     public static let mutationNames =
-        StorageRouter.canBreakRules
+        BrokenRules.areThere
         ? [
             "oneWay", "noTombstones", "arrivalOrder", "largeBlocks", "silentErrors", "manualIsAutomatic",
             "onlyAppAsks", "securedLeaves", "noAnswer", "noRetry", "noWants", "recordTooSoon", "equalSetsCount",
@@ -39,7 +40,9 @@ public struct KeyWatchSimulation: SeedSimulation {
 
     public func run(seed: UInt64, trace: Trace?) -> SeedOutcome {
         SimulationThread.run { [self] thread in
-            KeyWatchRun(self, seed: seed, thread: thread, traceLimit: trace == nil ? 0 : 100_000).outcome(trace)
+            breaking(mutation.flatMap(KeyMutation.init(rawValue:))) {
+                KeyWatchRun(self, seed: seed, thread: thread, traceLimit: trace == nil ? 0 : 100_000).outcome(trace)
+            }
         }
     }
 }

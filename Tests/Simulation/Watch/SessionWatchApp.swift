@@ -29,7 +29,7 @@ final class SessionWatchApp: PairApp {
     private let unsettled = Locked<[UInt32: UUID]>([:])
 
     init(
-        _ launch: PairLaunch, store: SimulatedDisk?, versions: Feature.Versions, mutation: String?,
+        _ launch: PairLaunch, store: SimulatedDisk?, versions: Feature.Versions,
         failure: Locked<String?>, suspicious: Locked<Set<Int>>
     ) throws {
         self.versions = versions
@@ -39,12 +39,12 @@ final class SessionWatchApp: PairApp {
         self.failure = failure
         let seed = launch.seed
         transport = try launch.transport(store: store, seed: seed)
-        Task { @MainActor in await self.open(store, mutation, seed) }
+        Task { @MainActor in await self.open(store, seed) }
     }
 
     private static let sessionID = UUID(uuid: (0x5E, 0x55, 0x10, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 10))
 
-    @MainActor private func open(_ store: SimulatedDisk?, _ mutation: String?, _ seed: UInt64) async {
+    @MainActor private func open(_ store: SimulatedDisk?, _ seed: UInt64) async {
         var configuration = SyncedSessionConfiguration<[UInt32], Feature.Event>()
         let isOdd = device == 1 && versions != .equal
         if isOdd, versions == .tellApart { configuration.reducerVersion = 2 }
@@ -57,7 +57,6 @@ final class SessionWatchApp: PairApp {
             work()
             return .zero
         }
-        if let mutation = mutation.flatMap(EngineMutation.init(name:)) { configuration.engine.mutations = [mutation] }
         let random = Locked(SplitMix64(seed: seed))
         configuration.randomSeed = { random.withLock { $0.next() } }
         configuration.now = { [clock] in clock.wall }

@@ -32,7 +32,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
         // With power cuts the phone always does: what both have lost nobody has.
         keepers = seed % 3 > 0 ? [0, 1] : simulation.losesPower ? [0] : []
         super.init(seed: seed, thread: thread, traceLimit: traceLimit)
-        let (losesPower, mutation) = (simulation.losesPower, simulation.mutation)
+        let losesPower = simulation.losesPower
         install { [keepers, ledger] device in
             if losesPower { ledger.withLock { $0.endLife(of: device) } }
             if !keepers.contains(device) { ledger.withLock { $0.loseStore(of: device) } }
@@ -40,7 +40,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
             timers.withLock { $0.noteLaunch(of: launch.device) }
             return try SessionWatchApp(
                 launch, store: keepers.contains(launch.device) ? launch.disk : nil, versions: versions,
-                mutation: mutation, failure: failure, suspicious: suspicious)
+                failure: failure, suspicious: suspicious)
         }
     }
 

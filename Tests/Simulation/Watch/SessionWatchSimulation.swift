@@ -1,4 +1,5 @@
 import MeshBase
+import MeshBrokenRules
 import MeshSimulatedWatch
 
 /// Taps on a phone and its watch that share a session, over whole transports and WatchConnectivity's stand-in, in virtual
@@ -40,7 +41,9 @@ public struct SessionWatchSimulation: SeedSimulation {
 
     public func run(seed: UInt64, trace: Trace?) -> SeedOutcome {
         SimulationThread.run { [self] thread in
-            SessionWatchRun(self, seed: seed, thread: thread, traceLimit: trace == nil ? 0 : 100_000).outcome(trace)
+            breaking(mutation.flatMap(EngineMutation.init(rawValue:))) {
+                SessionWatchRun(self, seed: seed, thread: thread, traceLimit: trace == nil ? 0 : 100_000).outcome(trace)
+            }
         }
     }
 }

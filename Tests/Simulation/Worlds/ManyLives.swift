@@ -28,14 +28,13 @@ struct ManyLives<Feature: SimulatedFeature> {
         var random = SplitMix64(seed: schedule.seed ^ 0x11FE)
         // Either may be the one who founds.
         let survives = random.below(2)
-        engines = [survives, 1 - survives].map { Self.engine($0, options.mutations, &random) }
+        engines = [survives, 1 - survives].map { Self.engine($0, &random) }
         self.random = random
     }
 
-    private static func engine(_ peer: Int, _ mutations: EngineMutations, _ random: inout SplitMix64) -> Engine {
+    private static func engine(_ peer: Int, _ random: inout SplitMix64) -> Engine {
         var options = SessionEngineOptions<Feature.State, Feature.Event>()
         options.samplesReducer = false
-        options.mutations = mutations
         return Engine(
             sessionID: Replica<Feature>.sessionID, featureID: Feature.id, localPeerID: Schedule.name(of: peer),
             payloadType: "event", snapshotPayloadType: "state", initialState: Feature.initialState,
@@ -56,7 +55,7 @@ struct ManyLives<Feature: SimulatedFeature> {
         if life > 0 {
             outcome.faults[.lostStore] += 1
             let peer = engines[1].localPeerID == Schedule.name(of: 0) ? 0 : 1
-            engines[1] = Self.engine(peer, options.mutations, &random)
+            engines[1] = Self.engine(peer, &random)
         }
         // Some are over before anybody has noticed, or while they are being taken in.
         let isShort = random.happens(rate: 0.3)

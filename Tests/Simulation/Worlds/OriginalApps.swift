@@ -88,7 +88,6 @@ final class OriginalApps<Feature: SimulatedFeature> {
 
     private func newEngine(_ peer: Int) -> Engine {
         var options = SessionEngineOptions<Feature.State, Feature.Event>()
-        options.mutations = self.options.mutations
         options.samplesReducer = false
         return Engine(
             sessionID: Replica<Feature>.sessionID, featureID: Feature.id, localPeerID: Schedule.name(of: peer),

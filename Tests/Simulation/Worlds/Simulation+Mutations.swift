@@ -1,21 +1,20 @@
-import MeshEngine
+import MeshBrokenRules
 
 extension Simulation {
-    /// Whether this build can break rules: whether its environment said `MESH_MUTATIONS=1`.
-    public static var canBreakRules: Bool { EngineMutations.areCompiledIn }
+    /// Whether this build can break rules (`Tests/BrokenRules/overlay`).
+    public static var canBreakRules: Bool { BrokenRules.areThere }
 
     /// The rules of the engine that can be broken on purpose and then show, in the order in which the engine lists them. Not
     /// among them is one that concerns callers who give their lives no names, whom no setting has: RelaunchTests breaks it.
     /// None where none can be broken.
     public static var mutationNames: [String] {
         guard canBreakRules else { return [] }
-        return EngineMutation.allCases.map { "\($0)" }
-            .filter { $0 != "\(EngineMutation.relaunchForgets)" && !sessionMutationNames.contains($0) }
+        return EngineMutation.allCases.map(\.rawValue)
+            .filter { $0 != EngineMutation.relaunchForgets.rawValue && !sessionMutationNames.contains($0) }
             .filter { !covered.contains($0) }
     }
 
-    /// Rules that the engine keeps though others cover for them: broken by themselves, they do not show in thousands of seeds. Most
-    /// of them do in the model of views.
+    /// Rules that can be broken for thousands of seeds without a failure. Tests with schedules by hand notice them.
     public static var coveredMutationNames: [String] { canBreakRules ? covered : [] }
 
     /// The rules of sessions: `SessionWatchSimulation` finds them broken where the power goes.
@@ -61,7 +60,7 @@ extension Simulation {
         ]
 
     private static let coveredOfCompany = [
-        "newerViewCounts", "floorEarly", "forgetsAccepted", "relayByQuarantined", "reissueByOthers", "loneStays",
+        "newerViewCounts", "forgetsAccepted", "relayByQuarantined", "reissueByOthers", "loneStays",
         "originForgotten", "acceptedUncounted",
     ]
 
@@ -72,5 +71,5 @@ extension Simulation {
 }
 
 extension SimulationOptions {
-    var mutations: EngineMutations { mutation.flatMap(EngineMutation.init(name:)).map { [$0] } ?? [] }
+    var brokenRule: EngineMutation? { mutation.flatMap(EngineMutation.init(rawValue:)) }
 }

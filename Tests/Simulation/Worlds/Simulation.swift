@@ -1,3 +1,4 @@
+import MeshBrokenRules
 public import MeshDiagnostics
 
 /// What a run may ask of its worlds beside the schedule.
@@ -59,7 +60,11 @@ public struct Simulation: Sendable {
     }
 
     func outcome(of schedule: Schedule) -> WorldOutcome {
-        subject(of: schedule.seed).run(schedule, options)
+        outcome(of: schedule, options)
+    }
+
+    private func outcome(of schedule: Schedule, _ options: SimulationOptions) -> WorldOutcome {
+        breaking(options.brokenRule) { subject(of: schedule.seed).run(schedule, options) }
     }
 }
 
@@ -74,8 +79,7 @@ extension Simulation: ScheduledSimulation {
     public func run(_ schedule: Schedule, trace: Trace?) -> SeedOutcome {
         var options = options
         if let trace { options.trace = trace }
-        let outcome = subject(of: schedule.seed).run(schedule, options)
-        return SeedOutcome(outcome, options.stores, options.setting)
+        return SeedOutcome(outcome(of: schedule, options), options.stores, options.setting)
     }
 
     public func text(of schedule: Schedule) -> String { "feature \(subject(of: schedule.seed).id)\n\(schedule)" }

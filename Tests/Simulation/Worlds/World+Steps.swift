@@ -14,7 +14,6 @@ extension World {
         var options = Replica<Feature>.Options()
         options.ownUnconfirmedMax = conditions.ownEventsMax
         options.keepsSideEffects = true
-        options.mutations = self.options.mutations
         options.samplesReducer = false
         options.catchesUpLater = true
         options.upcast = { metadata, bytes, _ in NewerEvent(bytes: bytes).map { $0.event(of: Feature.self, metadata) } }

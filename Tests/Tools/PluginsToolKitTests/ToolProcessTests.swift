@@ -129,7 +129,7 @@
             (["simulate", "delivery", "--seed=18446744073709551614", "--envelopes=0"], 0),
             (["simulate", "watch", "--seed=18446744073709551614"], 0),
             (["simulate", "sessions", "--seed=18446744073709551614"], 0),
-            (["simulate", "model", "--members=1"], 64), (["simulate", "lobby", "--members=6"], 64),
+            (["simulate", "lobby", "--members=6"], 64),
             (["simulate", "series", "--mutations"], 64), (["simulate", "--lobby"], 64),
             (["train-dictionary", "--output=/dev/null/x", "--size=9223372036854775807", #filePath], 1),
             (["train-dictionary", "--output=/dev/null/x", "--size=-9223372036854775808", #filePath], 1),
@@ -137,7 +137,7 @@
         ]
 
         private static let kinds = [
-            "worlds", "delivery", "watch", "sessions", "keys", "lobby", "series", "resume", "mailboxes", "model",
+            "worlds", "delivery", "watch", "sessions", "keys", "lobby", "series", "resume", "mailboxes",
         ]
 
         @Test(arguments: kinds)

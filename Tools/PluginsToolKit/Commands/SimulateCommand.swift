@@ -19,7 +19,7 @@
 
         private static var kinds: [any ParsableCommand.Type] {
             let kinds: [any ParsableCommand.Type] = [
-                WorldsCommand.self, SeriesCommand.self, ResumeCommand.self, MailboxesCommand.self, ModelCommand.self,
+                WorldsCommand.self, SeriesCommand.self, ResumeCommand.self, MailboxesCommand.self,
             ]
             guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return kinds }
             return kinds + [
@@ -119,7 +119,8 @@
 
         func demandRules() throws {
             guard rules.isEmpty else { return }
-            throw ValidationError("this build breaks no rules; build it with MESH_MUTATIONS=1 in the environment")
+            throw ValidationError(
+                "this build breaks no rules; Tests/BrokenRules/overlay swift build --product plugins-tool does")
         }
 
         func run(on bus: PluginBus) async throws { try await simulate(on: bus) }

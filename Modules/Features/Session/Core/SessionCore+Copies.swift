@@ -55,7 +55,7 @@ extension SessionCore {
             piece.bytes.count <= min(CopyPiece.bytesMax, Int(piece.size)),
             piece.offset <= piece.size - UInt64(piece.bytes.count)
         else { throw SessionSyncError.outOfRange(field: "copy") }
-        let isOfAnother = arrivingCopy?.id != piece.copy && !engine.options.mutations.contains(.copyOfAnother)
+        let isOfAnother = arrivingCopy?.id != piece.copy
         if arrivingCopy == nil || isOfAnother || arrivingCopy?.sender != peerID {
             // One that has stopped coming makes room for another, of the same peer at once.
             if let arriving = arrivingCopy, arriving.sender != peerID, !hasStopped(arriving) { return }

@@ -236,7 +236,7 @@ where
         do {
             let copy = try codec.decode(Event.self, from: bytes)
             report(CodingLoss.report(from: event, to: copy, in: "an event of '\(engine.featureID)'"))
-            return (engine.options.mutations.contains(.reducesOriginal) ? event : copy, bytes)
+            return (copy, bytes)
         } catch {
             throw SessionSyncError.payloadDecodingFailed(payloadType: engine.payloadType, description: "\(error)")
         }

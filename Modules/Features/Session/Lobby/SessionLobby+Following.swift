@@ -44,12 +44,7 @@ extension SessionLobby {
     }
 
     private func isGreater(_ heard: SessionInvitation, than present: SessionInvitation) -> Bool {
-        if breaks(.tieByArrival), heard.number == present.number, heard.sessionID != present.sessionID { return false }
-        if breaks(.neverSuperseded), part == .member, heard.sessionID != present.sessionID, heard != openedHere {
-            return false
-        }
-        if breaks(.olderFollowed), heard.number != present.number { return heard.number < present.number }
-        return present < heard
+        present < heard
     }
 
     /// An opener that has been alone is joined by the first that comes.
@@ -131,7 +126,7 @@ extension SessionLobby {
         if let session {
             if isOver(session.state) {
                 Task { try? await session.close() }
-            } else if !breaks(.leftRunning) {
+            } else {
                 session.stop()
             }
         }

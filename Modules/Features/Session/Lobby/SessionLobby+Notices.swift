@@ -110,8 +110,7 @@ extension SessionLobby {
             sessionID: life.scope, featureID: noticeFeatureID, sourcePeerID: transport.localPeer.id, sequence: revision,
             causalTimestamp: base.now(), payloadType: "\(featureID).notice", stamp: life.stamp,
             incarnation: life.incarnation)
-        let isTold = !breaks(.notPassedOn) || invitation?.sessionID == openedHere?.sessionID
-        let notice = LobbyNotice(name: name, incarnation: life.incarnation, invitation: isTold ? invitation : nil)
+        let notice = LobbyNotice(name: name, incarnation: life.incarnation, invitation: invitation)
         return try AnySessionSyncSnapshot(
             SessionSyncSnapshot(metadata: metadata, revision: revision, state: notice, peerSequenceVector: [:]))
     }

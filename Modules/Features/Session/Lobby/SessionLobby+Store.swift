@@ -25,7 +25,6 @@ extension SessionLobby {
     func keptInvitation() async -> SessionInvitation? { await kept(invitationKey) }
 
     func keep(_ invitation: SessionInvitation) async {
-        guard !breaks(.notKept) else { return }
         await keep(invitation, for: invitationKey)
     }
 
@@ -36,7 +35,7 @@ extension SessionLobby {
         let milliseconds = base.now().timeIntervalSince1970 * 1000
         let most = Double(HybridTimestamp.millisecondsMax)
         let now = HybridTimestamp(milliseconds: milliseconds.isFinite ? UInt64(max(0, min(milliseconds, most))) : 0)
-        let earlier: LobbyLife? = breaks(.notKept) ? nil : await kept(lifeKey)
+        let earlier: LobbyLife? = await kept(lifeKey)
         let next = LobbyLife(
             incarnation: earlier?.incarnation ?? incarnation,
             stamp: earlier.map { max(now, $0.stamp.successor) } ?? now)

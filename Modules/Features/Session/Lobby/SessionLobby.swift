@@ -77,8 +77,6 @@ where
     @ObservationIgnored var mustPublish = false
     /// Names sessions that begin here.
     @ObservationIgnored package var makeSessionID: @Sendable () -> UUID = { UUID() }
-    /// Nothing is broken where it is nil, nor in a build that breaks no rules.
-    @ObservationIgnored package var mutation: LobbyMutation?
 
     /// - Parameters:
     ///   - transport: not started yet, so that nothing is missed.

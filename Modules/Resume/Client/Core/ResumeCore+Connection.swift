@@ -38,12 +38,11 @@ extension ResumeCore {
     }
 
     package mutating func tokenReturned(_ token: String?, connection number: UInt64, _ now: Duration) {
-        guard isCurrent(number), let connection else { return }
-        if case .awaitingToken = connection.phase {} else if !has(.trustsLateReturns) { return }
+        guard isCurrent(number), let connection, connection.awaitsToken else { return }
         guard let token else {
             self.connection = nil
             enter(.disconnected)
-            if !has(.failsSilently) { tell(.tokenUnavailable) }
+            tell(.tokenUnavailable)
             return
         }
         let kind: HandshakeRequest.Kind
@@ -54,20 +53,20 @@ extension ResumeCore {
         } else {
             kind = .identify(settings.properties)
             self.connection?.phase = .identifying
-            if !has(.failsSilently) { tell(.startedFresh(freshStart)) }
+            tell(.startedFresh(freshStart))
         }
         enter(.handshaking)
         self.connection?.handshakeDue = now + .bounded(settings.configuration.handshakeTimeout)
-        if !has(.beatsOnlyWhenLive) { beginHeartbeats(now) }
+        beginHeartbeats(now)
         direct(.sendHandshake(HandshakeRequest(kind: kind, token: token), connection: connection.number))
     }
 
     package mutating func handshakeReturned(_ failure: String?, connection number: UInt64) {
-        guard let failure, isCurrent(number), !has(.failsSilently) else { return }
+        guard let failure, isCurrent(number) else { return }
         fail(.handshakeFailed(failure))
     }
 
-    private func isCurrent(_ number: UInt64) -> Bool { connection?.number == number || has(.trustsLateReturns) }
+    private func isCurrent(_ number: UInt64) -> Bool { connection?.number == number }
 }
 
 // MARK: - Ends
@@ -80,14 +79,14 @@ extension ResumeCore {
 
     /// Logout. What was asked before belongs to the user who has gone.
     mutating func clear() {
-        if !has(.leavesStateAtLogout) { endConnection(.cleared, keeps: has(.trustsLateFrames)) }
+        endConnection(.cleared)
         forget(.cleared)
         tell(.sessionCleared)
     }
 
     mutating func invalidate(reason: String?, resumable: Bool) {
         endConnection(.invalidated)
-        if resumable, !has(.ignoresResumable) {
+        if resumable {
             if writeDue != nil { writeNow() }
         } else {
             forget(.rejected)
@@ -109,12 +108,12 @@ extension ResumeCore {
         tell(.reconnectNeeded(reason))
     }
 
-    private mutating func endConnection(_ interruption: ReplayInterruption, keeps: Bool = false) {
-        if case .replaying(let replay) = connection?.phase, !has(.leavesBracketOpen) {
+    private mutating func endConnection(_ interruption: ReplayInterruption) {
+        if case .replaying(let replay) = connection?.phase {
             tell(.replayInterrupted(interruption))
             tell(.replayFinished(replayedCount: replay.received))
         }
-        if !keeps { connection = nil }
+        connection = nil
         enter(.disconnected)
     }
 }

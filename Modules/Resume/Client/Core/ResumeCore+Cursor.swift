@@ -23,7 +23,7 @@ extension ResumeCore {
     /// Written with the moves of the next moments.
     mutating func cursorMoved(_ now: Duration) {
         guard written != .some(snapshot) else { return }
-        guard settings.writeDelay > .zero, !has(.writesEveryEvent) else { return writeNow() }
+        guard settings.writeDelay > .zero else { return writeNow() }
         if writeDue == nil { writeDue = now + settings.writeDelay }
     }
 

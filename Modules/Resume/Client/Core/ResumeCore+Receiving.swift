@@ -55,7 +55,7 @@ extension ResumeCore {
 
     /// An event that has overtaken Ready. Its number is compared with the session's when that is known.
     private mutating func takeEarly(_ sequence: UInt64) -> Reception {
-        guard let early = connection?.early, !has(.dropsEarlyPushes) else { return .stale }
+        guard let early = connection?.early else { return .stale }
         if early.contains(sequence) { return .duplicate }
         if connection?.early.insert(sequence...sequence) == true { return .live }
         guard !isContiguous else { return .gap }
@@ -85,16 +85,16 @@ extension ResumeCore {
         acknowledgeReceived()
         cursorMoved(now)
         if reception == .replayed { advanceReplay(sequence, isNew: true, now) }
-        return reception == .replayed && has(.callsReplayedLive) ? .live : reception
+        return reception
     }
 
     private mutating func takeGrowing(_ sequence: UInt64) -> Reception? {
-        if let ceiling = openCeiling, sequence > ceiling, !has(.countsWhatComesAfterResumed) {
+        if let ceiling = openCeiling, sequence > ceiling {
             // Whatever of the replay is still to come is not older than this for the cursor.
             if session?.received.insert((ceiling + 1)...sequence) == true { return .live }
         }
         let reception = receptionInOrder(sequence)
-        if reception == .live || !has(.replayMovesNothing) { session?.received.raise(to: sequence) }
+        session?.received.raise(to: sequence)
         return reception
     }
 
@@ -102,7 +102,7 @@ extension ResumeCore {
     private mutating func takeNext(_ sequence: UInt64) -> Reception? {
         guard let floor = session?.received.floor, sequence - floor == 1 else { return nil }
         let reception = receptionInOrder(sequence)
-        if reception == .live || !has(.replayMovesNothing) { session?.received.raise(to: sequence) }
+        session?.received.raise(to: sequence)
         return reception
     }
 
@@ -110,7 +110,6 @@ extension ResumeCore {
     private func receptionInOrder(_ sequence: UInt64) -> Reception {
         switch connection?.phase {
         case .resuming: .replayed
-        case .replaying where has(.countsWhatComesAfterResumed): .replayed
         default: sequence <= connection?.ceiling ?? 0 ? .replayed : .live
         }
     }

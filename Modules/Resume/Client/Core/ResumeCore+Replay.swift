@@ -4,7 +4,7 @@ extension ResumeCore {
     /// Resumed.
     mutating func resume(count: Int, ceiling: UInt64, _ now: Duration) -> Reception {
         guard let connection, case .resuming(let floor) = connection.phase else { return .stale }
-        if isContiguous, ceiling < floor, !has(.acceptsRegression) {
+        if isContiguous, ceiling < floor {
             invalidate(
                 reason: "the server is at event \(ceiling), and this client had \(floor): the stream began anew",
                 resumable: false)
@@ -12,14 +12,13 @@ extension ResumeCore {
         }
         self.connection?.ceiling = ceiling
         self.connection?.handshakeDue = nil
-        var replay = ResumeReplay(
+        let replay = ResumeReplay(
             expected: max(0, count), ceiling: ceiling, received: connection.replayedEarly.count,
             last: connection.replayedEarly.last, due: now + .bounded(settings.configuration.replayTimeout))
-        if has(.countsWhatComesAfterResumed) { replay.received = 0 }
         tell(.replayStarted)
         if isComplete(replay) {
             let isShort = isContiguous && session?.received.floor ?? 0 < ceiling
-            if !has(.replayMovesNothing) { session?.received.raise(to: ceiling) }
+            session?.received.raise(to: ceiling)
             acknowledgeReceived()
             goLive(now)
             cursorMoved(now)
@@ -28,7 +27,7 @@ extension ResumeCore {
         } else {
             self.connection?.phase = .replaying(replay)
             enter(.replaying(expected: replay.expected, received: replay.received))
-            if self.connection?.heartbeatDue == nil, !has(.beatsOnlyWhenLive) { beginHeartbeats(now) }
+            if self.connection?.heartbeatDue == nil { beginHeartbeats(now) }
         }
         return .live
     }
@@ -40,8 +39,8 @@ extension ResumeCore {
             connection?.replayedEarly.last = sequence
         }
         guard case .replaying(var replay) = connection?.phase else { return }
-        guard sequence <= replay.ceiling || has(.countsWhatComesAfterResumed) else { return }
-        guard sequence > replay.last || has(.countsDuplicates) else { return }
+        guard sequence <= replay.ceiling else { return }
+        guard sequence > replay.last else { return }
         replay.last = max(replay.last, sequence)
         replay.received += 1
         replay.due = now + .bounded(settings.configuration.replayTimeout)
@@ -57,9 +56,6 @@ extension ResumeCore {
     /// same has no more to send.
     private func isComplete(_ replay: ResumeReplay) -> Bool {
         let isCounted = replay.received >= replay.expected && (!isContiguous || replay.expected == 0)
-        if has(.endsByCountOnly) || has(.countsWhatComesAfterResumed) || has(.replayMovesNothing) {
-            return replay.received >= replay.expected
-        }
         return isCounted || session?.received.floor ?? 0 >= replay.ceiling
     }
 
@@ -67,7 +63,7 @@ extension ResumeCore {
         guard let connection, case .replaying(let replay) = connection.phase else { return }
         if let interruption {
             tell(.replayInterrupted(interruption))
-        } else if !has(.replayMovesNothing), !has(.endsByCountOnly) {
+        } else {
             session?.received.raise(to: replay.ceiling)
             acknowledgeReceived()
             if let now { cursorMoved(now) }

@@ -6,7 +6,7 @@ extension ResumeCore {
     /// When something is due; nil when time changes nothing.
     package var deadline: Duration? {
         var times = [writeDue, connection?.heartbeatDue, connection?.handshakeDue]
-        if case .replaying(let replay) = connection?.phase, !has(.endsByCountOnly) { times.append(replay.due) }
+        if case .replaying(let replay) = connection?.phase { times.append(replay.due) }
         return times.compactMap(\.self).min()
     }
 
@@ -14,7 +14,7 @@ extension ResumeCore {
     package mutating func tick(_ now: Duration) {
         if let due = writeDue, due <= now { writeDueMoves(now) }
         if let due = connection?.handshakeDue, due <= now { fail(.handshakeTimedOut) }
-        if case .replaying(let replay) = connection?.phase, replay.due <= now, !has(.endsByCountOnly) {
+        if case .replaying(let replay) = connection?.phase, replay.due <= now {
             endReplay(.timedOut)
         }
         if let due = connection?.heartbeatDue, due <= now { beat(now) }
@@ -29,12 +29,12 @@ extension ResumeCore {
         connection?.heartbeatDue = now + heartbeatInterval * share
     }
 
-    private var isInStep: Bool { settings.configuration.heartbeatJitter == 0 || has(.beatsInStep) }
+    private var isInStep: Bool { settings.configuration.heartbeatJitter == 0 }
 
     private mutating func beat(_ now: Duration) {
         guard let connection else { return }
         let limit = max(1, settings.configuration.missedAckLimit)
-        if connection.unacknowledgedBeats >= limit, !has(.ignoresMissingAcks) {
+        if connection.unacknowledgedBeats >= limit {
             return fail(.zombie(missedAcks: connection.unacknowledgedBeats))
         }
         let jitter = min(max(settings.configuration.heartbeatJitter, 0), 1)
@@ -53,7 +53,6 @@ extension ResumeCore {
     mutating func greet(_ interval: Double, _ now: Duration) -> Reception {
         guard interval > 0, interval.isFinite else { return connection == nil ? .stale : .live }
         heartbeatInterval = .bounded(interval)
-        if case .live = connection?.phase, has(.ignoresLateHello) { return .live }
         if connection?.heartbeatDue != nil { beginHeartbeats(now) }
         return connection == nil ? .stale : .live
     }

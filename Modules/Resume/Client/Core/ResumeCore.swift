@@ -17,16 +17,14 @@ package struct ResumeCore: Sendable {
         var properties: ClientProperties
         /// How long a cursor that has moved may wait to be written with the next moves.
         var writeDelay: Duration
-        var mutations: ResumeMutations
 
         package init(
             configuration: SessionCoordinator.Configuration = .init(), properties: ClientProperties,
-            writeDelay: Duration, mutations: ResumeMutations = []
+            writeDelay: Duration
         ) {
             self.configuration = configuration
             self.properties = properties
             self.writeDelay = writeDelay
-            self.mutations = mutations
         }
     }
 
@@ -69,11 +67,9 @@ package struct ResumeCore: Sendable {
         tell(.stateChanged(next))
     }
 
-    func has(_ mutation: ResumeMutation) -> Bool { settings.mutations.contains(mutation) }
-
-    var isContiguous: Bool { settings.configuration.sequencing == .contiguous && !has(.skipsGaps) }
+    var isContiguous: Bool { settings.configuration.sequencing == .contiguous }
     var isAcknowledgedByApp: Bool {
-        settings.configuration.acknowledgement == .byApp && !has(.acknowledgesOnReceipt)
+        settings.configuration.acknowledgement == .byApp
     }
 }
 
@@ -119,6 +115,10 @@ struct ResumeConnection: Sendable {
     var hasToldHeartbeat = false
 
     init(number: UInt64) { self.number = number }
+
+    var awaitsToken: Bool {
+        if case .awaitingToken = phase { true } else { false }
+    }
 }
 
 /// A replay under way.
