@@ -145,3 +145,56 @@ public enum SessionAlarm: Hashable, Sendable {
     /// Members whose version knows no views: until they are updated, nobody joins and nobody is let go.
     case cannotChangeView([SessionSource])
 }
+
+/// What an engine did with a received envelope. Each case carries the state afterwards.
+public enum SessionSyncReceiveResult<State: Sendable>: Sendable {
+    /// The event, and whatever had waited for it, is in its place.
+    case applied(State)
+    /// The event was held already; nothing changed.
+    case duplicate(State)
+    /// The policy or the reducer rejected the event; its sequence is recorded, the state unchanged.
+    case ignored(State)
+    /// Earlier events of the same source are missing; nothing changed.
+    case snapshotRequired(expectedSequence: UInt64, receivedSequence: UInt64)
+}
+
+extension SessionSyncReceiveResult: Equatable where State: Equatable {}
+
+/// What an engine did with a received snapshot.
+public enum SessionSyncSnapshotResult<State: Sendable>: Sendable {
+    /// The snapshot told something new, and the state includes it.
+    case applied(State)
+    /// The snapshot says nothing that is not known here; nothing changed.
+    case staleIgnored(state: State, currentRevision: UInt64)
+}
+
+extension SessionSyncSnapshotResult: Equatable where State: Equatable {}
+
+/// What an engine holds, in the reference's terms: the state and how far it has come with each peer.
+public struct SessionSyncStore<State: Codable & Sendable>: Sendable {
+    /// What all events that are held have led to.
+    public let state: State
+    /// The sequence of the next local event; 1 before the first.
+    public let nextLocalSequence: UInt64
+    /// The last event in the order that had an effect.
+    public let lastAppliedMetadata: SessionSyncMetadata?
+    /// The highest snapshot revision sent or applied.
+    public let snapshotRevision: UInt64
+    /// The last sequence held of each peer, the local one included. The key is the peer's id; an earlier incarnation of
+    /// a peer is `peerID/incarnation`.
+    public let lastSequenceByPeerID: [String: UInt64]
+
+    init(
+        state: State, nextLocalSequence: UInt64, lastAppliedMetadata: SessionSyncMetadata?, snapshotRevision: UInt64,
+        vector: [String: UInt64]
+    ) {
+        self.state = state
+        self.nextLocalSequence = nextLocalSequence
+        self.lastAppliedMetadata = lastAppliedMetadata
+        self.snapshotRevision = snapshotRevision
+        lastSequenceByPeerID = vector
+    }
+
+    /// How many sources, peers and their earlier incarnations, one session knows at most, beside the local one.
+    static var sourcesMax: Int { 1024 }
+}

@@ -1,5 +1,5 @@
-package import MeshFoundation
-package import MeshIdentity
+public import MeshFoundation
+public import MeshIdentity
 
 /// One entry of the log outside the engine: in a store, or in a copy for a newcomer.
 public struct SessionRecord<Event: Sendable>: Sendable {
@@ -70,3 +70,147 @@ extension SessionRecord: Decodable where Event: Decodable {}
 extension SessionRecord.Content: Decodable where Event: Decodable {}
 extension SessionRecord: Encodable where Event: Encodable {}
 extension SessionRecord.Content: Encodable where Event: Encodable {}
+
+/// One store of one peer: what writes a dense sequence of events.
+///
+/// Sources are ordered by the bytes of the peer's id, then by incarnation, which breaks ties between stamps alike on
+/// every system. Of two incarnations of a peer neither is newer by its number: newer means joined later.
+public struct SessionSource: Hashable, Sendable, Codable {
+    /// The `SessionPeer.id`.
+    public let peerID: String
+    /// 32 random bits drawn when the store was created; 0 without one.
+    public let incarnation: UInt32
+
+    /// A source without a store has incarnation 0.
+    public init(peerID: String, incarnation: UInt32 = 0) {
+        self.peerID = peerID
+        self.incarnation = incarnation
+    }
+}
+
+extension SessionSource: Comparable {
+    public static func < (left: Self, right: Self) -> Bool {
+        if left.peerID == right.peerID { return left.incarnation < right.incarnation }
+        return left.peerID.utf8.lexicographicallyPrecedes(right.peerID.utf8)
+    }
+}
+
+extension SessionSource: CustomStringConvertible {
+    public var description: String { "\(peerID)/\(incarnation)" }
+}
+
+/// A source and one number for it: the last sequence held, acknowledged, folded or final.
+public struct SourceSequence: Hashable, Sendable, Codable {
+    /// The source.
+    public var source: SessionSource
+    /// Its number, counted from 1; 0 for none.
+    public var sequence: UInt64
+
+    /// A number for one source.
+    public init(source: SessionSource, sequence: UInt64) {
+        self.source = source
+        self.sequence = sequence
+    }
+}
+
+/// A stretch of one source's events, both ends included.
+public struct SessionRange: Hashable, Sendable, Codable {
+    /// The source.
+    public var source: SessionSource
+    /// The first sequence of the stretch.
+    public var first: UInt64
+    /// The last sequence of the stretch.
+    public var last: UInt64
+
+    /// Nothing is checked: a stretch whose `last` is before its `first` holds nothing.
+    public init(source: SessionSource, first: UInt64, last: UInt64) {
+        self.source = source
+        self.first = first
+        self.last = last
+    }
+}
+
+/// How far somebody has come with each source. A list in the order of the sources, so that it reads alike everywhere.
+public struct SequenceVector: Hashable, Sendable, Codable {
+    /// In the order of the sources; each at most once.
+    public private(set) var entries: [SourceSequence]
+
+    /// Sorts the entries. Each source must be in them once. O(n log n).
+    public init(_ entries: [SourceSequence] = []) {
+        self.entries = entries.sorted { $0.source < $1.source }
+    }
+
+    /// 0 for a source that is not in it. O(sources), of which there are a few.
+    public subscript(source: SessionSource) -> UInt64 {
+        entries.first { $0.source == source }?.sequence ?? 0
+    }
+}
+
+/// Who wrote an entry and when. The source is a slot of the `SourceTable`, which keeps strings off the hot path.
+@usableFromInline
+struct EntryHeader: Sendable {
+    @usableFromInline var stamp: HybridTimestamp
+    @usableFromInline var sequence: UInt64
+    @usableFromInline var slot: Int
+    @usableFromInline var causalTimestamp: Date
+    @usableFromInline var monotonicTimestamp: TimeInterval?
+    /// nil when the id follows from the other fields.
+    @usableFromInline var eventID: UUID?
+
+    @inlinable
+    init(
+        stamp: HybridTimestamp, sequence: UInt64, slot: Int, causalTimestamp: Date,
+        monotonicTimestamp: TimeInterval? = nil, eventID: UUID? = nil
+    ) {
+        self.stamp = stamp
+        self.sequence = sequence
+        self.slot = slot
+        self.causalTimestamp = causalTimestamp
+        self.monotonicTimestamp = monotonicTimestamp
+        self.eventID = eventID
+    }
+}
+
+/// One event at its place in the log.
+///
+/// The header stands apart because it is copied by plain moves; a content may own memory.
+@usableFromInline
+struct LogEntry<Event: Sendable>: Sendable {
+    @usableFromInline let header: EntryHeader
+    /// What it did when it was last reduced.
+    @usableFromInline var outcome: SessionEventOutcome?
+    /// Of its encoded event, where somebody counts; here because nothing else fits into the gap.
+    @usableFromInline var byteCount: UInt32 = 0
+    @usableFromInline var content: SessionRecord<Event>.Content
+
+    @inlinable
+    init(_ header: EntryHeader, _ content: SessionRecord<Event>.Content, outcome: SessionEventOutcome? = nil) {
+        self.header = header
+        self.outcome = outcome
+        self.content = content
+    }
+
+    @inlinable var stamp: HybridTimestamp { header.stamp }
+    @inlinable var sequence: UInt64 { header.sequence }
+    @inlinable var slot: Int { header.slot }
+    @inlinable var eventID: UUID? { header.eventID }
+    @inlinable var isReplacement: Bool { if case .replacement = content { true } else { false } }
+    @inlinable var isOpaque: Bool { if case .opaque = content { true } else { false } }
+}
+
+extension LogEntry {
+    @usableFromInline
+    init(_ record: SessionRecord<Event>, slot: Int, outcome: SessionEventOutcome? = nil) {
+        let header = EntryHeader(
+            stamp: record.stamp, sequence: record.sequence, slot: slot, causalTimestamp: record.causalTimestamp,
+            monotonicTimestamp: record.monotonicTimestamp, eventID: record.eventID)
+        self.init(header, record.content, outcome: outcome)
+    }
+
+    @usableFromInline
+    func record(of source: SessionSource) -> SessionRecord<Event> {
+        SessionRecord(
+            source: source, sequence: sequence, stamp: stamp, causalTimestamp: header.causalTimestamp,
+            monotonicTimestamp: header.monotonicTimestamp, eventID: eventID, content: content)
+    }
+}

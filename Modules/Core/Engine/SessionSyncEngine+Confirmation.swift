@@ -151,3 +151,112 @@ extension SessionSyncEngine {
         }
     }
 }
+
+/// A running 64-bit fingerprint of the confirmed events: two members that confirmed the same prefix have the same.
+///
+/// Not against a peer who means harm: it finds mistakes.
+public struct ConfirmationChain: Hashable, Sendable, Codable {
+    /// How many events it covers.
+    @usableFromInline package private(set) var position: UInt64 = 0
+    /// The fingerprint of them in their order; 0 before the first.
+    package private(set) var value: UInt64 = 0
+    /// The values at the last few multiples of 32, for comparison with a peer that is not at the same position.
+    package private(set) var milestones: [Milestone] = []
+
+    /// The chain as it was at an earlier position.
+    public struct Milestone: Hashable, Sendable, Codable {
+        /// A multiple of ``ConfirmationChain/interval``.
+        @usableFromInline package var position: UInt64
+        /// The fingerprint at that position.
+        package var value: UInt64
+    }
+
+    /// Events from one milestone to the next.
+    package static let interval: UInt64 = 32
+    /// Milestones that are kept; older ones are forgotten.
+    package static let milestonesMax = 8
+
+    /// The chain of no events.
+    package init() {}
+
+    /// Begins anew after that many events.
+    package init(position: UInt64) { self.position = position }
+
+    @usableFromInline
+    mutating func append(_ digest: UInt64) {
+        value = (value &+ 0x9e37_79b9_7f4a_7c15 ^ digest) &* 0xff51_afd7_ed55_8ccd
+        value ^= value >> 32
+        position += 1
+        guard position.isMultiple(of: Self.interval) else { return }
+        if milestones.count == Self.milestonesMax { milestones.removeFirst() }
+        milestones.append(Milestone(position: position, value: value))
+    }
+
+    /// nil when there is nothing to compare.
+    func agrees(at position: UInt64, with value: UInt64) -> Bool? { self.value(at: position).map { $0 == value } }
+
+    /// The fingerprint of the first events; nil when it is not known any more.
+    func value(at position: UInt64) -> UInt64? {
+        position == self.position ? value : milestones.first { $0.position == position }?.value
+    }
+}
+
+/// Confirmed entries whose side effects have not been marked, oldest first, and what the store knows of them.
+@usableFromInline
+struct DueEffects<Event: Sendable>: Sendable {
+    /// A slice, because it gives up its beginning without moving the rest.
+    @usableFromInline var entries: ArraySlice<ConfirmedEntry<Event>> = []
+    /// So many of the first ones are in the store, or the caller has been told to write them.
+    private var toldCount = 0
+    /// So many of those have been marked since the caller was told.
+    private var markedCount = 0
+    /// Positions rise, unless this store goes on as another source after a fork and counts anew.
+    private var isOrdered = true
+
+    init() {}
+
+    /// Those that a store has.
+    init(stored: [ConfirmedEntry<Event>]) {
+        for entry in stored { append(entry) }
+        toldCount = entries.count
+    }
+
+    @inlinable var count: Int { entries.count }
+
+    @usableFromInline
+    mutating func append(_ entry: ConfirmedEntry<Event>) {
+        if let last = entries.last, last.position >= entry.position { isOrdered = false }
+        entries.append(entry)
+    }
+
+    /// Forgets everything up to a position. Complexity: O(what is forgotten).
+    /// - Returns: nil when the store has to write all of them again, else how many were forgotten.
+    mutating func mark(through position: UInt64) -> Int? {
+        guard isOrdered else { return markUnordered(through: position) }
+        let count = entries.prefix { $0.position <= position }.count
+        entries = entries.dropFirst(count)
+        if entries.isEmpty { entries = [] }
+        let known = min(count, toldCount)
+        toldCount -= known
+        markedCount += known
+        return count
+    }
+
+    private mutating func markUnordered(through position: UInt64) -> Int? {
+        let before = entries.count
+        entries.removeAll { $0.position <= position }
+        guard entries.count < before else { return 0 }
+        if entries.isEmpty { isOrdered = true }
+        (toldCount, markedCount) = (entries.count, 0)
+        return nil
+    }
+
+    /// What has changed since the last time.
+    mutating func takeChanges() -> (marked: Int, added: Int) {
+        defer {
+            markedCount = 0
+            toldCount = entries.count
+        }
+        return (markedCount, entries.count - toldCount)
+    }
+}

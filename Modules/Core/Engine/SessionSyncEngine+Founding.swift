@@ -1,6 +1,6 @@
 import MeshBase
-import MeshFoundation
-import MeshIdentity
+public import MeshFoundation
+public import MeshIdentity
 
 /// How a group of two comes to be, and how a member that lost its store comes back.
 ///
@@ -180,5 +180,80 @@ extension SessionSyncEngine {
         groupTag = group?.groupTag ?? 0
         setEpoch()
         pending.changesMembership = true
+    }
+}
+
+/// The end of a session: a fact that every member learns by the controls of those who know it. From then on nobody submits,
+/// so the order is complete once everybody holds what had been accepted before, and nothing of that is lost.
+extension SessionSyncEngine {
+    /// `submitLocal` throws `SessionSyncError.sessionEnded` from now on, and no peer's state is shown any more. Events that
+    /// others had accepted are still taken.
+    public var hasEnded: Bool { ended }
+
+    /// Nothing is owed any more: every member knows of the end, holds every event and has said so.
+    public var isOver: Bool { ended && sealed && unconfirmedCount == 0 && doAllKnowEnd }
+
+    /// Ends the session here and, as they hear of it, for every member.
+    public mutating func end() {
+        guard !ended else { return }
+        ended = true
+        pending.changesMembership = true
+        pending.isDigestDue = true
+    }
+
+    /// Submits the last event, for which there is always room, and ends the session.
+    /// - Throws: what the reducer throws, `SessionSyncError.sessionEnded`; nothing has ended then.
+    public mutating func end(with event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
+        try checkNotEnded()
+        let envelope = try submit(event, at: moment)
+        end()
+        return envelope
+    }
+
+    /// Whether that member has said that it knows.
+    package func knowsEnd(_ member: SessionSource) -> Bool {
+        sources.slot(of: member).map { sources[$0].hasEnded } ?? false
+    }
+
+    private var doAllKnowEnd: Bool { sources.records.dropFirst().allSatisfy { !$0.isOpen || $0.hasEnded } }
+
+    /// A member says that the session has ended.
+    mutating func takeEnd(_ slot: Int) {
+        if !sources[slot].hasEnded { pending.changesMembership = true }
+        sources[slot].hasEnded = true
+        guard !ended else { return }
+        ended = true
+        // Whoever ended it may wait for this.
+        pending.controls.insert(sources[slot].source.peerID)
+    }
+
+    @usableFromInline
+    func checkNotEnded() throws {
+        if ended { throw SessionSyncError.sessionEnded }
+    }
+}
+
+/// Sessions that are over, so that what an operating system kept of one never raises it again.
+///
+/// A session that has ended leaves its id here, in its feature's store (`SessionArchive`), where it stays when the session is erased.
+/// At most `countMax` ids: the ones that ended first are forgotten.
+public struct SessionTombstones: Hashable, Sendable, Codable {
+    /// Ids that are kept.
+    public static let countMax = 256
+
+    /// Newest last.
+    public private(set) var sessionIDs: [UUID] = []
+
+    /// No session has ended.
+    public init() {}
+
+    /// O(countMax).
+    public func contains(_ sessionID: UUID) -> Bool { sessionIDs.contains(sessionID) }
+
+    /// Remembers that the session is over. An id that is in it keeps its place. O(countMax).
+    public mutating func insert(_ sessionID: UUID) {
+        guard !contains(sessionID) else { return }
+        if sessionIDs.count >= Self.countMax { sessionIDs.removeFirst(sessionIDs.count - Self.countMax + 1) }
+        sessionIDs.append(sessionID)
     }
 }

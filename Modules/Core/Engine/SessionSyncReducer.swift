@@ -1,3 +1,5 @@
+import MeshBase
+public import MeshFoundation
 public import MeshIdentity
 
 /// Turns events into state, on every peer alike.
@@ -66,4 +68,165 @@ public struct AcceptingConflictPolicy<State: Codable & Sendable, Event: Codable 
     /// Always true.
     @inlinable
     public func shouldApply(event: Event, context: SessionConflictContext<State>) -> Bool { true }
+}
+
+/// What looks random and is the same on every device: a reducer may use nothing else of the kind.
+///
+/// ```swift
+/// case .addLap: state.laps.append(Lap(id: context.uuid(), …))
+/// case .deal:
+///     var random = context.randomNumberGenerator
+///     state.cards = random.shuffled(state.cards)
+/// ```
+extension SessionEventContext {
+    /// An id for something that the event makes, drawn from the event's own, which goes with it wherever it stands.
+    ///
+    /// - Parameter number: tells apart what one event makes: the same number is the same id.
+    /// - Returns: a UUID of version 8 (RFC 9562, 5.8). Complexity: O(1).
+    public func uuid(_ number: UInt64 = 0) -> UUID {
+        let hash = seed(for: number)
+        var bytes: [UInt8] = []
+        for half in [hash.high, hash.low] {
+            withUnsafeBytes(of: half.bigEndian) { bytes.append(contentsOf: $0) }
+        }
+        bytes[6] = bytes[6] & 0x0F | 0x80
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+
+    /// Begins anew each time it is asked for: keep it in a variable for as long as the event is reduced.
+    public var randomNumberGenerator: SessionRandomNumberGenerator {
+        SessionRandomNumberGenerator(generator: SplitMix64(seed: seed(for: .max).low))
+    }
+
+    private func seed(for number: UInt64) -> StableHash {
+        withUnsafeBytes(of: metadata.eventID.uuid) { StableHash($0, seed: number) }
+    }
+}
+
+/// Draws alike on every device and in every version of this library.
+///
+/// What the standard library draws by it, such as `Int.random(in:using:)` and `shuffled(using:)`, may differ between devices
+/// whose apps were built with different versions of Swift; use the methods here. Not for secrets.
+public struct SessionRandomNumberGenerator: RandomNumberGenerator, Sendable {
+    var generator: SplitMix64
+
+    public mutating func next() -> UInt64 { generator.next() }
+
+    /// Every value of the range is as likely as any other, to within 2⁻⁶⁴ of its size.
+    public mutating func integer(in range: ClosedRange<Int>) -> Int {
+        let width = UInt64(bitPattern: Int64(range.upperBound)) &- UInt64(bitPattern: Int64(range.lowerBound))
+        return range.lowerBound &+ Int(truncatingIfNeeded: generator.upTo(width))
+    }
+
+    /// In 0..<1, in steps of 2⁻⁵³.
+    public mutating func fraction() -> Double { generator.fraction() }
+
+    /// The elements in another order. Source: Fisher, Yates, in Durstenfeld's form (CACM 7, 1964). Complexity: O(n).
+    public mutating func shuffled<Element>(_ elements: [Element]) -> [Element] {
+        var elements = elements
+        for last in elements.indices.dropFirst().reversed() { elements.swapAt(last, integer(in: 0...last)) }
+        return elements
+    }
+}
+
+/// What gives events their effect, and what all events of a session have in common.
+@usableFromInline
+struct EventInterpreter<State, Event, Reducer, ConflictPolicy>: Sendable
+where
+    Reducer: SessionSyncReducer<State, Event>, ConflictPolicy: SessionConflictPolicy<State, Event>,
+    State: Codable & Sendable, Event: Codable & Sendable
+{
+    @usableFromInline let sessionID: UUID
+    @usableFromInline let featureID: String
+    @usableFromInline let payloadType: String
+    @usableFromInline let reducer: Reducer
+    @usableFromInline let conflictPolicy: ConflictPolicy
+
+    /// What reducers read about an entry.
+    @inlinable @inline(__always)
+    func metadata(of entry: EntryHeader, source: SessionSource) -> SessionSyncMetadata {
+        SessionSyncMetadata(
+            protocolVersion: 1, sessionID: sessionID, featureID: featureID, sourcePeerID: source.peerID,
+            explicitEventID: entry.eventID, sequence: entry.sequence, causalTimestamp: entry.causalTimestamp,
+            monotonicTimestamp: entry.monotonicTimestamp, payloadType: payloadType, stamp: entry.stamp,
+            incarnation: source.incarnation)
+    }
+
+    @inlinable @inline(__always)
+    func metadata(of entry: EntryHeader, in sources: SourceTable) -> SessionSyncMetadata {
+        metadata(of: entry, source: sources.records[entry.slot].source)
+    }
+}
+
+extension ReducedState {
+    /// How many explicit ids are remembered. Part of the state: every replica forgets the same ones.
+    public static var recentEventIDsMax: Int { 256 }
+}
+
+extension SessionSyncEngine {
+    /// Reduces what follows the last checkpoint once more and compares: a reducer that reads a clock, draws ids or depends
+    /// on the order of a set gives itself away. It costs up to 32 events, two digests and a copy of the log.
+    @usableFromInline
+    mutating func checkReducer() {
+        guard !log.isBehind, options.reducesTwice || isSampleDue, let last = log.entries.last else { return }
+        var again = log
+        again.rollBack(to: again.entries.count - 1)
+        let first = again.marks[again.marks.count - 1].count
+        again.replay(by: interpreter, sources: sources)
+        guard differ(again.current.state, log.current.state), !isToldNondeterministic else { return }
+        isToldNondeterministic = !options.reducesTwice
+        let culprit = culprit(from: first) ?? last
+        pending.raise(
+            .nondeterministicReducer(
+                eventSequence: SourceSequence(source: sources[culprit.slot].source, sequence: culprit.sequence)))
+    }
+
+    /// The first event whose own result is not the same twice. nil when each was this time.
+    private func culprit(from first: Int) -> LogEntry<Event>? {
+        var step = log
+        step.rollBack(to: first)
+        let rest = step.entries[first...]
+        step.entries.removeSubrange(first...)
+        step.replay(by: interpreter, sources: sources)
+        for entry in rest {
+            var twin = step
+            for log in [0, 1] {
+                var next = log == 0 ? step : twin
+                next.entries.append(entry)
+                _ = next.reduceEntry(at: next.entries.count - 1, by: interpreter, sources: sources)
+                if log == 0 { step = next } else { twin = next }
+            }
+            if differ(step.current.state, twin.current.state) { return entry }
+        }
+        return nil
+    }
+
+    /// Every event gives some credit and every look costs what state and log weigh, so that small ones are looked at with
+    /// every event and one of a megabyte every thousandth time.
+    private var isSampleDue: Bool {
+        mutating get {
+            samplingCredit = min(samplingCredit + Self.creditOfAnEvent, Self.creditMax)
+            guard samplingCredit >= Self.creditOfAnEvent else { return false }
+            samplingCredit -=
+                2 * (encoded(log.current.state)?.count ?? 0) + log.entries.count * MemoryLayout<LogEntry<Event>>.stride
+            return true
+        }
+    }
+
+    private static var creditOfAnEvent: Int { 2048 }
+    private static var creditMax: Int { 1 << 20 }
+
+    private func differ(_ left: State, _ right: State) -> Bool {
+        if let stateDigest = options.stateDigest { return stateDigest(left) != stateDigest(right) }
+        guard let left = encoded(left), let right = encoded(right), left != right else { return false }
+        // Two equal sets may list their elements in different orders.
+        return options.reducesTwice || left.sorted() != right.sorted()
+    }
+
+    private func encoded(_ state: State) -> Data? {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return try? encoder.encode([state])
+    }
 }
