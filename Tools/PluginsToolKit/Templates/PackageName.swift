@@ -50,7 +50,8 @@ struct PackageName: Equatable {
     /// Ours without their prefix, since `XPlugin`, `XCodec` and `XLink` would be the same; the language's; and modules
     /// that the package imports.
     private static let reserved: Set<String> = [
-        "Base", "BenchmarkCases", "Benchmarks", "Bus", "Codec", "CodecBenchmark", "Compact", "CompactCodec",
+        "Base", "BenchmarkCases", "Benchmarks", "BrokenRules", "Bus", "Codec", "CodecBenchmark", "Compact",
+        "CompactCodec",
         "Connection", "Delivery", "Diagnostics", "Discovery", "Engine", "FileTransfer", "Fixtures", "GatewayLab",
         "GatewayServer", "GatewayTransport", "GPX", "GroceriesExample", "Identity", "Inspector", "JSON", "JSONCodec",
         "KeySync", "Libdeflate", "LocalNetworkLab", "Loopback", "LoopbackTransport", "Mailbox", "MQTT", "MQTTLab",
