@@ -349,12 +349,13 @@ extension DeliveryCore {
             noteOlderStore(peers[index].peer.id)
             (upTo, beyond) = (min(upTo, end - 1), [])
         }
+        let underWay = settings.isLossy ? peers[index].underWayBytes : 0
         let (gain, count) = peers[index].channels[channel].acknowledge(
             upTo: upTo, beyond: beyond, messagesWanted: tellsAcknowledgements)
         for message in gain.messages {
             if let metadata = message.metadata { report(.acknowledged(metadata, peerID: peers[index].peer.id)) }
         }
-        peers[index].window.acknowledged(byteCount: gain.byteCount)
+        peers[index].window.acknowledged(byteCount: gain.byteCount, underWay: underWay)
         if gain.measurableSentAt != nil || !peers[index].hasUnderWay { peers[index].window.recovered() }
         if gain.newestSentAt > 0, proves {
             peers[index].standing.acknowledged(sentAt: gain.measurableSentAt, now: now.elapsed)

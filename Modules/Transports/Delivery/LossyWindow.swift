@@ -3,7 +3,7 @@
 /// What only time has found to be lost may just be waiting on a slow link: the next try waits twice as long, and half as much
 /// is under way with it. Losses that are found by what overtook them change nothing: a radio loses packets without being full.
 ///
-/// Source: RFC 5681 (slow start, congestion avoidance) and RFC 6298, 5.4 to 5.7.
+/// Source: RFC 5681 (slow start, congestion avoidance) RFC 7661, and RFC 6298, 5.4 to 5.7.
 struct LossyWindow: Sendable {
     static let bytesMax = 256 << 10
     static let bytesAtFirst = 16 << 10
@@ -22,7 +22,9 @@ struct LossyWindow: Sendable {
         threshold = bytes
     }
 
-    mutating func acknowledged(byteCount: Int) {
+    /// - Parameter underWay: how much was, with what has arrived now. What was not nearly used up says nothing of the link (RFC 7661).
+    mutating func acknowledged(byteCount: Int, underWay: Int) {
+        guard underWay >= bytes / 2 else { return }
         bytes += bytes < threshold ? byteCount : byteCount * Self.datagram / bytes
         bytes = min(bytes, Self.bytesMax)
     }

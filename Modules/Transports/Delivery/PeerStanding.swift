@@ -82,10 +82,14 @@ struct PeerStanding: Sendable {
         guard number == probeNumber, let sentAt = measuringSince.take() else { return false }
         let sample = now - sentAt
         roundTrip.measure(sample)
+        defer {
+            probeSentAt = nil
+            prove(now)
+        }
+        // One that something else has answered before may have been under way for any time.
+        guard probeSentAt != nil else { return true }
         let middle = Int64(clamping: sentWall).addingReportingOverflow(Int64(clamping: sample / 2_000_000)).partialValue
         clockOffset = Int64(clamping: answeredWall).subtractingReportingOverflow(middle).partialValue
-        probeSentAt = nil
-        prove(now)
         return true
     }
 

@@ -16,6 +16,8 @@ package struct RoundTripEstimate: Hashable, Sendable {
     package var smoothed: Duration? { smoothedNanoseconds.map { .nanoseconds(Int64(clamping: $0)) } }
 
     mutating func measure(_ sample: UInt64) {
+        // A device that slept meanwhile would not resend for long.
+        let sample = min(sample, Self.timeoutMax)
         guard let smoothed = smoothedNanoseconds else {
             smoothedNanoseconds = sample
             variation = sample / 2

@@ -18,10 +18,11 @@ public enum BrokenRules {
     /// So that searches which break nothing look no further.
     private static let haveBeenBroken = Atomic(false)
 
-    fileprivate static func adding<Rule: Mutation>(_ rules: [Rule]) -> Set<Name> {
-        precondition(rules.isEmpty || areThere, "this build can break no rule")
-        if !rules.isEmpty { haveBeenBroken.store(true, ordering: .relaxed) }
-        return broken.union(rules.map { Name($0) })
+    fileprivate static func adding<Rule: Mutation>(_ rule: Rule?) -> Set<Name> {
+        guard let rule else { return broken }
+        precondition(areThere, "this build can break no rule")
+        haveBeenBroken.store(true, ordering: .relaxed)
+        return broken.union([Name(rule)])
     }
 
     fileprivate static func contain<Rule: Mutation>(_ rule: Rule) -> Bool {
@@ -29,20 +30,15 @@ public enum BrokenRules {
     }
 }
 
-/// The rules are broken for what `body` does, and for the tasks that it begins.
-public func breaking<Rule: Mutation, Result>(_ rules: Rule..., during body: () throws -> Result) rethrows -> Result {
-    try BrokenRules.$broken.withValue(BrokenRules.adding(rules), operation: body)
-}
-
-/// As above; nil breaks none.
+/// The rule is broken for what `body` does, and for the tasks that it begins; nil breaks none.
 public func breaking<Rule: Mutation, Result>(_ rule: Rule?, during body: () throws -> Result) rethrows -> Result {
-    try BrokenRules.$broken.withValue(BrokenRules.adding(rule.map { [$0] } ?? []), operation: body)
+    try BrokenRules.$broken.withValue(BrokenRules.adding(rule), operation: body)
 }
 
 public func breaking<Rule: Mutation, Result>(
     _ rule: Rule?, isolation: isolated (any Actor)? = #isolation, during body: () async throws -> Result
 ) async rethrows -> Result {
-    try await BrokenRules.$broken.withValue(BrokenRules.adding(rule.map { [$0] } ?? []), operation: body)
+    try await BrokenRules.$broken.withValue(BrokenRules.adding(rule), operation: body)
 }
 
 public func breaks(_ rule: EngineMutation) -> Bool { BrokenRules.contain(rule) }
