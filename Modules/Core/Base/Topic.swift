@@ -128,15 +128,13 @@ public final class Topic<Element: Sendable>: Sendable {
     }
 
     /// The same elements as `subscribe()`, in turns: all that have gathered, at most 256 and never none.
-    public func subscribeBatches() -> AsyncStream<[Element]> { subscribeBatches(where: nil) }
-
-    /// The same, of those that fulfil the condition. Others have their place in the subscriber's buffer, and pass it by.
-    package func subscribeBatches(where isWanted: (@Sendable (Element) -> Bool)?) -> AsyncStream<[Element]> {
-        let reader = makeReader(startingWith: [], where: isWanted)
+    public func subscribeBatches() -> AsyncStream<[Element]> {
+        let reader = makeReader(startingWith: [])
         return AsyncStream(unfolding: { await reader.nextBatch(isolation: nil) }, onCancel: { reader.cancel() })
     }
 
     /// The same, for one subscriber that is woken where it waits; see `TopicBatches`.
+    /// - Parameter isWanted: others have their place in the subscriber's buffer, and pass it by.
     package func batches(where isWanted: (@Sendable (Element) -> Bool)?) -> TopicBatches<Element> {
         TopicBatches(makeReader(startingWith: [], where: isWanted))
     }

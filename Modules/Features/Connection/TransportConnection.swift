@@ -51,10 +51,10 @@ public final class TransportConnection: SessionConnection {
         let diagnostics = Topic<DiagnosticEvent>(bufferLimit: 256)
         self.diagnostics = diagnostics
         health = ConnectionHealth { diagnostics.publish(.healthChanged(from: $0, to: $1)) }
-        let batches = transport.receiveEnvelopeBatches { $0.sessionID == sessionID }
+        let batches = transport.envelopeBatches { $0.sessionID == sessionID }
         reader.hold([
             Task { [weak self] in
-                for await batch in batches {
+                while let batch = await batches.next() {
                     for envelope in batch { await self?.pass(envelope) }
                 }
             }

@@ -95,21 +95,12 @@ extension DiagnosticsSession {
     }
 
     public func send(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
+        isolation: isolated (any Actor)?
     ) async throws {
-        try await recordingFailure(envelopes.first?.metadata, mode) {
-            try await wrapped.send(envelopes, mode: mode, to: peer)
-            log.noteSent(envelopes, mode, peer)
-        }
-    }
-
-    public func sendAtOnce(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
-    ) throws -> Int {
         do {
-            let count = try wrapped.sendAtOnce(envelopes, mode: mode, to: peer)
-            log.noteSent(envelopes.prefix(count), mode, peer)
-            return count
+            try await wrapped.send(envelopes, mode: mode, to: peer, isolation: isolation)
+            log.noteSent(envelopes, mode, peer)
         } catch {
             log.record(.sendFailed(envelopes.first?.metadata, mode: mode, reason: "\(error)"))
             throw error
@@ -141,16 +132,6 @@ extension DiagnosticsSession {
         }
     }
 
-    public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> {
-        recorded(wrapped.receiveEnvelopeBatches())
-    }
-
-    public func receiveEnvelopeBatches(
-        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
-    ) -> AsyncStream<[AnySessionSyncEnvelope]> {
-        recorded(wrapped.receiveEnvelopeBatches(where: isWanted))
-    }
-
     public func envelopeBatches(
         where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
     ) -> EnvelopeBatches {
@@ -166,15 +147,6 @@ extension DiagnosticsSession {
     public func close() async {
         await wrapped.close()
         await listeners.finished()
-    }
-
-    private func recorded(_ batches: AsyncStream<[AnySessionSyncEnvelope]>) -> AsyncStream<[AnySessionSyncEnvelope]> {
-        let reader = log.newReader()
-        return AsyncStream { [log] in
-            let batch = await batches.first { _ in true }
-            if let batch { log.noteReceived(batch, by: reader) }
-            return batch
-        }
     }
 
     private func recordingFailure(

@@ -113,7 +113,7 @@ extension SyncedSession {
                 let erased = try slice.map { try AnySessionSyncEnvelope($0) }
                 try await sendToAudience { peer in
                     try await waitingForRoom {
-                        try await hand(erased, configuration.eventDelivery, to: peer)
+                        try await transport.send(erased, mode: configuration.eventDelivery, to: peer)
                     }
                 }
             }
@@ -125,16 +125,6 @@ extension SyncedSession {
         return events.endIndex
     }
 
-    /// On this thread where that needs no waiting.
-    private func hand(
-        _ envelopes: [AnySessionSyncEnvelope], _ mode: SessionDeliveryMode, to peer: SessionPeer?
-    ) async throws {
-        try Task.checkCancellation()
-        let count = try transport.sendAtOnce(envelopes, mode: mode, to: peer)
-        guard count < envelopes.count else { return }
-        try await transport.send(Array(envelopes[count...]), mode: mode, to: peer)
-    }
-
     private func send(_ message: SessionOutgoing<State, Event>) async {
         switch message {
         case .control(var control, let peerID):
@@ -142,14 +132,14 @@ extension SyncedSession {
             control.metadata.causalTimestamp = steadyClock.now
             await attempt(isVital: false, counting: \.controlsSent) {
                 let erased = try AnySessionSyncEnvelope(control)
-                try await hand([erased], .acknowledgement, to: peer(peerID))
+                try await transport.send([erased], mode: .acknowledgement, to: peer(peerID))
             }
         case .events(let events, let peerID):
             // A peer that lacks the rest asks again.
             for events in Slices(events[...]) {
                 let isSent = await attempt(isVital: false) {
                     let erased = try events.map { try AnySessionSyncEnvelope($0) }
-                    try await hand(erased, configuration.eventDelivery, to: peer(peerID))
+                    try await transport.send(erased, mode: configuration.eventDelivery, to: peer(peerID))
                 }
                 guard isSent else { return }
                 turn { core in
@@ -223,7 +213,7 @@ extension SyncedSession {
     private func send(_ message: EphemeralMessage) async {
         await attempt(isVital: false) {
             let erased = try core.envelope(of: message, as: EphemeralMessage.payloadType)
-            try await sendToAudience { try await hand([erased], .realtimeBestEffort, to: $0) }
+            try await sendToAudience { try await transport.send([erased], mode: .realtimeBestEffort, to: $0) }
         }
     }
 

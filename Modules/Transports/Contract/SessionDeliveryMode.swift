@@ -40,13 +40,17 @@ public struct SessionTransportCapabilities: Hashable, Sendable {
     /// What was sent in `realtimeBestEffort` and taken arrives in order, however late, unless the connection ends or the
     /// receiver's subscriber is full.
     public let deliversWhileConnected: Bool
+    /// What the transport does beyond the defaults of `SessionSyncTransport`.
+    public let extras: SessionTransportExtras
 
     /// What a transport says about itself. It must be true of every peer that it connects.
     public init(
         supportsRealtime: Bool, supportsDurableQueue: Bool, supportsLatestStateReplacement: Bool,
         supportsRequestReply: Bool, supportsBroadcast: Bool, supportsPeerDiscovery: Bool, maximumPayloadSize: Int?,
-        expectedLatency: SessionExpectedLatency, isSecured: Bool = false, deliversWhileConnected: Bool = false
+        expectedLatency: SessionExpectedLatency, isSecured: Bool = false, deliversWhileConnected: Bool = false,
+        extras: SessionTransportExtras = []
     ) {
+        self.extras = extras
         self.deliversWhileConnected = deliversWhileConnected
         self.isSecured = isSecured
         self.supportsRealtime = supportsRealtime
@@ -58,6 +62,26 @@ public struct SessionTransportCapabilities: Hashable, Sendable {
         self.maximumPayloadSize = maximumPayloadSize
         self.expectedLatency = expectedLatency
     }
+}
+
+/// Requirements of `SessionSyncTransport` that a transport implements itself. Without one, the default does less.
+public struct SessionTransportExtras: OptionSet, Hashable, Sendable {
+    public let rawValue: Int
+
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// Several envelopes are sent without suspending where nothing is to be waited for. Else each one suspends the caller.
+    public static let sendsAtOnce = Self(rawValue: 1 << 0)
+    /// What came before a subscriber of `envelopeBatches`, or what one left unread, waits for the next. Else it is lost.
+    public static let keepsUnread = Self(rawValue: 1 << 1)
+    /// `cancel` and `isWaiting` answer. Else nothing is withdrawn, and a caller may repeat what is still under way.
+    public static let withdrawal = Self(rawValue: 1 << 2)
+    /// `admitGuests` lets in, where the transport asks peers who they are. Else only peers that it trusts come in.
+    public static let guests = Self(rawValue: 1 << 3)
+    /// `isOwn` tells the devices of one user. Else each needs an invitation to a session.
+    public static let ownDevices = Self(rawValue: 1 << 4)
+    /// Every one of them.
+    public static let all: Self = [.sendsAtOnce, .keepsUnread, .withdrawal, .guests, .ownDevices]
 }
 
 /// How soon a message usually arrives, from soonest to latest.

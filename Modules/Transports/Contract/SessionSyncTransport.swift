@@ -13,7 +13,8 @@ public import MeshIdentity
 /// - Sending may suspend but must never block a thread; it must honour cancellation.
 /// - Nothing that a peer sends may trap.
 ///
-/// A transport is done when the conformance rules of MeshTesting pass.
+/// A transport that implements what has no default works; what the defaults can't do, its `capabilities` leave out of
+/// `extras`. A transport is done when the conformance rules of MeshTesting pass.
 public protocol SessionSyncTransport: Sendable {
     /// Whom this end speaks for.
     var localPeer: SessionPeer { get }
@@ -24,16 +25,6 @@ public protocol SessionSyncTransport: Sendable {
 
     /// - Parameter peer: the receiver; nil sends to every known peer.
     func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
-    /// Several in order, cheaper than one by one where the transport can make it so; by default one by one. When it throws,
-    /// those before the one that caused it may have been taken.
-    func send(_ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
-    /// The same without waiting, on the caller's thread: as many of them, the first ones, as can be accepted at once. The
-    /// caller sends the others as above. By default none.
-    /// - Returns: how many were taken.
-    /// - Throws: what `send` throws; those before the one that caused it may have been taken.
-    func sendAtOnce(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
-    ) throws -> Int
     /// Hands over a snapshot, as `send` does an envelope.
     ///
     /// - Parameter peer: the receiver; nil sends to every known peer.
@@ -41,6 +32,32 @@ public protocol SessionSyncTransport: Sendable {
     func sendSnapshot(_ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
     /// Asks for a current snapshot; the answer arrives through `receiveSnapshots`.
     func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws
+
+    /// Envelopes from now on, each once, in the order of their arrival.
+    func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope>
+    /// Snapshots: the newest of each feature at once, then those that arrive.
+    func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot>
+    /// Requests of peers, from now on.
+    func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest>
+    /// Who is reachable now, then every change.
+    func reachabilityChanges() -> AsyncStream<SessionPeerReachability>
+
+    // MARK: With a default
+
+    /// The newest snapshot that any peer has sent for the feature, as far as this transport keeps it. By default nil.
+    func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot?
+    /// Sends several, in order, on the caller's actor. When it throws, those before the one that caused it may have been
+    /// taken. A transport with `sendsAtOnce` suspends only to wait. By default it sends them one by one.
+    func send(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
+        isolation: isolated (any Actor)?
+    ) async throws
+    /// Those of the envelopes that the caller wants, from now on, in turns. It wakes the subscriber on the subscriber's actor.
+    /// Several features that share a transport subscribe so, each for its own. A transport with `keepsUnread` hands over all
+    /// that have gathered, at most 256, and keeps what came before a subscriber, or what one left unread, for the next that
+    /// wants it. By default every envelope comes alone, and what has no subscriber is lost.
+    /// - Parameter isWanted: asked on any thread, more than once and with locks held: looks at nothing but its argument.
+    func envelopeBatches(where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool) -> EnvelopeBatches
     /// Withdraws a reliable envelope from every peer that has not acknowledged it. By default nothing can be withdrawn.
     /// - Returns: whether there was one. It may arrive all the same, if it was under way.
     @discardableResult
@@ -56,35 +73,9 @@ public protocol SessionSyncTransport: Sendable {
     ///
     /// Called from any thread. Must bound what it remembers; whoever finds no room is not let in.
     func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String)
-
     /// Whether the peer of that id is a device of the same user. Sessions let such peers in without an invitation (`admits`).
     /// May be called on any thread; must look at memory only. The default is false: the transport can't tell.
     func isOwn(_ peerID: String) -> Bool
-
-    /// Envelopes from now on, each once, in the order of their arrival.
-    func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope>
-    /// The same as `receiveEnvelopes`, in turns: everything that has gathered since the last one, at most 256 envelopes.
-    /// Who receives much reads this one: a turn costs what one element costs. By default every envelope comes alone.
-    func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]>
-    /// The same, of the envelopes that the caller wants. Several features that share a transport subscribe so, each for its
-    /// own: what came before a feature was there waits for it, and is not handed to the first that subscribes.
-    /// - Parameter isWanted: asked on any thread, more than once and with locks held: looks at nothing but its argument.
-    func receiveEnvelopeBatches(
-        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
-    ) -> AsyncStream<[AnySessionSyncEnvelope]>
-    /// The same, for a subscriber that is woken on its own actor, with no other thread in between. By default it reads the
-    /// stream.
-    func envelopeBatches(where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool) -> EnvelopeBatches
-    /// Snapshots: the newest of each feature at once, then those that arrive.
-    func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot>
-    /// Requests of peers, from now on.
-    func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest>
-    /// Who is reachable now, then every change.
-    func reachabilityChanges() -> AsyncStream<SessionPeerReachability>
-
-    /// The newest snapshot that any peer has sent for the feature, as far as this transport keeps it.
-    func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot?
-
     /// Ends the transport and its streams, after what was accepted before has been handed to the link. Idempotent.
     func close() async
 }
@@ -99,38 +90,25 @@ extension SessionSyncTransport {
     public func isOwn(_ peerID: String) -> Bool { false }
 
     public func send(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
+        isolation: isolated (any Actor)?
     ) async throws {
         for envelope in envelopes { try await send(envelope, mode: mode, to: peer) }
     }
 
-    public func sendAtOnce(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
-    ) throws -> Int { 0 }
-
     public func envelopeBatches(
         where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
     ) -> EnvelopeBatches {
-        let batches = receiveEnvelopeBatches(where: isWanted)
-        return EnvelopeBatches { _ in await batches.first { _ in true } }
-    }
-
-    public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> {
         let envelopes = receiveEnvelopes()
-        return AsyncStream { await envelopes.first { _ in true }.map { [$0] } }
+        return EnvelopeBatches { _ in await envelopes.first { isWanted($0.metadata) }.map { [$0] } }
     }
 
-    public func receiveEnvelopeBatches(
-        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
-    ) -> AsyncStream<[AnySessionSyncEnvelope]> {
-        let batches = receiveEnvelopeBatches()
-        return AsyncStream {
-            for await batch in batches {
-                let wanted = batch.filter { isWanted($0.metadata) }
-                if !wanted.isEmpty { return wanted }
-            }
-            return nil
-        }
+    /// Sends several from the caller's actor.
+    public func send(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
+        from caller: isolated (any Actor)? = #isolation
+    ) async throws {
+        try await send(envelopes, mode: mode, to: peer, isolation: caller)
     }
 
     /// Sends to every known peer.

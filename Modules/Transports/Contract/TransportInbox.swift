@@ -99,17 +99,7 @@ public final class TransportInbox: Sendable {
     /// See ``SessionSyncTransport/receiveSnapshotRequests()``.
     public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { requests.subscribe() }
 
-    /// The same as `receiveEnvelopes()`, in turns: all that have gathered, at most 256.
-    public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> { envelopes.subscribeBatches() }
-
-    /// The same, of the envelopes that the subscriber wants: what nobody has wanted yet waits for whoever does.
-    public func receiveEnvelopeBatches(
-        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
-    ) -> AsyncStream<[AnySessionSyncEnvelope]> {
-        envelopes.subscribeBatches { isWanted($0.metadata) }
-    }
-
-    /// The same, for a subscriber that is woken where it waits.
+    /// See ``SessionSyncTransport/envelopeBatches(where:)``: what nobody has wanted yet waits for the first subscriber that does.
     public func envelopeBatches(
         where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
     ) -> EnvelopeBatches {

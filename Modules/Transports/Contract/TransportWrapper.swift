@@ -13,7 +13,7 @@ public import MeshIdentity
 /// To the implementer: a wrapper keeps every promise of the transport that it wraps.
 /// - A subscription must be one of the wrapped transport's, changed in passing. A wrapper that reads envelopes ahead of its own
 ///   subscribers acknowledges them to their sender, and then loses what they don't read.
-/// - A wrapper that changes sends implements all three ways to send envelopes, or its caller passes it by.
+/// - A wrapper that changes sends implements both ways to send envelopes, or its caller passes it by.
 /// - A wrapper is done when the conformance rules of MeshTesting pass for it. See ``TransportFixture/wrapped(by:)``.
 public protocol TransportWrapper: SessionSyncTransport {
     /// The transport through which everything goes.
@@ -30,14 +30,10 @@ extension TransportWrapper {
         try await wrapped.send(envelope, mode: mode, to: peer)
     }
     public func send(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
+        isolation: isolated (any Actor)?
     ) async throws {
-        try await wrapped.send(envelopes, mode: mode, to: peer)
-    }
-    public func sendAtOnce(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
-    ) throws -> Int {
-        try wrapped.sendAtOnce(envelopes, mode: mode, to: peer)
+        try await wrapped.send(envelopes, mode: mode, to: peer, isolation: isolation)
     }
     public func sendSnapshot(
         _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
@@ -60,12 +56,6 @@ extension TransportWrapper {
     public func isOwn(_ peerID: String) -> Bool { wrapped.isOwn(peerID) }
 
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { wrapped.receiveEnvelopes() }
-    public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> { wrapped.receiveEnvelopeBatches() }
-    public func receiveEnvelopeBatches(
-        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
-    ) -> AsyncStream<[AnySessionSyncEnvelope]> {
-        wrapped.receiveEnvelopeBatches(where: isWanted)
-    }
     public func envelopeBatches(
         where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
     ) -> EnvelopeBatches {

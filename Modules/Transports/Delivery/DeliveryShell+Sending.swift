@@ -4,8 +4,11 @@ import MeshTransport
 
 extension DeliveryShell {
     /// Takes the messages, all for the same receivers, waiting for room where there is none, and for the store where
-    /// there is one.
-    func submit(_ items: [DeliveryCore.Item], mode: SessionDeliveryMode, to peerID: String?) async throws {
+    /// there is one. Suspends only to wait.
+    func submit(
+        _ items: [DeliveryCore.Item], mode: SessionDeliveryMode, to peerID: String?,
+        isolation: isolated (any Actor)? = nil
+    ) async throws {
         let notedCount = archive?.notedCount ?? 0
         var next = 0
         while next < items.count {
@@ -16,13 +19,6 @@ extension DeliveryShell {
             if let waiter { try await wait(waiter) }
         }
         if let archive, mode == .reliableEventually { try await archive.flush(since: notedCount) }
-    }
-
-    /// - Returns: how many there was room for.
-    func submitAtOnce(_ items: [DeliveryCore.Item], mode: SessionDeliveryMode, to peerID: String?) throws -> Int {
-        var next = 0
-        try perform { state, now in _ = try state.take(items, from: &next, mode: mode, to: peerID, now) }
-        return next
     }
 
     private func wait(_ waiter: UInt64) async throws {

@@ -69,7 +69,7 @@ public final class LinkTransport: SessionSyncTransport {
             supportsPeerDiscovery: shell.link.traits.discoversPeers,
             maximumPayloadSize: payloadLimit?.bytes, expectedLatency: shell.link.traits.expectedLatency,
             isSecured: shell.link.traits.isSecured,
-            deliversWhileConnected: lanes.contains(.stream) && !lanes.contains(.datagram))
+            deliversWhileConnected: lanes.contains(.stream) && !lanes.contains(.datagram), extras: .all)
     }
 
     /// What one message may have: all that a live lane takes in pieces, or what a kept lane takes whole.
@@ -91,14 +91,6 @@ public final class LinkTransport: SessionSyncTransport {
     public func diagnosticEvents() -> AsyncStream<SessionDiagnosticEvent> { shell.diagnostics.subscribe() }
 
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { shell.inbox.receiveEnvelopes() }
-    public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> {
-        shell.inbox.receiveEnvelopeBatches()
-    }
-    public func receiveEnvelopeBatches(
-        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
-    ) -> AsyncStream<[AnySessionSyncEnvelope]> {
-        shell.inbox.receiveEnvelopeBatches(where: isWanted)
-    }
     public func envelopeBatches(
         where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
     ) -> EnvelopeBatches {
@@ -142,9 +134,11 @@ extension LinkTransport {
     }
 
     public func send(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
+        isolation: isolated (any Actor)?
     ) async throws {
-        try await send(envelopes, mode: mode, to: peer, options: nil)
+        try Task.checkCancellation()
+        try await shell.submit(items(of: envelopes, mode, nil), mode: mode, to: peer?.id, isolation: isolation)
     }
 
     /// - Parameter options: nil for the usual ones; what is large is then a transfer.
@@ -154,14 +148,6 @@ extension LinkTransport {
     ) async throws {
         try Task.checkCancellation()
         try await shell.submit(items(of: envelopes, mode, options), mode: mode, to: peer?.id)
-    }
-
-    /// - Throws: what `send` throws. Of what a store has to keep first nothing is taken.
-    public func sendAtOnce(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
-    ) throws -> Int {
-        guard shell.archive == nil || mode != .reliableEventually else { return 0 }
-        return try shell.submitAtOnce(items(of: envelopes, mode, nil), mode: mode, to: peer?.id)
     }
 
     private func items(

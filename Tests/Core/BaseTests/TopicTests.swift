@@ -9,6 +9,12 @@ import Testing
         return elements
     }
 
+    private func drain<Element: Sendable>(_ batches: TopicBatches<Element>) async -> [[Element]] {
+        var all: [[Element]] = []
+        while let batch = await batches.next() { all.append(batch) }
+        return all
+    }
+
     @Test func `Every subscriber receives everything published after it subscribed`() async {
         let topic = Topic<Int>()
         topic.publish(0)
@@ -336,13 +342,13 @@ import Testing
     @Test func `What nobody wants waits for whoever does, and nothing after it is done with before`() async {
         let topic = keeping(8)
         topic.enqueue(contentsOf: [1, 2, 3, 4], isKept: true).complete()
-        var odd = topic.subscribeBatches { $0 % 2 == 1 }.makeAsyncIterator()
+        let odd = topic.batches { $0 % 2 == 1 }
         topic.enqueue(contentsOf: [5, 6], isKept: true).complete()
         #expect(await odd.next() == [1])
         #expect(topic.keptDoneCount == 0)
         #expect(await odd.next() == [3])
         #expect(topic.keptDoneCount == 1)
-        var even = topic.subscribeBatches { $0 % 2 == 0 }.makeAsyncIterator()
+        let even = topic.batches { $0 % 2 == 0 }
         #expect(await even.next() == [2])
         #expect(await even.next() == [4])
         #expect(topic.keptDoneCount == 2)
@@ -356,9 +362,9 @@ import Testing
 
     @Test func `What one that leaves has wanted alone waits for the next that wants it`() async {
         let topic = keeping(8)
-        let odd = topic.subscribeBatches { $0 % 2 == 1 }
+        let odd = topic.batches { $0 % 2 == 1 }
         do {
-            let leaving = topic.subscribeBatches { $0 > 1 }
+            let leaving = topic.batches { $0 > 1 }
             topic.enqueue(contentsOf: [1, 2, 3, 4], isKept: true).complete()
             withExtendedLifetime(leaving) {}
         }
@@ -370,12 +376,12 @@ import Testing
 
     @Test func `What nobody wants holds the others up no longer than the bound`() async {
         let topic = keeping(4)
-        let odd = topic.subscribeBatches { $0 % 2 == 1 }
+        let odd = topic.batches { $0 % 2 == 1 }
         topic.enqueue(contentsOf: [2, 4, 1, 3], isKept: true).complete()
         #expect(topic.droppedCount == 0)
         topic.enqueue(contentsOf: [5], isKept: true).complete()
         #expect(topic.droppedCount == 1)
-        let even = topic.subscribeBatches { $0 % 2 == 0 }
+        let even = topic.batches { $0 % 2 == 0 }
         topic.enqueue(contentsOf: [6, 8], isKept: true).complete()
         #expect(topic.droppedCount == 1)
         topic.finish()

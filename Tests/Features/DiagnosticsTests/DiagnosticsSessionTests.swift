@@ -84,7 +84,7 @@ import Testing
     @Test func `what several subscribers take is recorded once`() async throws {
         let recorder = DiagnosticsSession(wrapping: LoopbackSessionSyncTransport(localPeer: peer))
         var one = recorder.receiveEnvelopes().makeAsyncIterator()
-        var batches = recorder.receiveEnvelopeBatches { $0.featureID == "list" }.makeAsyncIterator()
+        let batches = recorder.envelopeBatches { $0.featureID == "list" }
         let turns = recorder.envelopeBatches { _ in true }
         let envelopes = try (1...3).map { try envelope($0) }
         try await recorder.send(envelopes, mode: .reliableEventually, to: nil)

@@ -363,12 +363,10 @@ private struct WaitingTransport: TransportWrapper {
         sent.withLock { _ = $0.insert(envelope.metadata.eventID) }
     }
     func send(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
+        isolation: isolated (any Actor)?
     ) async throws {
         for envelope in envelopes { try await send(envelope, mode: mode, to: peer) }
     }
-    func sendAtOnce(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
-    ) throws -> Int { 0 }
     func isWaiting(eventID: UUID, featureID: String) -> Bool { sent.withLock { $0.contains(eventID) } }
 }

@@ -233,11 +233,9 @@ protocol WrappingTransport: TransportWrapper {}
 
 extension WrappingTransport {
     func send(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
+        isolation: isolated (any Actor)?
     ) async throws {
         for envelope in envelopes { try await send(envelope, mode: mode, to: peer) }
     }
-    func sendAtOnce(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
-    ) throws -> Int { 0 }
 }

@@ -213,10 +213,10 @@ private final class DeliveryRun {
         let transport = try makeTransport(receiver, receiverStore)
         receiving = transport
         recorder = simulation.isRecorded ? DiagnosticsSession(wrapping: transport) : nil
-        let batches = recorder?.receiveEnvelopeBatches() ?? transport.receiveEnvelopeBatches()
+        let batches = recorder?.envelopeBatches { _ in true } ?? transport.envelopeBatches { _ in true }
         let progress = progress
         Task(executorPreference: executor) {
-            for await batch in batches { progress.withLock { $0.take(batch) } }
+            while let batch = await batches.next() { progress.withLock { $0.take(batch) } }
         }
     }
 

@@ -50,9 +50,9 @@ final class WatchApp: PairApp {
     // MARK: Receiving
 
     private func listen() {
-        let (batches, snapshots) = (transport.receiveEnvelopeBatches(), transport.receiveSnapshots())
+        let (batches, snapshots) = (transport.envelopeBatches { _ in true }, transport.receiveSnapshots())
         run { app in
-            for await batch in batches where !app.isDead.withLock({ $0 }) {
+            while let batch = await batches.next(), !app.isDead.withLock({ $0 }) {
                 app.progress.withLock { progress in
                     for envelope in batch {
                         if envelope.metadata.featureID == Self.chatterID {

@@ -19,6 +19,7 @@ enum Fault: String, CaseIterable, Sendable {
     case knowsTwice, announcesTwice, announcesToTheFirst, believesTheCable, forgetsAtRelaunch
     case readsAhead
     case overhearsGarbage, passesGarbageOn, believesAnyGreeting, trustsTheWall
+    case sendsOneByOne, readsForOthers, keepsWhatIsCancelled
 }
 
 /// A good transport with one fault. Decorates, so that the fault is all that differs.
@@ -61,7 +62,7 @@ final class FaultyTransport: TransportWrapper {
             supportsLatestStateReplacement: real.supportsLatestStateReplacement,
             supportsRequestReply: real.supportsRequestReply, supportsBroadcast: real.supportsBroadcast,
             supportsPeerDiscovery: real.supportsPeerDiscovery, maximumPayloadSize: size,
-            expectedLatency: real.expectedLatency)
+            expectedLatency: real.expectedLatency, extras: real.extras)
     }
 
     // MARK: Sending
@@ -116,14 +117,12 @@ final class FaultyTransport: TransportWrapper {
     }
 
     func send(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
+        isolation: isolated (any Actor)?
     ) async throws {
+        if fault == nil { return try await wrapped.send(envelopes, mode: mode, to: peer, isolation: isolation) }
         for envelope in envelopes { try await send(envelope, mode: mode, to: peer) }
     }
-
-    func sendAtOnce(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
-    ) throws -> Int { 0 }
 
     /// Swallows or changes the error that the fault is about.
     private func sendPastChecks(_ send: @escaping @Sendable () async throws -> Void) async throws {
@@ -167,6 +166,17 @@ final class FaultyTransport: TransportWrapper {
             }
         default: return ending(stream)
         }
+    }
+
+    /// One that relies on the default.
+    func envelopeBatches(where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool) -> EnvelopeBatches {
+        guard fault == .readsForOthers else { return wrapped.envelopeBatches(where: isWanted) }
+        let envelopes = receiveEnvelopes()
+        return EnvelopeBatches { _ in await envelopes.first { isWanted($0.metadata) }.map { [$0] } }
+    }
+
+    func cancel(eventID: UUID, featureID: String) -> Bool {
+        fault == .keepsWhatIsCancelled || wrapped.cancel(eventID: eventID, featureID: featureID)
     }
 
     func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> {

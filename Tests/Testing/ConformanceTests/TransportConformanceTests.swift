@@ -45,6 +45,8 @@ import Testing
             let report = await TransportConformance.examine(fixture, as: plugin, codec: codec, rules: rules)
             #expect(report.rows.count == 1)
             #expect(report.failures == [], "with \(codec.id)")
+            let lacksExtra = report.rows.contains { $0.outcome == .skipped && $0.detail.hasPrefix("the transport ") }
+            #expect(!lacksExtra, "our own transports rely on no default of the contract")
         }
     }
 

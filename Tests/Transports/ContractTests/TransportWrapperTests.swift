@@ -13,7 +13,6 @@ import Testing
         _ = (wrapper.localPeer, wrapper.knownPeers, wrapper.capabilities)
         try await wrapper.send(envelope, mode: .reliableEventually, to: nil)
         try await wrapper.send([envelope], mode: .reliableEventually, to: nil)
-        #expect(try wrapper.sendAtOnce([envelope], mode: .reliableEventually, to: nil) == 1)
         try await wrapper.sendSnapshot(
             TransportInboxTests.snapshot(1, envelope.metadata), mode: .latestSnapshot, to: nil)
         try await wrapper.requestSnapshot(sessionID: UUID(), from: nil)
@@ -21,8 +20,7 @@ import Testing
         #expect(wrapper.isWaiting(eventID: UUID(), featureID: "workout"))
         wrapper.admitGuests(["guest"], toSession: UUID(), featureID: "workout")
         #expect(wrapper.isOwn("watch"))
-        _ = (wrapper.receiveEnvelopes(), wrapper.receiveEnvelopeBatches())
-        _ = (wrapper.receiveEnvelopeBatches { _ in true }, wrapper.envelopeBatches { _ in true })
+        _ = (wrapper.receiveEnvelopes(), wrapper.envelopeBatches { _ in true })
         _ = (wrapper.receiveSnapshots(), wrapper.receiveSnapshotRequests(), wrapper.reachabilityChanges())
         _ = wrapper.latestPeerSnapshot(featureID: "workout")
         await wrapper.close()
@@ -73,14 +71,9 @@ private final class Spy: SessionSyncTransport {
         note("send")
     }
     func send(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
+        isolation: isolated (any Actor)?
     ) async throws { note("send several") }
-    func sendAtOnce(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
-    ) throws -> Int {
-        note("sendAtOnce")
-        return envelopes.count
-    }
     func sendSnapshot(
         _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
     ) async throws { note("sendSnapshot") }
@@ -100,16 +93,6 @@ private final class Spy: SessionSyncTransport {
     }
     func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> {
         note("receiveEnvelopes")
-        return AsyncStream { $0.finish() }
-    }
-    func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> {
-        note("receiveEnvelopeBatches")
-        return AsyncStream { $0.finish() }
-    }
-    func receiveEnvelopeBatches(
-        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
-    ) -> AsyncStream<[AnySessionSyncEnvelope]> {
-        note("receiveEnvelopeBatches where")
         return AsyncStream { $0.finish() }
     }
     func envelopeBatches(

@@ -251,6 +251,11 @@ final class Log<Element: Sendable>: Sendable {
         task = Task { for await element in stream { elements.withLock { $0.append(element) } } }
     }
 
+    init(batches: EnvelopeBatches) where Element == [AnySessionSyncEnvelope] {
+        let elements = elements
+        task = Task { while let batch = await batches.next() { elements.withLock { $0.append(batch) } } }
+    }
+
     deinit { task.cancel() }
 
     var all: [Element] { elements.withLock { $0 } }

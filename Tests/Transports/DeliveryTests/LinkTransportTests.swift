@@ -166,9 +166,9 @@ import Testing
             }
         }
         pair.settle()
-        let score = Log(pair.right.receiveEnvelopeBatches { $0.featureID == "score" })
+        let score = Log(batches: pair.right.envelopeBatches { $0.featureID == "score" })
         await eventually { score.all.joined().count >= 10 }
-        let timer = Log(pair.right.receiveEnvelopeBatches { $0.featureID == "timer" })
+        let timer = Log(batches: pair.right.envelopeBatches { $0.featureID == "timer" })
         try await pair.left.send(envelope(11, feature: "timer"), mode: .reliableEventually, to: nil)
         await eventually { timer.all.joined().count >= 11 }
         #expect(score.all.joined().map(\.metadata.sequence) == Array(1...10))

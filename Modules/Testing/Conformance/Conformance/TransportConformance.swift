@@ -14,7 +14,7 @@ public enum TransportConformance {
     /// Every rule, in the order in which reports list them.
     public static let rules: [ConformanceRule<TransportBench>] =
         deliveryRules + snapshotRules + addressRules + lifecycleRules + reconnectionRules + pressureRules
-        + hostilityRules + crowdRules + relaunchRules + linkRules
+        + hostilityRules + extrasRules + crowdRules + relaunchRules + linkRules
 
     /// Examines a transport by each rule with a fresh pair.
     ///

@@ -34,6 +34,8 @@ enum TransportNeed: Sendable {
     case provenPeers
     /// Three links can be joined.
     case thirdLink
+    /// The transport says that it does so; else the text says what it does.
+    case extra(SessionTransportExtras, String)
 
     fileprivate func complaint(_ bench: TransportBench) -> String? {
         let pair = bench.pair
@@ -63,6 +65,8 @@ enum TransportNeed: Sendable {
         case .narrowness: return pair.makeNarrow == nil ? "the fixture makes no narrow pair" : nil
         case .crowd: return pair.makeCrowd == nil ? "no more than two peers can be joined" : nil
         case .thirdLink: return bench.links?.countMax ?? 0 > 2 ? nil : "no more than two links can be joined"
+        case .extra(let extra, let lack):
+            return bench.first.capabilities.extras.contains(extra) ? nil : "the transport \(lack)"
         case .link: return bench.links == nil ? "the fixture does not show the link below" : nil
         case .provenPeers: return pair.provesPeers ? nil : "the link does not prove who is there"
         }

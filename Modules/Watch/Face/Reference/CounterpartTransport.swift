@@ -174,19 +174,13 @@ final class CounterpartTransport: TransportWrapper {
     }
 
     func send(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
+        isolation: isolated (any Actor)?
     ) async throws {
         if envelopes.allSatisfy({ isForMeshOnly($0, peer) }) {
-            return try await wrapped.send(envelopes, mode: mode, to: peer)
+            return try await wrapped.send(envelopes, mode: mode, to: peer, isolation: isolation)
         }
         for envelope in envelopes { try await send(envelope, mode: mode, to: peer) }
-    }
-
-    func sendAtOnce(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
-    ) throws -> Int {
-        let first = Array(envelopes.prefix { isForMeshOnly($0, peer) })
-        return first.isEmpty ? 0 : try wrapped.sendAtOnce(first, mode: mode, to: peer)
     }
 
     /// Whether the frames of WatchConnectivitySwift 5 have nothing for it.

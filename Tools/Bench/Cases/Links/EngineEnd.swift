@@ -18,7 +18,7 @@ struct EngineEnd {
     private let pump: @Sendable () -> Void
     private let other: SessionSource
     private var engine: LinkEngine
-    private var incoming: AsyncStream<[AnySessionSyncEnvelope]>.Iterator
+    private let incoming: EnvelopeBatches
     private var unacknowledgedCount = 0
     private var unansweredCount = 0
 
@@ -31,7 +31,7 @@ struct EngineEnd {
         self.pump = pump
         other = LinkPeers.source(of: peer)
         engine = LinkPeers.engine(of: local, with: peer)
-        incoming = transport.receiveEnvelopeBatches().makeAsyncIterator()
+        incoming = transport.envelopeBatches { _ in true }
     }
 
     private var source: SessionSource { engine.source }

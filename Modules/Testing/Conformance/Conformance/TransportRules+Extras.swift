@@ -1,0 +1,95 @@
+import MeshBase
+import MeshIdentity
+import MeshTransport
+
+extension TransportConformance {
+    /// What a transport says in `SessionTransportCapabilities.extras`, it does.
+    static let extrasRules: [ConformanceRule<TransportBench>] = [
+        ConformanceRule(
+            "transport.several.at-once", "Several that need not wait are sent without suspending the caller"
+        ) { bench in
+            try await bench.connect()
+            let received = bench.record(bench.second.receiveEnvelopes())
+            let envelopes = try (1...20).map { try bench.envelope($0) }
+            let hasSuspended = try await Caller().send(envelopes, by: bench.first)
+            try await bench.wait(for: "20 envelopes") { received.count >= 20 }
+            try requireEqual(received.sequences(), (1...20).map { UInt64($0) }, "the order of arrival")
+            try require(!hasSuspended, "another task of the caller's actor ran in the middle of the send")
+        }.needs(.extra(.sendsAtOnce, "sends each of several by itself")),
+        ConformanceRule(
+            "transport.unread.waits", "What came before a subscriber, or what one left unread, waits for the next"
+        ) { bench in
+            try await bench.connect()
+            for number in 1...3 {
+                for feature in ["score", "timer"] {
+                    let envelope = try bench.envelope(UInt64(number), feature: feature)
+                    try await bench.first.send(envelope, mode: .reliableEventually, to: nil)
+                }
+            }
+            await bench.settle()
+            _ = bench.second.envelopeBatches { $0.featureID == "score" }
+            for feature in ["score", "timer"] {
+                let batches = BatchRecorder(bench.second.envelopeBatches { $0.featureID == feature })
+                try await bench.wait(for: "three envelopes of '\(feature)'") { batches.sequences.count >= 3 }
+                try requireEqual(batches.sequences, [1, 2, 3], "the envelopes of '\(feature)'")
+            }
+        }.needs(.extra(.keepsUnread, "keeps nothing for a later subscriber")),
+        ConformanceRule("transport.unread.together", "What has gathered comes in one turn") { bench in
+            try await bench.connect()
+            let batches = bench.second.envelopeBatches { _ in true }
+            let witness = bench.record(bench.second.receiveEnvelopes())
+            let envelopes = try (1...50).map { try bench.envelope($0) }
+            try await bench.first.send(envelopes, mode: .reliableEventually, to: nil)
+            try await bench.wait(for: "50 envelopes") { witness.count >= 50 }
+            try requireEqual(await batches.next()?.count ?? 0, 50, "the envelopes of one turn")
+        }.needs(.extra(.keepsUnread, "keeps nothing for a later subscriber")),
+        ConformanceRule("transport.withdrawal", "What waits can be withdrawn, and doesn't arrive then") { bench in
+            let received = bench.record(bench.second.receiveEnvelopes())
+            let envelopes = try (1...3).map { try bench.envelope($0) }
+            for envelope in envelopes { try await bench.first.send(envelope, mode: .reliableEventually, to: nil) }
+            let ids = envelopes.map(\.metadata.eventID)
+            func waits(_ index: Int) -> Bool { bench.first.isWaiting(eventID: ids[index], featureID: "workout") }
+            func cancels(_ index: Int) -> Bool { bench.first.cancel(eventID: ids[index], featureID: "workout") }
+            try require(waits(1), "isWaiting denies what waits for a peer")
+            try require(!bench.first.isWaiting(eventID: ids[1], featureID: "other"), "it waits in another feature too")
+            try require(cancels(1), "cancel withdraws nothing of what waits for a peer")
+            try require(!waits(1), "what was withdrawn still waits")
+            try require(!cancels(1), "it was withdrawn twice")
+            try await bench.connect()
+            try await bench.wait(for: "two envelopes") { received.count >= 2 }
+            await bench.settle()
+            try requireEqual(received.sequences(), [1, 3], "the envelopes that arrived")
+            try await bench.wait(for: "receipts") { !waits(0) && !waits(2) }
+        }.needs(.otherPeer, .extra(.withdrawal, "withdraws nothing")),
+    ]
+}
+
+/// An actor that sends, and notices whether it was free meanwhile.
+private actor Caller {
+    private var wasFree = false
+
+    /// - Returns: whether the send has suspended.
+    func send(_ envelopes: [AnySessionSyncEnvelope], by transport: any SessionSyncTransport) async throws -> Bool {
+        let other = Task { wasFree = true }
+        try await transport.send(envelopes, mode: .realtimeBestEffort, to: nil)
+        let hasSuspended = wasFree
+        await other.value
+        return hasSuspended
+    }
+}
+
+/// Reads batches for as long as it is kept.
+private final class BatchRecorder: Sendable {
+    private let received = Locked<[AnySessionSyncEnvelope]>([])
+    private let task: Task<Void, Never>
+
+    init(_ batches: EnvelopeBatches) {
+        task = Task { [received] in
+            while let batch = await batches.next() { received.withLock { $0 += batch } }
+        }
+    }
+
+    deinit { task.cancel() }
+
+    var sequences: [UInt64] { received.withLock { $0.map(\.metadata.sequence) } }
+}
