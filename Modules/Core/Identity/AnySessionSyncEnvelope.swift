@@ -10,6 +10,12 @@ public struct AnySessionSyncEnvelope: Sendable {
         payload = ErasedPayload(envelope.payload)
     }
 
+    /// - Parameter encoded: the payload's bytes, which are sent where the transport writes that codec.
+    package init<Payload>(_ envelope: SessionSyncEnvelope<Payload>, encoded: EncodedPayload) {
+        metadata = envelope.metadata
+        payload = ErasedPayload(envelope.payload, encoded: encoded)
+    }
+
     /// An envelope as it arrived.
     public init(metadata: SessionSyncMetadata, payload: EncodedPayload) {
         self.metadata = metadata

@@ -5,13 +5,14 @@ import MeshFoundation
 /// Encoding is left to the transport, which alone knows the codec; a transport inside one process never encodes.
 struct ErasedPayload: Sendable {
     private enum Form {
-        case value(any Codable & Sendable)
+        case value(any Codable & Sendable, encoded: EncodedPayload?)
         case encoded(EncodedPayload)
     }
 
     private let form: Form
 
-    init(_ value: some Codable & Sendable) { form = .value(value) }
+    /// - Parameter encoded: what the value's bytes are, in one codec.
+    init(_ value: some Codable & Sendable, encoded: EncodedPayload? = nil) { form = .value(value, encoded: encoded) }
     init(_ payload: EncodedPayload) { form = .encoded(payload) }
 
     /// nil while it is a value.
@@ -24,7 +25,8 @@ struct ErasedPayload: Sendable {
     func encoded(with codec: any PayloadCodec, type payloadType: String) throws -> EncodedPayload {
         switch form {
         case .encoded(let payload): return payload
-        case .value(let value):
+        case .value(_, let payload?) where payload.codec.id == codec.id: return payload
+        case .value(let value, _):
             do {
                 return EncodedPayload(bytes: try codec.encode(value), codec: codec)
             } catch {
@@ -39,7 +41,7 @@ struct ErasedPayload: Sendable {
             switch form {
             case .encoded(let payload):
                 return try payload.codec.decode(Value.self, from: payload.bytes)
-            case .value(let value):
+            case .value(let value, _):
                 if let value = value as? Value { return value }
                 // Another type of the same shape, as if it had crossed a wire.
                 return try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))

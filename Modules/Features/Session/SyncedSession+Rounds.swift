@@ -106,14 +106,13 @@ extension SyncedSession {
     }
 
     /// - Returns: how many were handed over, or given up for the log to bring: all, unless the session was stopped.
-    private func send(_ events: ArraySlice<SessionSyncEnvelope<Event>>) async -> Int {
+    private func send(_ events: ArraySlice<AnySessionSyncEnvelope>) async -> Int {
         for slice in Slices(events) {
             guard !Task.isCancelled else { return slice.startIndex }
             let isSent = await attempt {
-                let erased = try slice.map { try AnySessionSyncEnvelope($0) }
                 try await sendToAudience { peer in
                     try await waitingForRoom {
-                        try await transport.send(erased, mode: configuration.eventDelivery, to: peer)
+                        try await transport.send(Array(slice), mode: configuration.eventDelivery, to: peer)
                     }
                 }
             }
@@ -136,16 +135,16 @@ extension SyncedSession {
             }
         case .events(let events, let peerID):
             // A peer that lacks the rest asks again.
-            for events in Slices(events[...]) {
+            for slice in Slices(events[...]) {
                 let isSent = await attempt(isVital: false) {
-                    let erased = try events.map { try AnySessionSyncEnvelope($0) }
+                    let erased = try slice.map { try AnySessionSyncEnvelope($0) }
                     try await transport.send(erased, mode: configuration.eventDelivery, to: peer(peerID))
+                    turn { core in
+                        core.statistics.resent += erased.count
+                        core.markSent(erased)
+                    }
                 }
                 guard isSent else { return }
-                turn { core in
-                    core.statistics.resent += events.count
-                    core.markSent(events)
-                }
             }
         case .relay(let relay, let peerID):
             await send(relay, to: peer(peerID))

@@ -23,6 +23,7 @@ final class DeliveryLine: @unchecked Sendable {
         var isSending = false
         /// The link has no room; the first of `packets` is tried again when it says so.
         var isBlocked = false
+        var isIdle: Bool { !isSending && !isBlocked }
         /// The link has said that it has room since the last packet was handed to it.
         var hasBecomeWritable = false
         /// A connection has begun or ended since the last packet was handed to the link.

@@ -248,8 +248,8 @@ final class DeliveryShell: LinkObserver {
     /// Hands packets to the link until there are none or it has no room. One caller for an address at a time: another one
     /// leaves its packets to that.
     private func send(to address: LinkAddress, _ agenda: inout Agenda) {
-        guard let line = beginSending(address) else { return }
-        while var packets = nextPackets(of: line, address, &agenda) {
+        var turn = nextTurn(after: nil, address, &agenda)
+        while case (let line, var packets)? = turn {
             while let packet = packets.popFirst() {
                 do throws(LinkError) {
                     try link.send(packet, to: address)
@@ -258,27 +258,19 @@ final class DeliveryShell: LinkObserver {
                     packets = []
                 }
             }
+            turn = nextTurn(after: line, address, &agenda)
         }
     }
 
-    /// - Returns: nil when somebody else sends, or nothing can be sent.
-    private func beginSending(_ address: LinkAddress) -> DeliveryLine? {
-        state.withLock { state in
-            guard let line = state.lines[address], !line.outgoing.isSending, !line.outgoing.isBlocked else {
-                return nil
-            }
-            line.outgoing.isSending = true
-            return line
-        }
-    }
-
-    /// - Returns: one packet, or several datagrams; nil when nothing is to be sent, or another connection has the address
-    ///   now. The turn is over then.
-    private func nextPackets(
-        of line: DeliveryLine, _ address: LinkAddress, _ agenda: inout Agenda
-    ) -> ArraySlice<LinkPacket>? {
+    /// - Parameter sending: the line on which this caller sends; nil begins.
+    /// - Returns: the line with one packet, or several datagrams. nil when another caller sends there, the link has no room,
+    ///   nothing is to be sent, or another connection has the address now. The caller's turn is over then.
+    private func nextTurn(
+        after sending: DeliveryLine?, _ address: LinkAddress, _ agenda: inout Agenda
+    ) -> (line: DeliveryLine, packets: ArraySlice<LinkPacket>)? {
         turn(&agenda) { state, now in
-            guard state.lines[address] === line else { return nil }
+            guard let line = state.lines[address] else { return nil }
+            guard sending.map({ $0 === line }) ?? line.outgoing.isIdle else { return nil }
             if line.outgoing.packets.isEmpty {
                 for (message, error) in line.makePackets(&state.core, for: address, now) {
                     state.core.report(.sendFailed(message.metadata, mode: .reliableEventually, reason: "\(error)"))
@@ -287,7 +279,7 @@ final class DeliveryShell: LinkObserver {
             (line.outgoing.hasBecomeWritable, line.outgoing.hasBegunAnew) = (false, false)
             let packets = line.takePackets()
             line.outgoing.isSending = !packets.isEmpty
-            return packets.isEmpty ? nil : packets[...]
+            return packets.isEmpty ? nil : (line, packets[...])
         }
     }
 

@@ -154,7 +154,7 @@ struct CoreTests {
             #expect(driven.exchangeAt == nil, "\(sequence)")
             driven.turn { $0.start(retained: nil) }
             let round = try #require(driven.turn { $0.takeRound() })
-            #expect(round.events.map(\.payload) == [.add(1)], "\(sequence)")
+            #expect(try round.events.map { try $0.decodePayload(as: Tap.self) } == [.add(1)], "\(sequence)")
         }
     }
 
@@ -175,7 +175,7 @@ struct CoreTests {
         let round = try #require(driven.turn { $0.takeRound() })
         try store.commit(#require(round.batch).get())
         driven.turn { $0.settle(round) }
-        #expect(round.events.map(\.payload) == (1...refusals).map { .add($0) })
+        #expect(try round.events.map { try $0.decodePayload(as: Tap.self) } == (1...refusals).map { .add($0) })
         var archive = try CounterArchive(store: store, sessionID: sessionID, featureID: "counter")
         let image = try #require(try archive.load())
         #expect(image.log.count == refusals)

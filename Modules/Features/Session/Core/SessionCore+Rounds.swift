@@ -6,9 +6,9 @@ import MeshStorage
 import MeshTransport
 
 /// What waits for the next round, coalesced but for the events.
-struct OutgoingQueue<Event: Codable & Sendable> {
-    /// Own events in order.
-    var events: [SessionSyncEnvelope<Event>] = []
+struct OutgoingQueue {
+    /// Own events in order, with the bytes that the store has too.
+    var events: [AnySessionSyncEnvelope] = []
     var snapshotReceivers = SnapshotReceivers()
     var asksForSnapshot = false
     var copyMessages: [CopyMessage] = []
@@ -21,7 +21,7 @@ struct OutgoingQueue<Event: Codable & Sendable> {
         return self
     }
 
-    mutating func putBack(_ unsent: some Collection<SessionSyncEnvelope<Event>>) {
+    mutating func putBack(_ unsent: some Collection<AnySessionSyncEnvelope>) {
         events.insert(contentsOf: unsent, at: 0)
     }
 }
@@ -55,7 +55,7 @@ struct OutgoingRound<State: Codable & Sendable, Event: Codable & Sendable> {
     /// The own sequence up to which the batch has everything.
     var sequence: UInt64
     var directives: SessionDirectives<State, Event>
-    var events: [SessionSyncEnvelope<Event>]
+    var events: [AnySessionSyncEnvelope]
     /// Made together with the batch, so that it shows nothing that a crash could take back.
     var snapshot: SessionSyncSnapshot<State>?
     var snapshotReceivers: SnapshotReceivers

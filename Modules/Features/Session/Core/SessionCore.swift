@@ -74,7 +74,7 @@ where
 
     // What is on its way out.
     var archive: SessionArchive<State, Event>?
-    var outgoing = OutgoingQueue<Event>()
+    var outgoing = OutgoingQueue()
     var unsaved = UnsavedWork<Event>()
     var effects = EffectQueue<Event>()
     var samples = SampleRoom()
@@ -256,7 +256,8 @@ where
         archive?.keep(coded.bytes, of: engine.source, envelope.metadata.sequence)
         statistics.submitted += 1
         deliveries.add(envelope.metadata)
-        outgoing.events.append(envelope)
+        let encoded = EncodedPayload(bytes: coded.bytes, codec: CompactCodec())
+        outgoing.events.append(AnySessionSyncEnvelope(envelope, encoded: encoded))
         directives.showsState = true
         directives.showsDeliveries = true
         let isSample = configuration.isHighRate(coded.event)
@@ -266,7 +267,7 @@ where
         return envelope
     }
 
-    mutating func markSent(_ events: some Collection<SessionSyncEnvelope<Event>>) {
+    mutating func markSent(_ events: some Collection<AnySessionSyncEnvelope>) {
         for event in events { deliveries.markSent(event.metadata.eventID) }
         directives.showsDeliveries = true
     }
