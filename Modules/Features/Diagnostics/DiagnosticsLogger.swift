@@ -24,7 +24,8 @@
         var level: Logger.Level {
             switch self {
             case .storeFailed: .error
-            case .sendFailed, .rejected, .displaced, .dropped, .subscriberFull, .stalled, .storeWentBack: .warning
+            case .sendFailed, .rejected, .displaced, .dropped, .subscriberFull, .stalled, .storeWentBack, .peerIDInUse:
+                .warning
             case .reachabilityChanged, .healthChanged, .expired, .cancelled, .pendingFlushed: .info
             case .acknowledged, .retransmitted, .roundTrip, .envelopeSent, .envelopeReceived, .snapshotSent,
                 .snapshotReceived, .snapshotRequestSent,

@@ -85,6 +85,7 @@
             case .roundTrip: "roundTrip"
             case .storeFailed: "storeFailed"
             case .storeWentBack: "storeWentBack"
+            case .peerIDInUse: "peerIDInUse"
             }
         }
     }

@@ -48,6 +48,9 @@ public enum SessionDiagnosticEvent: Sendable {
     case storeFailed(reason: String)
     /// The peer has messages that this store doesn't remember: the store is an older copy of itself, such as a restored backup.
     case storeWentBack(peerID: String)
+    /// Another device greets with the id of this one, so neither sees the other; or the output of this one comes back as its
+    /// input. Debug builds also say so on standard error, once for each transport.
+    case peerIDInUse(peerID: String)
 }
 
 extension SessionDiagnosticEvent: CustomStringConvertible {
@@ -86,6 +89,9 @@ extension SessionDiagnosticEvent: CustomStringConvertible {
         case .storeFailed(let reason): "the store failed: \(reason)"
         case .storeWentBack(let peer):
             "\(peer) has messages that this store doesn't know: it is an older copy of itself"
+        case .peerIDInUse(let peer):
+            "another device has the peer id '\(peer)' of this one too, or what this one sends comes back to it: give each "
+                + "device a peer id of its own"
         }
     }
 }

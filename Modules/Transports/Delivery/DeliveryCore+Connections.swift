@@ -160,6 +160,10 @@ extension DeliveryCore {
         _ hello: WireHello, on lane: LinkLane, at address: LinkAddress, _ now: DeliveryTime
     ) throws(WireError) {
         guard let connection = connections[address] else { return }
+        guard hello.peer.id != localPeer.id || settings.returnsOwnPackets else {
+            report(.peerIDInUse(peerID: localPeer.id))
+            throw WireError(.foreign, SessionDiagnosticEvent.peerIDInUse(peerID: localPeer.id).description)
+        }
         try check(hello, provenID: connection.provenPeerID)
         try makeRoom(forPeer: hello.peer.id)
         guard lane.isLive || settings.keptLane == nil else { return meetKept(hello, on: lane, at: address, now) }
@@ -260,9 +264,6 @@ extension DeliveryCore {
 
     private func check(_ hello: WireHello, provenID: String?) throws(WireError) {
         let id = hello.peer.id
-        guard id != localPeer.id || settings.returnsOwnPackets else {
-            throw WireError(.foreign, "'\(id)' is talking to itself: its output comes back as its input")
-        }
         if let provenID, provenID != id { throw WireError(.foreign, "'\(provenID)' greets as '\(id)'") }
         _ = try hello.negotiatedFrameVersion()
         guard hello.codecs.contains(settings.codec) else {

@@ -41,6 +41,9 @@ final class DeliveryShell: LinkObserver {
     let state: Locked<State>
     /// Held while the link is told who is a guest, and by nobody who holds `state`.
     let guestHandover = Locked(())
+    #if DEBUG
+        private let hasWarned = Locked(false)
+    #endif
 
     init(
         localPeer: SessionPeer, link: any TransportLink, clock: any DeliveryClock, steadyClock: SteadyClock,
@@ -206,7 +209,24 @@ final class DeliveryShell: LinkObserver {
         if work.abandonsFull { inbox.abandonFullSubscribers() }
         if work.isStalled { inbox.whenDurableRoom { [weak self] in self?.tick() } }
         for event in work.diagnostics { diagnostics.publish(event) }
+        #if DEBUG
+            warn(of: work.diagnostics)
+        #endif
     }
+
+    #if DEBUG
+        /// A mistake that shows in nothing else: nobody may read the diagnostics. Once.
+        private func warn(of events: [SessionDiagnosticEvent]) {
+            for event in events {
+                guard case .peerIDInUse = event else { continue }
+                let isFirst = hasWarned.withLock { hasWarned in
+                    defer { hasWarned = true }
+                    return !hasWarned
+                }
+                if isFirst { StandardError.print("\(event)") }
+            }
+        }
+    #endif
 
     /// Sends until there is nothing left that this call has found.
     private func settle(_ first: Agenda) {
