@@ -59,7 +59,6 @@
             _ store: any SessionStore, _ transport: any SessionSyncTransport, effects: LineFile
         ) async throws -> TapSession {
             var configuration = SyncedSessionConfiguration<Taps, Tap>()
-            configuration.store = store
             configuration.exchangeInterval = .milliseconds(20)
             configuration.seriesInterval = .milliseconds(50)
             configuration.isHighRate = { _ in true }
@@ -68,7 +67,7 @@
             }
             return try await TapSession.open(
                 sessionID: SideFolder.sessionID, featureID: SideFolder.featureID, transport: transport,
-                initialState: Taps(), reducer: TapReducer(), conflictPolicy: AcceptingConflictPolicy(),
+                store: store, initialState: Taps(), reducer: TapReducer(), conflictPolicy: AcceptingConflictPolicy(),
                 configuration: configuration)
         }
 

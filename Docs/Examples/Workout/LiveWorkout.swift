@@ -2,6 +2,7 @@ public import Foundation
 public import MeshEngine
 import MeshIdentity
 public import MeshSession
+public import MeshStorage
 import MeshTimerAnchor
 public import MeshTransport
 
@@ -41,9 +42,11 @@ public final class LiveWorkout {
     /// - Parameters:
     ///   - transport: not started yet, so that nothing is missed.
     ///   - membersMax: devices of one workout, 2 where not every device reaches every other.
-    ///   - configure: the same as for a `WorkoutSession`; a store keeps the workout through a relaunch.
+    ///   - store: keeps the workout through a relaunch.
+    ///   - configure: the same as for a `WorkoutSession`.
     public init(
-        name: String, transport: any SessionSyncTransport, membersMax: Int = SessionInvitation.membersMax,
+        name: String, transport: any SessionSyncTransport, store: (any SessionStore)? = nil,
+        membersMax: Int = SessionInvitation.membersMax,
         configure: @escaping (inout SyncedSessionConfiguration<WorkoutState, WorkoutEvent>) -> Void = { _ in }
     ) {
         var base = Lobby.Configuration()
@@ -51,10 +54,10 @@ public final class LiveWorkout {
         now = base.now
         (changes, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
         lobby = Lobby(
-            featureID: WorkoutSession.workoutFeatureID, name: name, over: transport, membersMax: membersMax,
-            configuration: base, isOver: \.isFinished
+            featureID: WorkoutSession.workoutFeatureID, name: name, over: transport, store: store,
+            membersMax: membersMax, configuration: base, isOver: \.isFinished
         ) { sessionID, follow in
-            try await WorkoutSession.openWorkout(sessionID: sessionID, over: transport) {
+            try await WorkoutSession.openWorkout(sessionID: sessionID, over: transport, store: store) {
                 configure(&$0)
                 follow(&$0)
             }

@@ -1,6 +1,7 @@
 public import Foundation
 import MeshIdentity
 public import MeshSession
+public import MeshStorage
 public import MeshTimerAnchor
 public import MeshTransport
 
@@ -26,15 +27,16 @@ where
             reducer: WorkoutReducer(), conflictPolicy: WorkoutPolicy(), configuration: configuration(configure))
     }
 
-    /// The same, as the configured store has it; a new one where it has none.
+    /// The same, as the store has it; a new one where it has none.
     /// - Throws: what `SyncedSession.open` throws.
     public static func openWorkout(
-        sessionID: UUID, over transport: any SessionSyncTransport,
+        sessionID: UUID, over transport: any SessionSyncTransport, store: (any SessionStore)? = nil,
         configure: (inout SyncedSessionConfiguration<WorkoutState, WorkoutEvent>) -> Void = { _ in }
     ) async throws -> WorkoutSession {
         try await open(
-            sessionID: sessionID, featureID: workoutFeatureID, transport: transport, initialState: WorkoutState(),
-            reducer: WorkoutReducer(), conflictPolicy: WorkoutPolicy(), configuration: configuration(configure))
+            sessionID: sessionID, featureID: workoutFeatureID, transport: transport, store: store,
+            initialState: WorkoutState(), reducer: WorkoutReducer(), conflictPolicy: WorkoutPolicy(),
+            configuration: configuration(configure))
     }
 
     private static func configuration(

@@ -32,7 +32,9 @@ public enum SessionSyncError: Error, Hashable, Sendable {
     case logFull(limit: Int)
     /// The session has ended here; nothing was taken.
     case sessionEnded
-    /// The transport or session has been closed.
+    /// The session has been closed here; nothing was taken.
+    case sessionClosed
+    /// The transport has been closed.
     case closed
 }
 
@@ -56,6 +58,7 @@ extension SessionSyncError: CustomStringConvertible {
         case .queueFull(let limit): "the queue is full at \(limit) entries"
         case .logFull(let limit): "\(limit) own events wait to be confirmed, as many as the log may hold"
         case .sessionEnded: "the session has ended"
+        case .sessionClosed: "the session has been closed"
         case .closed: "the transport has been closed"
         }
     }
@@ -82,7 +85,8 @@ extension SessionSyncError: LocalizedError {
         case .queueFull: "Wait until some of it has been sent, then try again."
         case .logFull: "Wait until the other devices have confirmed some events; if one will not come back, remove it."
         case .sessionEnded: "Begin a new session."
-        case .closed: "Make a new transport or session; a closed one is not opened again."
+        case .sessionClosed: "Open the session again, or begin a new one; a closed one takes nothing more."
+        case .closed: "Make a new transport; a closed one is not opened again."
         }
     }
 }

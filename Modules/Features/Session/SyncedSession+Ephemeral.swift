@@ -16,7 +16,7 @@ extension SyncedSession {
     /// - Throws: `SessionSyncError.payloadTooLarge` beyond 4096 bytes, `outOfRange` for a name that is empty or has more than
     ///   128 bytes, `closed`, and what encoding throws.
     public func show<Value>(_ value: Value, as key: EphemeralKey<Value>, at moment: Date? = nil) throws {
-        guard phase != .closed else { throw SessionSyncError.closed }
+        guard phase != .closed else { throw SessionSyncError.sessionClosed }
         let bytes = try CompactCodec().encode(value)
         let moment = moment ?? now
         let loss = CodingLoss.report(

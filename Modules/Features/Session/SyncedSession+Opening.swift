@@ -2,20 +2,22 @@ public import Foundation
 public import MeshEngine
 import MeshIdentity
 import MeshSeries
-import MeshStorage
+public import MeshStorage
 public import MeshTransport
 
 extension SyncedSession {
-    /// A session as `configuration.store` has it, or a new one where it has none.
+    /// A session as the store has it, or a new one where it has none, which the store keeps from now on.
     ///
     /// The state follows from what is stored, so reducer and policy have to be the ones that wrote it. Side effects that
     /// had not been marked as done run again after `start`. What is stored is read and reduced off the main actor.
+    /// - Parameter store: nil keeps the session in memory. One store serves many sessions.
     /// - Throws: `StorageError`, unless `configuration.storeFailure` lets the session go on without its store;
     ///   `SessionSyncError.tooManySources` for an image that no engine made; `sessionEnded` for a session that has ended and was
     ///   erased.
     public static func open(
-        sessionID: UUID, featureID: String, transport: any SessionSyncTransport, initialState: State, reducer: Reducer,
-        conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event>,
+        sessionID: UUID, featureID: String, transport: any SessionSyncTransport, store: (any SessionStore)?,
+        initialState: State, reducer: Reducer, conflictPolicy: ConflictPolicy,
+        configuration: SyncedSessionConfiguration<State, Event> = .init(),
         hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy> = .init()
     ) async throws -> SyncedSession {
         func new() -> SyncedSession {
@@ -23,7 +25,7 @@ extension SyncedSession {
                 sessionID: sessionID, featureID: featureID, transport: transport, initialState: initialState,
                 reducer: reducer, conflictPolicy: conflictPolicy, configuration: configuration, hotPath: hotPath)
         }
-        guard let store = configuration.store else { return new() }
+        guard let store else { return new() }
         let writer = StoreWriter(store)
         let peerID = transport.localPeer.id
         do {

@@ -53,6 +53,22 @@ extension SyncedSession {
         if updateConsumers.isEmpty { core.updates.end() }
     }
 
-    /// What ought not to happen and did: the newest 64.
-    public func alarms() -> AsyncStream<SessionAlarm> { alarmTopic.subscribe() }
+    /// What ought not to happen and did: the newest 64, and first those that were raised before anybody subscribed.
+    public func alarms() -> AsyncStream<SessionAlarm> {
+        defer { unheardAlarms = [] }
+        return alarmTopic.subscribe(startingWith: unheardAlarms)
+    }
+
+    func tell(_ alarms: [SessionAlarm]) {
+        if alarmTopic.subscriberCount == 0 {
+            unheardAlarms = (unheardAlarms + alarms).suffix(SessionAlarm.keptMax)
+        } else {
+            alarmTopic.publish(contentsOf: alarms)
+        }
+    }
+}
+
+extension SessionAlarm {
+    /// How many wait for a subscriber.
+    static var keptMax: Int { 64 }
 }

@@ -120,7 +120,9 @@ where
     @ObservationIgnored let remoteEventTopic = Topic<SessionSyncEnvelope<Event>>(bufferLimit: 1024)
     @ObservationIgnored let remoteSnapshotTopic = Topic<SessionSyncSnapshot<State>>(bufferLimit: 16)
     @ObservationIgnored let confirmedTopic = Topic<SessionConfirmedEvent<Event>>(bufferLimit: 4096)
-    @ObservationIgnored let alarmTopic = Topic<SessionAlarm>(bufferLimit: 64)
+    @ObservationIgnored let alarmTopic = Topic<SessionAlarm>(bufferLimit: SessionAlarm.keptMax)
+    /// The newest, for the first subscriber.
+    @ObservationIgnored var unheardAlarms: [SessionAlarm] = []
     @ObservationIgnored let ephemeralTopic = Topic<EphemeralLane<[UInt8]>.Sample>(bufferLimit: 256)
     @ObservationIgnored let updateConsumers = UpdateConsumers<State, Event>()
     @ObservationIgnored private let roomTopic = Topic<Void>(bufferLimit: 1)
@@ -277,12 +279,12 @@ where
     ///
     /// - Parameter moment: the time of the tap, by the session's clock (`now`) where devices compare times.
     /// - Throws: what the reducer throws, `SessionSyncError.queueFull` while too much waits to be sent, `logFull` while
-    ///   too much is unconfirmed (see `waitForRoom`) or an event of a high rate is left out, `sessionEnded`, or `closed`;
+    ///   too much is unconfirmed (see `waitForRoom`) or an event of a high rate is left out, `sessionEnded`, or `sessionClosed`;
     ///   `payloadEncodingFailed` for an event that can't be encoded, `payloadDecodingFailed` for one that no device could
     ///   read. No sequence is taken then.
     @discardableResult
     public func submit(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
-        guard _phase != .closed else { throw SessionSyncError.closed }
+        guard _phase != .closed else { throw SessionSyncError.sessionClosed }
         return try turn { try $0.submit(event, at: moment) }
     }
 
@@ -408,7 +410,7 @@ extension SyncedSession {
         remoteEventTopic.publish(contentsOf: directives.remoteEvents)
         remoteSnapshotTopic.publish(contentsOf: directives.remoteSnapshots)
         confirmedTopic.publish(contentsOf: directives.confirmed)
-        alarmTopic.publish(contentsOf: directives.alarms)
+        tell(directives.alarms)
         if !directives.updates.isEmpty { tell(directives.updates) }
         ephemeralTopic.publish(contentsOf: directives.ephemerals)
         #if DEBUG

@@ -1,7 +1,6 @@
 public import Foundation
 public import MeshEngine
 import MeshIdentity
-public import MeshStorage
 import MeshTransport
 import MeshWire
 
@@ -50,9 +49,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     public var letsGoAfter: Duration? = .seconds(60)
     /// Who is shown the session once its group is for good.
     public var audience = SessionAudience.members
-    /// Where `open` keeps the session; nil keeps it in memory. One store serves many sessions.
-    public var store: (any SessionStore)?
-    /// What becomes of the session when its store fails.
+    /// What becomes of a session that `open` keeps in a store when that fails.
     public var storeFailure = StoreFailurePolicy.wait
     /// Runs for every event that is confirmed while this peer is a member, one after another, in their final order.
     ///

@@ -99,7 +99,7 @@ import Testing
             .payloadTooLarge(bytes: 9, limit: 8, limitID: "x"),
             .payloadEncodingFailed(payloadType: "t", description: "d"),
             .payloadDecodingFailed(payloadType: "t", description: "d"), .unknownPeer(id: "p"), .notReachable,
-            .queueFull(limit: 3), .closed,
+            .queueFull(limit: 3), .sessionClosed, .closed,
         ]
         #expect(Set(errors.map(\.description)).count == errors.count)
         #expect("\(errors[5])" == "9 bytes exceed the limit of 8 (x)")

@@ -11,7 +11,7 @@ import Testing
             .payloadEncodingFailed(payloadType: "type", description: "text"),
             .payloadDecodingFailed(payloadType: "type", description: "text"), .unknownPeer(id: "peer"), .notReachable,
             .tooManySources(limit: 1), .outOfRange(field: "held"), .queueFull(limit: 1), .logFull(limit: 1),
-            .sessionEnded, .closed,
+            .sessionEnded, .sessionClosed, .closed,
         ]
         for error in errors {
             let text = error.localizedDescription

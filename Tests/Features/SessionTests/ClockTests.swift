@@ -93,8 +93,7 @@ import Testing
         let world = VirtualWorld(seed: 2)
         let clock = world.clocks().phone
         let store = MemoryStore()
-        let earlier = try await world.opened(world.transport(phone)) {
-            $0.store = store
+        let earlier = try await world.opened(world.transport(phone), store: store) {
             $0.now = clock.now
         }
         earlier.start()
@@ -104,8 +103,7 @@ import Testing
         #expect(earlier.reading(of: anchor).errorSeconds == 0)
         try await earlier.close()
         clock.set(by: jump)
-        let later = try await world.opened(world.transport(phone)) {
-            $0.store = store
+        let later = try await world.opened(world.transport(phone), store: store) {
             $0.now = clock.now
         }
         let shown = later.reading(of: anchor)
@@ -123,8 +121,7 @@ import Testing
             seed: 3, conditions: ScenarioConditions(latency: .uniform(.milliseconds(5), .milliseconds(300))))
         let (store, clocks) = (MemoryStore(), world.clocks())
         func launch() async throws -> CounterSession {
-            let session = try await world.opened(world.transport(phone), incarnation: 1) {
-                $0.store = store
+            let session = try await world.opened(world.transport(phone), incarnation: 1, store: store) {
                 $0.now = clocks.phone.now
             }
             session.start()

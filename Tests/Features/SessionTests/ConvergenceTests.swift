@@ -40,7 +40,7 @@ import Testing
         let world = VirtualWorld(seed: seed, conditions: .rough)
         let store = MemoryStore()
         let here = world.session(world.transport(phone), incarnation: 1)
-        var there = try await world.opened(world.transport(watch), incarnation: 2) { $0.store = store }
+        var there = try await world.opened(world.transport(watch), incarnation: 2, store: store)
         here.start()
         there.start()
         await world.settle(until: { here.isMember && there.isMember })
@@ -53,7 +53,7 @@ import Testing
             if tap % 4 == 0 {
                 there.stop()
                 let name = there.source
-                there = try await world.opened(world.transport(watch), incarnation: 99) { $0.store = store }
+                there = try await world.opened(world.transport(watch), incarnation: 99, store: store)
                 #expect(there.source == name)
                 there.start()
             }

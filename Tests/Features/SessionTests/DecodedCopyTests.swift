@@ -16,9 +16,9 @@ import Testing
     ) async throws -> JournalSession {
         var configuration = SyncedSessionConfiguration<Journal, Entry>()
         world.adapt(&configuration, incarnation: incarnation)
-        configuration.store = store
         return try await JournalSession.open(
-            sessionID: sessionID, featureID: "journal", transport: world.transport(peer), initialState: initial,
+            sessionID: sessionID, featureID: "journal", transport: world.transport(peer), store: store,
+            initialState: initial,
             reducer: JournalReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
     }
 
@@ -105,9 +105,9 @@ import Testing
             let here = SyncedSession(
                 sessionID: sessionID, featureID: "once", transport: world.transport(phone), initialState: [],
                 reducer: Reducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
-            var alarms = here.alarms().makeAsyncIterator()
             here.start()
             try here.submit(Once(hint: "lost"))
+            var alarms = here.alarms().makeAsyncIterator()
             #expect(await alarms.next() == .codingLoss(type: "Once", field: "hint"))
             try here.submit(Once(hint: "lost"))
             #expect(here.statistics.alarms == 1, "once")

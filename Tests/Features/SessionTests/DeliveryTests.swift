@@ -102,7 +102,7 @@ import Testing
 
     @Test func `nothing is sent or confirmed before the store has it`() async throws {
         let store = FailingStore()
-        let here = try await world.opened(world.transport(phone), incarnation: 1) { $0.store = store }
+        let here = try await world.opened(world.transport(phone), incarnation: 1, store: store)
         let there = world.session(world.transport(watch), incarnation: 2)
         here.start()
         there.start()
@@ -123,8 +123,7 @@ import Testing
 
     @Test func `one write serves many events`() async throws {
         let store = FailingStore()
-        let here = try await world.opened(world.transport(phone), incarnation: 1) {
-            $0.store = store
+        let here = try await world.opened(world.transport(phone), incarnation: 1, store: store) {
             $0.isHighRate = { _ in true }
         }
         here.start()

@@ -99,11 +99,10 @@ private final class CountingStore: SessionStore {
         // The process dies within the third effect: it has run, and nobody was told.
         log.before = { if $0 == .add(3) { throw Failure() } }
         let configure: (inout CounterConfiguration) -> Void = {
-            $0.store = store
             $0.onConfirmed = { try log.run($0) }
         }
         let here = world.session(world.transport(phone), incarnation: 1)
-        let there = try await world.opened(world.transport(watch), incarnation: 2, configure: configure)
+        let there = try await world.opened(world.transport(watch), incarnation: 2, store: store, configure: configure)
         here.start()
         there.start()
         await world.settle(until: { here.isMember && there.isMember })
@@ -113,7 +112,7 @@ private final class CountingStore: SessionStore {
         #expect(log.amounts == [1, 2])
         there.stop()
         log.before = { _ in }
-        let again = try await world.opened(world.transport(watch), incarnation: 2, configure: configure)
+        let again = try await world.opened(world.transport(watch), incarnation: 2, store: store, configure: configure)
         again.start()
         await world.settle(until: { log.amounts.count >= 5 })
         await world.settle()
@@ -128,8 +127,7 @@ private final class CountingStore: SessionStore {
             let world = VirtualWorld(seed: 4)
             let store = CountingStore()
             let log = Log()
-            let here = try await world.opened(world.transport(phone), incarnation: 1) {
-                $0.store = store
+            let here = try await world.opened(world.transport(phone), incarnation: 1, store: store) {
                 // So that each mark is written by itself.
                 $0.onConfirmed = {
                     for _ in 0..<20 { await Task.yield() }
@@ -160,11 +158,10 @@ private final class CountingStore: SessionStore {
         let store = MemoryStore()
         let log = Log()
         let configure: (inout CounterConfiguration) -> Void = {
-            $0.store = store
             $0.onConfirmed = { try log.run($0) }
         }
         let here = world.session(world.transport(phone), incarnation: 1)
-        var there = try await world.opened(world.transport(watch), incarnation: 2, configure: configure)
+        var there = try await world.opened(world.transport(watch), incarnation: 2, store: store, configure: configure)
         here.start()
         there.start()
         await world.settle(until: { here.isMember && there.isMember })
@@ -176,7 +173,7 @@ private final class CountingStore: SessionStore {
             there.stop()
             var archive = try CounterArchive(store: store, sessionID: sessionID, featureID: "counter")
             #expect(try archive.load()?.head.sideEffectsDue.count == 30 - next)
-            there = try await world.opened(world.transport(watch), incarnation: 2, configure: configure)
+            there = try await world.opened(world.transport(watch), incarnation: 2, store: store, configure: configure)
             there.start()
         }
         await world.settle()

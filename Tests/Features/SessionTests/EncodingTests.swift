@@ -14,10 +14,10 @@ import Testing
         let transport = EncodingTransport(wrapped: world.transport(phone))
         var configuration = SyncedSessionConfiguration<Int, CountedTap>()
         world.adapt(&configuration, incarnation: 1)
-        configuration.store = MemoryStore()
         let session = try await SyncedSession.open(
-            sessionID: sessionID, featureID: "counted", transport: transport, initialState: 0,
-            reducer: CountedReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
+            sessionID: sessionID, featureID: "counted", transport: transport,
+            store: MemoryStore(), initialState: 0, reducer: CountedReducer(), conflictPolicy: AcceptingConflictPolicy(),
+            configuration: configuration)
         session.start()
         await world.meet()
         let before = CountedTap.encodings.withLock { $0 }

@@ -30,7 +30,7 @@ import Testing
         let world = VirtualWorld(seed: 3)
         let stores = (here: MemoryStore(), there: MemoryStore())
         func open(_ device: SessionPeer, _ store: MemoryStore) async throws -> CounterSession {
-            try await world.opened(world.transport(device), incarnation: device == phone ? 1 : 2) { $0.store = store }
+            try await world.opened(world.transport(device), incarnation: device == phone ? 1 : 2, store: store)
         }
         var here = try await open(phone, stores.here)
         var there = try await open(watch, stores.there)
@@ -67,7 +67,7 @@ import Testing
         let phoneTransport = world.transport(phone)
         let watchTransport = world.transport(watch)
         let here = world.session(phoneTransport)
-        let there = try await world.opened(watchTransport, incarnation: 2) { $0.store = store }
+        let there = try await world.opened(watchTransport, incarnation: 2, store: store)
         here.start()
         there.start()
         await world.settle(until: { here.isMember && there.isMember })
@@ -83,7 +83,7 @@ import Testing
         let ended = try SessionTombstones(of: "counter", in: store)
         #expect(ended.sessionIDs == [sessionID])
         await #expect(throws: SessionSyncError.sessionEnded) {
-            try await world.opened(watchTransport, incarnation: 3) { $0.store = store }
+            try await world.opened(watchTransport, incarnation: 3, store: store)
         }
         let raised = watchTransport.sessions(featureID: "counter", ended: ended)
         await watchTransport.close()
@@ -150,11 +150,11 @@ import Testing
     @Test func `A session that is stopped is ended in its store too`() async throws {
         let world = VirtualWorld(seed: 6)
         let store = MemoryStore()
-        let here = try await world.opened(world.transport(phone)) { $0.store = store }
+        let here = try await world.opened(world.transport(phone), store: store)
         let closing = Task { try await here.close(with: .end, at: world.now) }
         await world.settle(until: { here.phase == .closed })
         try await closing.value
-        let again = try await world.opened(world.transport(phone)) { $0.store = store }
+        let again = try await world.opened(world.transport(phone), store: store)
         #expect(again.hasEnded && again.state.isOver)
     }
 

@@ -65,8 +65,7 @@ import Testing
     private func filledStore(_ world: VirtualWorld) async throws -> MemoryStore {
         let store = MemoryStore()
         let here = world.session(world.transport(phone), incarnation: 1)
-        let there = try await world.opened(world.transport(watch), incarnation: 2) {
-            $0.store = store
+        let there = try await world.opened(world.transport(watch), incarnation: 2, store: store) {
             $0.onConfirmed = { _ in throw CancellationError() }
         }
         await world.meet()

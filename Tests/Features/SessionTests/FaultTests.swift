@@ -54,16 +54,14 @@ import Testing
             let world = VirtualWorld(seed: 2)
             let store = MemoryStore()
             let here = world.session(world.transport(phone), incarnation: 1)
-            let there = try await world.opened(world.transport(watch), incarnation: 2) { $0.store = store }
+            let there = try await world.opened(world.transport(watch), incarnation: 2, store: store)
             here.start()
             there.start()
             await world.settle(until: { here.isMember && there.isMember })
             try there.submit(.add(1), at: world.now)
             await world.settle(until: { here.state.total == 1 && there.confirmedCount == 1 })
             there.stop()
-            let again = try await world.opened(world.transport(watch), incarnation: 3) {
-                if keepsStore { $0.store = store }
-            }
+            let again = try await world.opened(world.transport(watch), incarnation: 3, store: keepsStore ? store : nil)
             again.start()
             try again.submit(.end, at: world.now)
             await world.settle(until: { here.state.isOver })

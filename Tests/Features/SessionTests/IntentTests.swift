@@ -234,7 +234,7 @@ typealias TrainingService = SessionIntentService<
         var random = SplitMix64(seed: seed)
         let store = MemoryStore()
         let here = try await world.open(phone, incarnation: 1)
-        var there = try await world.open(watch, incarnation: 2) { $0.store = store }
+        var there = try await world.open(watch, incarnation: 2, store: store)
         var service: AnyObject? = serve(world, there)
         await world.settle(until: { here.isMember && there.isMember && here.state.intents.owner == there.source })
         var outcomes: [Result<Int, any Error>] = []
@@ -243,7 +243,7 @@ typealias TrainingService = SessionIntentService<
             await world.run(.milliseconds(10 * Int64(random.next() % 60)))
             there.stop()
             service = nil
-            there = try await world.open(watch, incarnation: UInt32(outcomes.count + 3)) { $0.store = store }
+            there = try await world.open(watch, incarnation: UInt32(outcomes.count + 3), store: store)
             service = serve(world, there)
             outcomes.append(try await world.waiting { await asking.result })
         }
@@ -328,15 +328,16 @@ private struct NoStepLeft: LocalizedError {
     var network: ScenarioNetwork { world.network }
 
     func open(
-        _ peer: SessionPeer, incarnation: UInt32,
+        _ peer: SessionPeer, incarnation: UInt32, store: (any SessionStore)? = nil,
         configure: (inout SyncedSessionConfiguration<Training, TrainingEvent>) -> Void = { _ in }
     ) async throws -> TrainingSession {
         var configuration = SyncedSessionConfiguration<Training, TrainingEvent>()
         world.adapt(&configuration, incarnation: incarnation)
         configure(&configuration)
         let session = try await TrainingSession.open(
-            sessionID: sessionID, featureID: "training", transport: world.transport(peer), initialState: Training(),
-            reducer: TrainingReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
+            sessionID: sessionID, featureID: "training", transport: world.transport(peer), store: store,
+            initialState: Training(), reducer: TrainingReducer(), conflictPolicy: AcceptingConflictPolicy(),
+            configuration: configuration)
         session.start()
         return session
     }

@@ -107,10 +107,7 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
             let clock = world.network.clock(of: phone)
             let lobby = lobby(
                 transport,
-                world.configuration(incarnation: incarnation) {
-                    $0.store = store
-                    $0.now = { clock.wall }
-                })
+                world.configuration(incarnation: incarnation) { $0.now = { clock.wall } }, store: store)
             await lobby.start()
             return lobby
         }
@@ -332,10 +329,9 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
                 id: name, deviceClass: .unknown, appInstanceID: "\(name).1", topology: .localNetwork)
             let transport = world.transport(peer)
             let configuration = world.configuration(incarnation: UInt32(index + (isFirst ? 1 : 50))) {
-                $0.store = store
                 $0.audience = .everyPeer
             }
-            return lobby(transport, membersMax: membersMax, configuration)
+            return lobby(transport, membersMax: membersMax, configuration, store: store)
         }
         for lobby in lobbies { await lobby.start() }
         guard isFirst, names.count > 1 else { return lobbies }
@@ -346,17 +342,19 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
     }
 
     private func lobby(
-        _ transport: any SessionSyncTransport, membersMax: Int = 16, _ configuration: CounterConfiguration
+        _ transport: any SessionSyncTransport, membersMax: Int = 16, _ configuration: CounterConfiguration,
+        store: (any SessionStore)? = nil
     ) -> CounterLobby {
         CounterLobby(
-            featureID: "counter", name: transport.localPeer.id, over: transport, membersMax: membersMax,
-            configuration: configuration, isOver: \.isOver
+            featureID: "counter", name: transport.localPeer.id, over: transport, store: store,
+            membersMax: membersMax, configuration: configuration, isOver: \.isOver
         ) { sessionID, follow in
             var configuration = configuration
             follow(&configuration)
             return try await CounterSession.open(
-                sessionID: sessionID, featureID: "counter", transport: transport, initialState: Counter(),
-                reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
+                sessionID: sessionID, featureID: "counter", transport: transport, store: store,
+                initialState: Counter(), reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(),
+                configuration: configuration)
         }
     }
 

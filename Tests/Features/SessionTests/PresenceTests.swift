@@ -65,7 +65,7 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         #expect(world.now.timeIntervalSince(start) < 5, "nobody had to miss it first")
         #expect(there.presence(of: .cursor).isEmpty)
         there.hide(.cursor)
-        #expect(throws: SessionSyncError.closed) { try there.show(3, as: .cursor) }
+        #expect(throws: SessionSyncError.sessionClosed) { try there.show(3, as: .cursor) }
     }
 
     @Test func `a session that is stopped shows nobody's, and all of them when it goes on`() async throws {

@@ -94,8 +94,7 @@ extension Series<Pace> {
         var recorded: [Pace] = []
         let transport = world.transport(watch)
         for launch in 0..<6 {
-            let there = try await world.opened(transport, incarnation: 2) {
-                $0.store = store
+            let there = try await world.opened(transport, incarnation: 2, store: store) {
                 $0.randomSeed = { UInt64(launch) &* 0x9E37_79B9 &+ 5 }
             }
             #expect(try await values(there) == recorded, "launch \(launch)")
@@ -110,7 +109,7 @@ extension Series<Pace> {
             try there.record(Pace(-1), in: .pace)
             there.stop()
         }
-        let there = try await world.opened(transport, incarnation: 2) { $0.store = store }
+        let there = try await world.opened(transport, incarnation: 2, store: store)
         there.start()
         await world.settle { here.summary(of: .pace).count == recorded.count }
         #expect(try await values(here) == recorded)
@@ -121,7 +120,7 @@ extension Series<Pace> {
         let transport = world.transport(watch)
         let here = world.session(world.transport(phone), incarnation: 1)
         here.start()
-        let first = try await world.opened(transport, incarnation: 2) { $0.store = MemoryStore() }
+        let first = try await world.opened(transport, incarnation: 2, store: MemoryStore())
         await world.meet()
         first.start()
         try first.submit(.add(1))
@@ -129,7 +128,7 @@ extension Series<Pace> {
         await world.settle { here.summary(of: .pace).count == 3000 }
         first.stop()
         await world.run(.seconds(30))
-        let second = try await world.opened(transport, incarnation: 3) { $0.store = MemoryStore() }
+        let second = try await world.opened(transport, incarnation: 3, store: MemoryStore())
         second.start()
         for number in 3000..<3100 { try second.record(Pace(number), in: .pace) }
         await world.settle { second.summary(of: .pace).count == 3100 && here.summary(of: .pace).count == 3100 }
@@ -143,7 +142,7 @@ extension Series<Pace> {
         let store = FailingStore()
         let here = world.session(world.transport(phone), incarnation: 1)
         here.start()
-        let there = try await world.opened(world.transport(watch), incarnation: 2) { $0.store = store }
+        let there = try await world.opened(world.transport(watch), incarnation: 2, store: store)
         await world.meet()
         there.start()
         var count = 0
@@ -167,8 +166,7 @@ extension Series<Pace> {
         let store = FailingStore()
         let here = world.session(world.transport(phone), incarnation: 1)
         here.start()
-        let there = try await world.opened(world.transport(watch), incarnation: 2) {
-            $0.store = store
+        let there = try await world.opened(world.transport(watch), incarnation: 2, store: store) {
             $0.storeFailure = .continueInMemory
         }
         await world.meet()
@@ -224,7 +222,7 @@ extension Series<Pace> {
         await world.settle { watch.hasEnded && phone.phase == .closed }
         try await ending.value
         #expect(throws: SessionSyncError.sessionEnded) { try watch.record(1, in: Series("s1")) }
-        #expect(throws: SessionSyncError.closed) { try phone.record(1, in: Series("s1")) }
+        #expect(throws: SessionSyncError.sessionClosed) { try phone.record(1, in: Series("s1")) }
     }
 
     @Test func `A peer that lies about series harms nobody`() async throws {

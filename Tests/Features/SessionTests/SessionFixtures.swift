@@ -4,6 +4,7 @@ import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
 import MeshSession
+import MeshStorage
 import MeshTestSupport
 import MeshTransport
 import Testing
@@ -155,11 +156,12 @@ let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
     /// The same, as its store has it.
     func opened(
         _ transport: any SessionSyncTransport, incarnation: UInt32 = 1, clockAhead: TimeInterval = 0,
+        store: (any SessionStore)? = nil,
         configure: (inout CounterConfiguration) -> Void = { _ in }
     ) async throws -> CounterSession {
         try await CounterSession.open(
-            sessionID: sessionID, featureID: "counter", transport: transport, initialState: Counter(),
-            reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(),
+            sessionID: sessionID, featureID: "counter", transport: transport, store: store,
+            initialState: Counter(), reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(),
             configuration: configuration(incarnation: incarnation, clockAhead: clockAhead, configure))
     }
 

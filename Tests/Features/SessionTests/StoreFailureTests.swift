@@ -16,11 +16,10 @@ import Testing
         let store = MemoryStore()
         store.close()
         await #expect(throws: StorageError.self) {
-            _ = try await world.opened(world.transport(watch), incarnation: 2) { $0.store = store }
+            _ = try await world.opened(world.transport(watch), incarnation: 2, store: store)
         }
         let here = world.session(world.transport(phone), incarnation: 1)
-        let there = try await world.opened(world.transport(watch), incarnation: 2) {
-            $0.store = store
+        let there = try await world.opened(world.transport(watch), incarnation: 2, store: store) {
             $0.storeFailure = .continueInMemory
         }
         #expect(there.durability == .memory)
@@ -40,10 +39,10 @@ import Testing
         let store = FailingStore()
         let here = world.session(world.transport(phone), incarnation: 1)
         let configure: (inout CounterConfiguration) -> Void = {
-            $0.store = store
             $0.storeFailure = .continueInMemory
         }
-        var there = try await world.opened(world.transport(watch), incarnation: 2, configure: configure)
+        var there = try await world.opened(
+            world.transport(watch), incarnation: 2, store: store, configure: configure)
         here.start()
         there.start()
         await world.settle(until: { here.isMember && there.isMember })

@@ -75,7 +75,7 @@ import Testing
         await world.settle(until: { here.phase == .closed })
         try await closing.value
         #expect(there.state == Counter(total: 1, isOver: true, amounts: [1]), "acknowledged before it closed")
-        #expect(throws: SessionSyncError.closed) { try here.submit(.add(1), at: world.now) }
+        #expect(throws: SessionSyncError.sessionClosed) { try here.submit(.add(1), at: world.now) }
         try await here.close()
     }
 

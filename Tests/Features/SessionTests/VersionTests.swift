@@ -20,10 +20,10 @@ import Testing
     ) async throws -> GrocerySession {
         var configuration = SyncedSessionConfiguration<Groceries, GroceryEvent>()
         world.adapt(&configuration, incarnation: incarnation)
-        configuration.store = store
         configure(&configuration)
         return try await GrocerySession.open(
-            sessionID: sessionID, featureID: "groceries", transport: transport, initialState: Groceries(),
+            sessionID: sessionID, featureID: "groceries", transport: transport, store: store,
+            initialState: Groceries(),
             reducer: GroceryReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
     }
 
@@ -32,9 +32,9 @@ import Testing
     ) async throws -> NewerGrocerySession {
         var configuration = SyncedSessionConfiguration<NewerGroceries, NewerGroceryEvent>()
         world.adapt(&configuration, incarnation: incarnation)
-        configuration.store = store
         return try await NewerGrocerySession.open(
-            sessionID: sessionID, featureID: "groceries", transport: transport, initialState: NewerGroceries(),
+            sessionID: sessionID, featureID: "groceries", transport: transport, store: store,
+            initialState: NewerGroceries(),
             reducer: NewerGroceryReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
     }
 
@@ -163,10 +163,10 @@ import Testing
         let store = try await storeOfOlder(transport)
         var configuration = SyncedSessionConfiguration<Strict, GroceryEvent>()
         world.adapt(&configuration, incarnation: 1)
-        configuration.store = store
         await #expect(throws: StorageError.self) {
             _ = try await SyncedSession.open(
-                sessionID: sessionID, featureID: "groceries", transport: transport, initialState: Strict(),
+                sessionID: sessionID, featureID: "groceries", transport: transport, store: store,
+                initialState: Strict(),
                 reducer: StrictReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
         }
     }

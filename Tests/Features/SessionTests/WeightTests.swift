@@ -20,12 +20,12 @@ import Testing
     ) async throws -> NoteSession {
         var configuration = SyncedSessionConfiguration<Int, String>()
         configuration.incarnation = 1
-        configuration.store = store
         configuration.now = { [network = world.network] in network.now }
         configuration.uptime = { [network = world.network] in network.elapsed }
         configuration.wait = { [weak world] in try await world?.sleep($0) }
         return try await NoteSession.open(
-            sessionID: sessionID, featureID: "notes", transport: transport, initialState: 0, reducer: NoteReducer(),
+            sessionID: sessionID, featureID: "notes", transport: transport, store: store, initialState: 0,
+            reducer: NoteReducer(),
             conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
     }
 

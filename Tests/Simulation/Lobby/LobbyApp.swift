@@ -37,7 +37,6 @@ final class LobbyApp: Sendable {
         self.tell = tell
         let random = Locked(SplitMix64(seed: seed))
         var configuration = Lobby.Configuration()
-        configuration.store = store
         configuration.audience = .everyPeer
         configuration.incarnation = UInt32(truncatingIfNeeded: seed >> 16) | 1
         configuration.catchUpTime = .zero
@@ -50,14 +49,15 @@ final class LobbyApp: Sendable {
         configuration.uptime = { clock.elapsed }
         configuration.wait = { try await clock.wait($0) }
         let lobby = Lobby(
-            featureID: LobbyFeature.id, name: LobbySchedule.name(of: device), over: transport, membersMax: membersMax,
+            featureID: LobbyFeature.id, name: LobbySchedule.name(of: device), over: transport, store: store,
+            membersMax: membersMax,
             configuration: configuration, isOver: \.isOver
         ) { [sessions, configuration] sessionID, follow in
             var configuration = configuration
             follow(&configuration)
             let session = try await Session.open(
                 sessionID: sessionID, featureID: LobbyFeature.id, transport: transport,
-                initialState: LobbyFeature.State(), reducer: LobbyFeature.Reducer(),
+                store: store, initialState: LobbyFeature.State(), reducer: LobbyFeature.Reducer(),
                 conflictPolicy: LobbyFeature.Policy(), configuration: configuration)
             sessions.withLock { $0.append(session) }
             return session
@@ -94,7 +94,7 @@ final class LobbyApp: Sendable {
             ledger.add(number, to: session.sessionID, on: device)
             unsettled.withLock { $0.append((number, session.sessionID, tap.metadata.eventID)) }
             tell("taps \(number) in \(session.sessionID.shortly)")
-        } catch SessionSyncError.sessionEnded, SessionSyncError.closed {
+        } catch SessionSyncError.sessionEnded, SessionSyncError.sessionClosed {
             tell("the session is over")
         } catch {
             ledger.fail("submit threw \(error)")

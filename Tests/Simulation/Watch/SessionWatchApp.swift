@@ -48,7 +48,6 @@ final class SessionWatchApp: PairApp {
         var configuration = SyncedSessionConfiguration<[UInt32], Feature.Event>()
         let isOdd = device == 1 && versions != .equal
         if isOdd, versions == .tellApart { configuration.reducerVersion = 2 }
-        configuration.store = store
         configuration.incarnation = UInt32(truncatingIfNeeded: seed >> 16) | 1
         // Copies here are small: every second life gives them in pieces all the same.
         if seed >> 33 & 1 == 0 { configuration.copyMessageBytesMax = 40 }
@@ -64,7 +63,8 @@ final class SessionWatchApp: PairApp {
         configuration.wait = { [clock] in try await clock.wait($0) }
         do {
             let session = try await Session.open(
-                sessionID: Self.sessionID, featureID: "taps", transport: transport, initialState: [],
+                sessionID: Self.sessionID, featureID: "taps", transport: transport, store: store,
+                initialState: [],
                 reducer: Feature.Reducer(isOdd: isOdd), conflictPolicy: Policy(), configuration: configuration)
             guard !isDead.withLock({ $0 }) else { return }
             let alarms = session.alarms()

@@ -141,12 +141,12 @@ import MeshTransport
         var configuration = SyncedSessionConfiguration<Day, DayEvent>()
         configuration.incarnation = 1
         configuration.members = LinkPeers.members
-        configuration.store = store
         configuration.isHighRate = { if case .sample = $0 { true } else { false } }
         (configuration.now, configuration.uptime) = (time.now, time.uptime)
         configuration.wait = time.wait
         return try await DaySession.open(
-            sessionID: LinkPeers.sessionID, featureID: LinkPeers.featureID, transport: transport, initialState: Day(),
+            sessionID: LinkPeers.sessionID, featureID: LinkPeers.featureID, transport: transport, store: store,
+            initialState: Day(),
             reducer: DayReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
     }
 

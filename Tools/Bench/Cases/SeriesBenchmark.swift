@@ -105,13 +105,13 @@ import MeshWire
         var configuration = SyncedSessionConfiguration<TrackState, TrackSample>()
         configuration.incarnation = 1
         configuration.members = LinkPeers.members
-        configuration.store = store
         configuration.isHighRate = { _ in true }
         (configuration.now, configuration.uptime) = (time.now, time.uptime)
         configuration.wait = time.wait
         return try await TrackSession.open(
             sessionID: LinkPeers.sessionID, featureID: LinkPeers.featureID, transport: transport,
-            initialState: TrackState(), reducer: TrackReducer(), conflictPolicy: AcceptingConflictPolicy(),
+            store: store, initialState: TrackState(), reducer: TrackReducer(),
+            conflictPolicy: AcceptingConflictPolicy(),
             configuration: configuration)
     }
 

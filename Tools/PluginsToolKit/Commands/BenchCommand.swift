@@ -63,6 +63,9 @@
             let limit = try bus.limit(named: limit)
             // Before minutes of measuring.
             let page = try html.map { path throws(ToolError) in try OutputFile(path, option: "--html") }
+            #if DEBUG
+                ToolOutput.remark("This is a debug build: its times say nothing. Measure with swift run -c release.")
+            #endif
             let progress = ProgressLine()
             var options: [String: String] = [:]
             options["payload"] = payload

@@ -62,11 +62,8 @@
                 let transport = connection.transport
             #endif
             let workout = LiveWorkout(
-                name: name.value, transport: transport, membersMax: connection.membersMax
-            ) { configuration in
-                configuration.store = store
-                configuration.letsGoAfter = .seconds(max(30, letGo))
-            }
+                name: name.value, transport: transport, store: store, membersMax: connection.membersMax
+            ) { $0.letsGoAfter = .seconds(max(30, letGo)) }
             let peer = LivePeer(
                 workout: workout, transport: connection.transport, output: output,
                 sensor: heartRate ? HeartRateSensor() : nil)

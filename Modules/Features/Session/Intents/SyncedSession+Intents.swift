@@ -24,7 +24,7 @@ where
     /// out of reach, then the state's entry tells so once it is heard again. An owner that has begun is waited for as long as it
     /// is in the group. Cancelling withdraws what has not been begun.
     ///
-    /// - Throws: `SessionIntentError`, `CancellationError`, `SessionSyncError.closed`, and what `submit` throws.
+    /// - Throws: `SessionIntentError`, `CancellationError`, `SessionSyncError.sessionClosed`, and what `submit` throws.
     public func ask(_ intent: State.Intent, lapsesAfter age: Duration = .seconds(10)) async throws -> State.Answer {
         guard let owner = state.intents.owner, isPresent(owner) else { throw SessionIntentError.nobodyServes }
         guard state.intents.openCount(of: source.peerID) < SessionIntents<State.Intent, State.Answer>.openOfPeerMax
@@ -47,7 +47,7 @@ where
             withdraw(id, .lapsed)
             throw CancellationError()
         }
-        throw SessionSyncError.closed
+        throw SessionSyncError.sessionClosed
     }
 
     /// The way of the last beginning, and of the word of it.

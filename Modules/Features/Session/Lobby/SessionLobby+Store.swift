@@ -50,7 +50,7 @@ extension SessionLobby {
     }
 
     private func kept<Value: Decodable & Sendable>(_ key: String) async -> Value? {
-        guard let store = base.store else { return nil }
+        guard let store = store else { return nil }
         do {
             let bytes = try await Task.detached { try store.value(for: key) }.value
             return try bytes.map { try JSONDecoder().decode(Value.self, from: Data($0)) }
@@ -61,7 +61,7 @@ extension SessionLobby {
     }
 
     private func keep(_ value: some Encodable, for key: String) async {
-        guard let store = base.store else { return }
+        guard let store = store else { return }
         do {
             var batch = StoreBatch()
             batch.set(Array(try JSONEncoder().encode(value)), for: key)

@@ -2,6 +2,7 @@ public import Foundation
 import MeshBase
 public import MeshEngine
 import MeshIdentity
+public import MeshStorage
 public import MeshTransport
 public import Observation
 
@@ -57,6 +58,7 @@ where
     public internal(set) var storeError: (any Error)?
 
     @ObservationIgnored let base: Configuration
+    @ObservationIgnored let store: (any SessionStore)?
     @ObservationIgnored let membersMax: Int
     @ObservationIgnored let isOver: @MainActor (State) -> Bool
     @ObservationIgnored let opening: Opening
@@ -81,13 +83,14 @@ where
     /// - Parameters:
     ///   - transport: not started yet, so that nothing is missed.
     ///   - membersMax: devices of one session, 2 where not every device reaches every other.
-    ///   - configuration: its store keeps the invitation and the incarnation through a relaunch; its clock, and its incarnation
-    ///     where the store has none, are the lobby's too.
+    ///   - store: keeps the invitation and the incarnation through a relaunch. Hand the same to `SyncedSession.open`.
+    ///   - configuration: its clock, and its incarnation where the store has none, are the lobby's too.
     ///   - isOver: states in which a session has ended: it is closed when the next begins, not cut off.
     ///   - opening: applies the closure that it is given to the session's configuration, last.
     public init(
         featureID: String, name: String, over transport: any SessionSyncTransport,
-        membersMax: Int = SessionInvitation.membersMax, configuration: Configuration = .init(),
+        store: (any SessionStore)? = nil, membersMax: Int = SessionInvitation.membersMax,
+        configuration: Configuration = .init(),
         isOver: @escaping @MainActor (State) -> Bool = { _ in false }, opening: @escaping Opening
     ) {
         self.featureID = featureID
@@ -95,6 +98,7 @@ where
         self.transport = transport
         self.membersMax = max(2, min(membersMax, SessionInvitation.membersMax))
         base = configuration
+        self.store = store
         self.isOver = isOver
         self.opening = opening
         incarnation = configuration.incarnation ?? .random(in: 1 ... .max)

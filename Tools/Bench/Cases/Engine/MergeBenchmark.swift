@@ -117,7 +117,6 @@ private struct MergedReducer<State: MergedState>: SessionSyncReducer {
             var configuration = SyncedSessionConfiguration<State, Int>()
             configuration.incarnation = 1
             if !hasNewcomer { configuration.members = members }
-            configuration.store = MemoryStore()
             configuration.outgoingMax = count + 1
             // So much that nothing thins out.
             configuration.engine.ownUnconfirmedMax = 4 * count
