@@ -15,6 +15,8 @@ extension StorageRouter {
         guard self.connection == nil else { throw KeySyncError(.alreadyAttached) }
         try connection.claim(KeyMessage.featureID, for: StorageRouter.self)
         self.connection = connection
+        retryTimer = RetryTimer(connection.clock) { [weak self] in Task { await self?.retry() } }
+        keepTimer = RetryTimer(connection.clock) { [weak self] in Task { await self?.keep() } }
         do {
             route = try connection.route(featureID: KeyMessage.featureID) { [weak self] in await self?.receive($0) }
             try load(connection)
@@ -41,7 +43,8 @@ extension StorageRouter {
         listeners.cancel()
         // What is not written is pending until it has been compared.
         try? persist(includingPeers: true)
-        (connection, route, replica.peers, shelf, plannedRetry, sent) = (nil, nil, [:], KeyShelf(), nil, [:])
+        (connection, route, replica.peers, shelf, sent) = (nil, nil, [:], KeyShelf(), [:])
+        keeping.reset()
         showStatuses()
     }
 
@@ -99,7 +102,7 @@ extension StorageRouter {
         }
         isPumping = false
         showStatuses()
-        planRetry(connection)
+        retryTimer?.wake(at: replica.planRetries(at: connection.clock.elapsed))
         planKeeping(connection)
     }
 
@@ -128,22 +131,10 @@ extension StorageRouter {
         }
     }
 
-    private func planRetry(_ connection: any SessionConnection) {
-        // One that is planned for later, when peers had been silent for long, must not hold up the next.
-        guard let next = replica.planRetries(at: connection.clock.elapsed), plannedRetry.map({ next < $0 }) ?? true
-        else { return }
-        plannedRetry = next
-        connection.clock.wake(at: next) { [weak self] in Task { await self?.retry(next) } }
-    }
-
-    private func retry(_ planned: Duration) async {
-        if plannedRetry == planned { plannedRetry = nil }
-        if let connection {
-            replica.tick(at: connection.clock.elapsed) { peerID in
-                sent[peerID].map {
-                    connection.transport.isWaiting(eventID: $0, featureID: KeyMessage.featureID)
-                } ?? false
-            }
+    private func retry() async {
+        guard let connection else { return }
+        replica.tick(at: connection.clock.elapsed) { peerID in
+            sent[peerID].map { connection.transport.isWaiting(eventID: $0, featureID: KeyMessage.featureID) } ?? false
         }
         await pump()
     }

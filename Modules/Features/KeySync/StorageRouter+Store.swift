@@ -128,16 +128,15 @@ extension StorageRouter {
 
     /// Writes later what isn't written: what peers have confirmed, once for all that comes meanwhile, and what the store refused.
     func planKeeping(_ connection: any SessionConnection) {
-        let isWritten = replica.changedPeers.isEmpty && replica.table.changed.isEmpty
-        guard !isWritten, connection.store != nil, let dueAt = keeping.plan(at: connection.clock.elapsed) else {
-            return
-        }
-        connection.clock.wake(at: dueAt) { [weak self] in Task { await self?.keep(dueAt) } }
+        guard connection.store != nil, !replica.changedPeers.isEmpty || !replica.table.changed.isEmpty else { return }
+        keepTimer?.wake(at: keeping.plan(at: connection.clock.elapsed))
     }
 
-    private func keep(_ dueAt: Duration) async {
-        keeping.takeDue(at: dueAt)
-        guard let connection else { return }
+    func keep() async {
+        guard let connection, keeping.takeDue(at: connection.clock.elapsed) else {
+            keepTimer?.wake(at: keeping.dueAt)
+            return
+        }
         let wasRefused = !replica.table.changed.isEmpty
         do {
             try persist(includingPeers: true)

@@ -30,8 +30,8 @@ public actor StorageRouter {
     var isPumping = false
     /// Something has come up since the pump last looked.
     var isPumpAsked = false
-    /// When what is unanswered is looked at next.
-    var plannedRetry: Duration?
+    /// Looks at what is unanswered, and at what isn't written.
+    var (retryTimer, keepTimer): (RetryTimer?, RetryTimer?)
     /// Of each peer the envelope that it was sent last.
     var sent: [String: UUID] = [:]
     /// Writes of what is known of peers, and of what the store has refused.

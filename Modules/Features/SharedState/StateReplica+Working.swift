@@ -28,7 +28,8 @@ extension StateReplica {
         if let step = storeStep() ?? sendStep() { return step }
         isWorking = false
         showProgress()
-        planRetry()
+        // A peer that is there may not say for a while that it has the state.
+        if hasReasonToRetry { retryTimer.wake(at: retries.plan(at: connection.clock.elapsed)) }
         return nil
     }
 
@@ -196,20 +197,8 @@ extension StateReplica {
 
     // MARK: - Again
 
-    /// Asks for a call when a peer that is there has not said for a while that it has the state.
-    private func planRetry() {
-        if hasReasonToRetry { wake(at: retries.plan(at: connection.clock.elapsed)) }
-    }
-
     /// A peer is back, or has been heard.
-    func bringRetryForward() { wake(at: retries.bringForward(at: connection.clock.elapsed)) }
-
-    private func wake(at dueAt: Duration?) {
-        guard let dueAt else { return }
-        connection.clock.wake(at: dueAt) { [weak self] in
-            Task { @MainActor [weak self] in self?.retry(dueAt) }
-        }
-    }
+    func bringRetryForward() { retryTimer.wake(at: retries.bringForward(at: connection.clock.elapsed)) }
 
     private var hasReasonToRetry: Bool {
         errors.storing != nil && isStoreUsable || errors.route != nil || hasFailedToPublish
@@ -220,8 +209,8 @@ extension StateReplica {
         reachable.filter { peers[$0]?.lacks(register) ?? false }.sorted()
     }
 
-    private func retry(_ dueAt: Duration) {
-        guard retries.takeDue(at: dueAt) else { return }
+    func retry() {
+        guard retries.takeDue(at: connection.clock.elapsed) else { return retryTimer.wake(at: retries.dueAt) }
         isStoreAsked = true
         if hasFailedToPublish { (hasFailedToPublish, published) = (false, nil) }
         openRoute()

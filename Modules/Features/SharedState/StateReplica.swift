@@ -60,6 +60,9 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     @ObservationIgnored var isWorking = false
     /// A peer that is there may take that long to say that it has the state.
     @ObservationIgnored var retries = RetryPlan(from: .seconds(2), to: .seconds(300))
+    @ObservationIgnored lazy var retryTimer = RetryTimer(connection.clock) { [weak self] in
+        Task { @MainActor [weak self] in self?.retry() }
+    }
 
     @ObservationIgnored private var streams: Streams?
     @ObservationIgnored private var route: EnvelopeRoute?

@@ -177,7 +177,7 @@ extension FileExchange {
         guard let file = incoming[key], file.phase == .active, let held = file.flow?.next,
             let ranges = incoming[key]?.flow?.asks(now: now)
         else { return }
-        wake(at: incoming[key]?.flow?.deadline)
+        timer.wake(at: incoming[key]?.flow?.deadline)
         defer { if incoming[key]?.flow?.isSilent == true { activate() } }
         guard !ranges.isEmpty else { return }
         let message = FileMessage.ask(file.offer.header.id, held: held, ranges: ranges)
@@ -193,7 +193,7 @@ extension FileExchange {
     private func couldNotAsk(_ key: String, _ ranges: [FileRange]) {
         guard incoming[key]?.phase == .active else { return }
         incoming[key]?.flow?.disconnected(ranges, now: now)
-        wake(at: incoming[key]?.flow?.deadline)
+        timer.wake(at: incoming[key]?.flow?.deadline)
         if incoming[key]?.flow?.isSilent == true { activate() }
     }
 }
@@ -263,7 +263,7 @@ extension FileExchange {
             .received(
                 ReceivedFile(offer, path: inbox.path(of: offer)) { [weak self] in await self?.accept(key) }, key: key))
         claims.reset()
-        wake(at: claims.plan(at: now))
+        timer.wake(at: claims.plan(at: now))
     }
 
     /// The app has it.
@@ -280,10 +280,10 @@ extension FileExchange {
     func lookAfterUnclaimed(isForced: Bool = false) {
         let unclaimed = incoming.filter { $0.value.phase == .unclaimed }.sorted { $0.value.arrival < $1.value.arrival }
         guard !unclaimed.isEmpty else { return }
-        if !claims.takeDue(at: now), !isForced, let dueAt = claims.dueAt { return wake(at: dueAt) }
+        if !claims.takeDue(at: now), !isForced, let dueAt = claims.dueAt { return timer.wake(at: dueAt) }
         for (key, file) in unclaimed where !inbox.isUnclaimed(file.offer) { accept(key) }
         claims.cancel()
-        wake(at: claims.plan(at: now))
+        timer.wake(at: claims.plan(at: now))
     }
 
     /// This side does not want it any more, and has not been handed it.

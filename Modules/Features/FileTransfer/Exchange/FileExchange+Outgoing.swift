@@ -90,7 +90,7 @@ extension FileExchange {
             }
         }
         post(.offer(header, chunkBytesMax: connection.chunkBytesMax), to: record.peerID)
-        wake(at: outgoing[id]?.offers.dueAt)
+        timer.wake(at: outgoing[id]?.offers.dueAt)
     }
 
     private func write(_ record: OutgoingRecord) throws(ConnectionError) {
@@ -167,14 +167,14 @@ extension FileExchange {
     /// Offers it after the shortest wait.
     func offerLater(_ id: UUID) {
         outgoing[id]?.offers.reset()
-        wake(at: outgoing[id]?.offers.plan(at: now))
+        timer.wake(at: outgoing[id]?.offers.plan(at: now))
     }
 
     /// Offers it again when nothing has been heard for long enough.
     func repeatOffer(_ id: UUID) {
         guard let transfer = outgoing[id] else { return }
-        guard outgoing[id]?.offers.takeDue(at: now) == true else { return wake(at: transfer.offers.dueAt) }
-        wake(at: outgoing[id]?.offers.plan(at: now))
+        guard outgoing[id]?.offers.takeDue(at: now) == true else { return timer.wake(at: transfer.offers.dueAt) }
+        timer.wake(at: outgoing[id]?.offers.plan(at: now))
         let header = transfer.record.header
         if !transfer.isReady { return reopen(id) }
         // An offer says that nothing is owed.

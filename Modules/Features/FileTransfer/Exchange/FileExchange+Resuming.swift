@@ -59,7 +59,7 @@ extension FileExchange {
         default: break
         }
         if outgoing[id]?.offers.takeDue(at: now) == true { outgoing[id]?.offers.plan(at: now) }
-        wake(at: outgoing[id]?.offers.dueAt)
+        timer.wake(at: outgoing[id]?.offers.dueAt)
     }
 
     /// Another date or place, and perhaps the same bytes. One after the other: a process has few descriptors.

@@ -42,7 +42,7 @@ actor FileExchange {
     var arrivals: UInt64 = 0
     /// When files that wait for the app are looked after.
     var claims = RetryPlan(from: .seconds(1), to: .seconds(60))
-    private var wakeAt: Duration?
+    lazy var timer = RetryTimer(connection.clock) { [weak self] in Task { await self?.tick() } }
     /// The number of the connection on which each peer was reachable last; one for each peer that the transport knows.
     private var connectionNumbers: [String: UInt64] = [:]
     private var postingCount = 0
@@ -196,22 +196,12 @@ extension SessionConnection {
 // MARK: - Time
 
 extension FileExchange {
-    func wake(at deadline: Duration?) {
-        guard let deadline, !isStopped, wakeAt.map({ deadline < $0 }) ?? true else { return }
-        wakeAt = deadline
-        connection.clock.wake(at: deadline) { [weak self] in
-            Task { [weak self] in await self?.tick(deadline) }
-        }
-    }
-
-    /// - Parameter deadline: the one for which it is called; an earlier one may have come in between.
-    private func tick(_ deadline: Duration) {
+    private func tick() {
         guard !isStopped else { return }
-        if wakeAt == deadline { wakeAt = nil }
         let now = now
         for (key, file) in incoming.sorted(by: { $0.value.arrival < $1.value.arrival }) where file.phase == .active {
             guard let due = file.flow?.deadline else { continue }
-            if due <= now { ask(key) } else { wake(at: due) }
+            if due <= now { ask(key) } else { timer.wake(at: due) }
         }
         for id in outgoing.keys.sorted(by: { $0.uuidString < $1.uuidString }) { repeatOffer(id) }
         lookAfterUnclaimed()
