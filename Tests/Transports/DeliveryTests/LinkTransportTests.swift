@@ -3,7 +3,6 @@ import MeshDelivery
 import MeshIdentity
 import MeshStorage
 import MeshTestSupport
-import MeshTesting
 import MeshTransport
 import Testing
 
@@ -176,21 +175,6 @@ import Testing
         #expect(score.all.joined().allSatisfy { $0.metadata.featureID == "score" })
         #expect(timer.all.joined().map(\.metadata.sequence) == Array(1...11))
         #expect(timer.all.joined().allSatisfy { $0.metadata.featureID == "timer" })
-    }
-
-    @Test func `Two devices with one peer id are told so, and neither knows the other`() async throws {
-        let (wire, clock) = (MemoryWire(), ManualClock())
-        let ends = try [wire.left, wire.right].map {
-            try LinkTransport(localPeer: peer("phone"), link: $0, clock: clock)
-        }
-        let logs = ends.map { Log($0.diagnosticEvents()) }
-        for end in ends { try end.start() }
-        wire.connect()
-        clock.advance(by: .seconds(1))
-        for log in logs {
-            #expect(await log.has { if case .peerIDInUse("phone") = $0 { true } else { false } })
-        }
-        #expect(ends.allSatisfy { $0.knownPeers.isEmpty })
     }
 
     @Test func `A subscriber that takes nothing delays the others for a while and no longer`() async throws {

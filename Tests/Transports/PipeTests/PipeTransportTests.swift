@@ -40,6 +40,24 @@ import Testing
         }
     }
 
+    @Test func `Two programs with one peer id are both told so, and neither knows the other`() async throws {
+        let place = try Place()
+        let ends = try (1...2).map { _ in try Self.transport("phone", .meeting(path: place.path)) }
+        let told = Locked<Set<Int>>([])
+        let readers = ends.enumerated().map { index, end in
+            let events = end.diagnosticEvents()
+            return Task {
+                for await case .peerIDInUse("phone") in events { told.withLock { _ = $0.insert(index) } }
+            }
+        }
+        for end in ends { try end.start() }
+        await eventually { told.withLock { $0.count == 2 } }
+        #expect(told.withLock { $0 } == [0, 1])
+        #expect(ends.allSatisfy { $0.knownPeers.isEmpty })
+        for end in ends { await end.close() }
+        for reader in readers { reader.cancel() }
+    }
+
     @Test("10,000 messages arrive once and in order each way", arguments: ["pipes", "a socket pair", "a path"])
     func volume(kind: String) async throws {
         let place = try Place()
