@@ -163,7 +163,7 @@ extension PrivateFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure("look at", errno) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw Failure(.notPrivate, "'\(path)' is not a file")
+            throw Failure(.notPrivate, "'\(path)' is not a file; name another")
         }
         guard status.st_uid == geteuid() else {
             throw Failure(.notPrivate, "'\(path)' belongs to another user; use a file of your own")

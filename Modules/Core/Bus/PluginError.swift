@@ -27,6 +27,16 @@ public struct PluginError: CodedError {
     public var description: String {
         cause.map { "\(message): \($0)" } ?? message
     }
+
+    public var advice: String {
+        switch code {
+        case .duplicateID: "List only one of them, or give the other its own id."
+        case .conflictingLimit: "State the same limit in both, or give each limit its own id."
+        case .missingRequirement: "List the required plugin as well."
+        case .circularRequirement: "Remove one of these requirements."
+        default: "Mend what its error names, or leave the plugin out."
+        }
+    }
 }
 
 extension PluginError {

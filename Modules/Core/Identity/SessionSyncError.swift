@@ -65,7 +65,9 @@ extension SessionSyncError: CustomStringConvertible {
 }
 
 extension SessionSyncError: LocalizedError {
-    public var errorDescription: String? { "\(description). \(advice)" }
+    public var errorDescription: String? {
+        "\(description.prefix(1).uppercased())\(description.dropFirst()). \(advice)"
+    }
 
     /// What to do about it.
     private var advice: String {

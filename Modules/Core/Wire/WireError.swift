@@ -76,6 +76,24 @@ extension WireError {
         let place = path.isEmpty ? "" : " at \(path.joined(separator: "."))"
         return cause.map { "\(code)\(place): \(message): \($0)" } ?? "\(code)\(place): \(message)"
     }
+
+    public var advice: String {
+        switch code {
+        case .truncated, .corrupted, .trailingBytes:
+            "Drop these bytes and ask their sender, or the backup, for a whole copy."
+        case .foreign: "Read these bytes with the codec that wrote them."
+        case .oversized: "Send less at once, or raise the limit on both devices."
+        case .unsupportedVersion: "Update this app."
+        case .unknownCodec: "Register the codec that wrote the bytes."
+        case .unknownDictionary: "Register the dictionary that wrote the bytes."
+        case .tooDeep: "Nest the values less deeply."
+        case .missingField, .typeMismatch:
+            "Make new fields optional and keep the types of old ones, or update the app on the older device."
+        case .unknownCase: "Update this app, or give the type a case for unknown values."
+        case .invalidValue, .encodingFailed: "Check what the value holds, and its own coding methods."
+        default: "Try again; if it fails again, send without compression."
+        }
+    }
 }
 
 extension WireError {

@@ -1,4 +1,4 @@
-public import MeshFoundation
+public import MeshBase
 import MeshIdentity
 
 /// What goes wrong with requests, shared state and files. Travels: a peer's error arrives as it was thrown.
@@ -73,10 +73,34 @@ extension ConnectionError {
     }
 }
 
-extension ConnectionError: LocalizedError, CustomStringConvertible {
-    /// A handler's own text as it was written; of everything else the description.
+extension ConnectionError: ExplainedError {
+    /// A handler's own text as it was written. For every other error, what happened and what to do.
     public var errorDescription: String? {
-        if case .handlerError(let text) = self { text } else { description }
+        if case .handlerError(let text) = self { text } else { explanation(of: description) }
+    }
+
+    public var advice: String {
+        switch self {
+        case .notActivated: "Open the connection first; a closed one is not opened again."
+        case .notReachable: "Open the app on the other device and bring the two close to each other."
+        case .notPaired: "Pair another device with this one."
+        case .appNotInstalled: "Install the app on the other device."
+        case .deliveryFailed, .replyFailed: "Try again when the other device can be reached."
+        case .timeout: "The request may still have run: check the other device before you repeat it."
+        case .cancelled: "Start it again if it is still wanted."
+        case .encodingFailed: "Check what the value holds, such as numbers that are not finite."
+        case .decodingFailed, .incompatiblePeer: "Update the app on both devices."
+        case .handlerNotRegistered: "Update the app on the other device, or register a handler there."
+        case .handlerError: ""
+        case .remoteError: "Look at the other device, then try again."
+        case .sessionError: "Try again; if it fails again, restart the app on both devices."
+        case .sessionUnhealthy: "Restart the app on both devices; if that does not help, restart the devices."
+        case .fileNotFound: "Check the path, and that the file has not been moved."
+        case .fileAccessDenied: "Choose a file that the app may read."
+        case .insufficientSpace: "Free some space on both devices, then try again."
+        case .idInUse: "Use another id, or the object that has this one."
+        case .payloadTooLarge: "Send less at once, or send it as a file."
+        }
     }
 
     public var description: String {

@@ -70,4 +70,11 @@ public struct DiagnosticsError: CodedError {
     init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         (self.code, self.message, self.cause) = (code, message, cause)
     }
+
+    public var advice: String {
+        switch code {
+        case .tooLarge: "Record less, or split the recording into several."
+        default: "Choose a file that DiagnosticsRecording wrote, and that is whole."
+        }
+    }
 }

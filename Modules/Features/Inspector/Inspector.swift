@@ -90,5 +90,8 @@
         init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
             (self.code, self.message, self.cause) = (code, message, cause)
         }
+
+        /// Empty: each message says what to do.
+        public var advice: String { "" }
     }
 #endif

@@ -1,3 +1,4 @@
+public import MeshBase
 public import MeshIdentity
 public import MeshWire
 
@@ -48,7 +49,7 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
 }
 
 /// Why a key could not be stored or read.
-public struct KeySyncError: Error, CustomStringConvertible {
+public struct KeySyncError: ExplainedError {
     /// Why the key could not be stored or read.
     public enum Code: Hashable, Sendable {
         /// The key, or all together, would exceed what a router holds.
@@ -84,6 +85,14 @@ public struct KeySyncError: Error, CustomStringConvertible {
         case .unknownCodec(let key, let number):
             "'\(key)' can't be read: \(PayloadCodecID.unknown(number)); give its StorageKey that codec. It stays as it is"
         case .alreadyAttached: "the router has a connection already; make a router for the second one"
+        }
+    }
+
+    public var advice: String {
+        switch code {
+        case .tooLarge, .unknownCodec, .alreadyAttached: ""
+        case .unreadable: "Read the key with the type that it was stored as, or store a new value."
+        case .newerSchema: "Update the app."
         }
     }
 }

@@ -31,13 +31,16 @@ struct StateArchive: Codable, Sendable {
         do {
             let layout = try JSONDecoder().decode(Header.self, from: data).layout
             guard layout <= Self.layout else {
-                throw StorageError(.newerSchema, "a state of layout \(layout); this version reads \(Self.layout)")
+                throw StorageError(
+                    .newerSchema, "a state of layout \(layout); this version reads \(Self.layout); update the app")
             }
             self = try JSONDecoder().decode(Self.self, from: data)
         } catch let error as StorageError {
             throw error
         } catch {
-            throw StorageError(.damaged, "what is stored is no state", cause: error)
+            throw StorageError(
+                .damaged, "what is stored is no state; restore the store from a copy, or begin with a new one",
+                cause: error)
         }
     }
 

@@ -1,6 +1,8 @@
 #if UDP || MQTT || WebSocket
+    public import MeshBase
+
     /// Why a pairing has ended. After any of these the exchange is over and nobody is trusted.
-    public struct PairingError: Error, Hashable, Sendable, CustomStringConvertible {
+    public struct PairingError: ExplainedError, Hashable, Sendable {
         public let description: String
 
         /// A message that is none.
@@ -29,5 +31,40 @@
         public static let timedOut = PairingError(description: "timedOut")
         /// The exchange had ended before: there is one try.
         public static let over = PairingError(description: "over")
+
+        /// What happened, in words for people.
+        package var happened: String {
+            switch self {
+            case .malformed: "the other device sent something that is no pairing message"
+            case .oversized: "a pairing message is too long"
+            case .unsupportedVersion: "the other device speaks another version of pairing"
+            case .differentMethod: "one device has a code to enter, the other wants to compare digits"
+            case .outOfOrder: "the other device sent a pairing message at the wrong moment"
+            case .reflected: "a message of this device came back to it"
+            case .samePeer: "both devices have the same identity"
+            case .wrongSecret: "the other device does not know the code, or another device is between the two"
+            case .wrongCommitment, .wrongAgreement: "the two devices do not agree: another device may be between them"
+            case .declined: "the person at the other device declined"
+            case .timedOut: "nobody confirmed the pairing in time"
+            default: "this attempt to pair has ended"
+            }
+        }
+
+        public var errorDescription: String? { explanation(of: "\(happened) (\(description))") }
+
+        public var advice: String {
+            switch self {
+            case .malformed, .unsupportedVersion: "Update the app on both devices, then pair them again."
+            case .oversized: "Use a shorter device name, then pair the two devices again."
+            case .differentMethod: "Choose the same way to pair on both devices: a code to enter, or digits to compare."
+            case .samePeer: "Make a new identity for one of the devices: two devices must not share one."
+            case .wrongSecret: "Check the code on the other device, then pair the two devices again."
+            case .wrongCommitment, .wrongAgreement, .reflected:
+                "Use a network that you trust, then pair the two devices again."
+            case .declined: "Ask the other person, then pair the two devices again."
+            case .timedOut: "Pair the two devices again, and confirm on both in time."
+            default: "Pair the two devices again."
+            }
+        }
     }
 #endif

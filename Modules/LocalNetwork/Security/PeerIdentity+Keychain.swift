@@ -42,7 +42,7 @@
             if status == errSecItemNotFound { return nil }
             guard status == errSecSuccess else { throw failure("read", status) }
             guard let data = result as? Data, let key = try? P256.Signing.PrivateKey(rawRepresentation: data) else {
-                throw SecurityError(.damaged, "the keychain holds something else under this label")
+                throw SecurityError(.damaged, "the keychain holds something else under this label; use another label")
             }
             return PeerIdentity(key)
         }

@@ -41,7 +41,7 @@
                     return
                 }
             }
-            throw SecurityError(.damaged, "'\(path)' comes and goes")
+            throw SecurityError(.damaged, "'\(path)' comes and goes; let one process at a time make it")
         }
 
         /// PKCS #8, as TLS libraries take it. A secret.

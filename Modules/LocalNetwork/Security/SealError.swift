@@ -1,6 +1,8 @@
 #if UDP || MQTT || WebSocket
+    public import MeshBase
+
     /// Why a datagram was not sealed or opened, or no keys were agreed. One byte: an attacker may cause a million a second.
-    public struct SealError: Error, Hashable, Sendable, CustomStringConvertible {
+    public struct SealError: ExplainedError, Hashable, Sendable {
         enum Value: UInt8 {
             case malformed, unknownKey, replayed, tooOld, forged, oversized, exhausted, weakKey
         }
@@ -25,5 +27,31 @@
         public static let weakKey = SealError(value: .weakKey)
 
         public var description: String { "\(value)" }
+
+        /// What happened, in words for people.
+        private var happened: String {
+            switch value {
+            case .malformed: "these bytes are no packet and no public key"
+            case .unknownKey: "the packet belongs to another channel"
+            case .replayed: "the packet was accepted before"
+            case .tooOld: "the packet is too old to tell whether it was accepted before"
+            case .forged: "the peer has not sealed this packet"
+            case .oversized: "the message is too large for a packet"
+            case .exhausted: "the channel's keys are used up"
+            case .weakKey: "the peer's public key protects nothing"
+            }
+        }
+
+        public var errorDescription: String? { explanation(of: "\(happened) (\(description))") }
+
+        public var advice: String {
+            switch value {
+            case .malformed, .unknownKey, .replayed, .tooOld, .forged:
+                "Drop the packet. If every packet is refused, connect to the peer again."
+            case .oversized: "Send less at once."
+            case .exhausted: "Connect to the peer again: that agrees on new keys."
+            case .weakKey: "Don't trust this peer. Pair with a device that runs this library."
+            }
+        }
     }
 #endif

@@ -31,6 +31,15 @@
         package init(_ code: Code, _ message: String, errorNumber: Int32 = 0) {
             (self.code, self.message, self.errorNumber) = (code, message, errorNumber)
         }
+
+        /// Empty where each message of the code says what to do.
+        public var advice: String {
+            switch code {
+            case .systemCallFailed: "Check that the device is unlocked and has free space, then try again."
+            case .invalidArgument: "Use a valid file name, valid dates and an identity that this library made."
+            default: ""
+            }
+        }
     }
 
     typealias PrivateFile = MeshBase.PrivateFile<SecurityError>

@@ -1,7 +1,7 @@
 #if MQTT
     public import MeshBase
 
-    /// Why there is no link over a broker, or no pairing. The message says what to do next.
+    /// Why there is no link over a broker, or no pairing.
     public struct MQTTError: CodedError {
         /// Why it is thrown. Later versions may know more codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -25,6 +25,17 @@
 
         init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
             (self.code, self.message, self.cause) = (code, message, cause)
+        }
+
+        public var advice: String {
+            switch code {
+            case .invalidArgument:
+                "Check the broker's address, its certificates and the identity; make a new object for each start."
+            case .noDescriptor: "Close files and sockets, or raise the limit of open files."
+            case .refused: "Check the user name, the password and the rights that the broker grants."
+            case .timedOut: "Check the broker's address, open pairing on both devices, then try again."
+            default: "Pair the two devices again."
+            }
         }
     }
 #endif

@@ -1,6 +1,6 @@
 public import MeshBase
 
-/// Why a store did not do what it was asked for. The message says what to do next.
+/// Why a store did not do what it was asked for.
 public struct ResumeError: CodedError {
     /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -21,6 +21,14 @@ public struct ResumeError: CodedError {
     /// For implementers of a ``ResumeStore``.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         (self.code, self.message, self.cause) = (code, message, cause)
+    }
+
+    public var advice: String {
+        switch code {
+        case .damaged: ""
+        case .foreign: "Use a file or folder of your own."
+        default: "Check the free space and the permissions of the store, then try again."
+        }
     }
 
     /// What any store has thrown.

@@ -29,7 +29,7 @@ package struct WebSocketAddress: Hashable, Sendable {
         }
         self.port = port
         guard isSecure || allowsClearText || Self.isThisMachine(host) else {
-            throw WebSocketError(.invalidAddress, "'\(text)' would send in clear text: use wss:")
+            throw WebSocketError(.invalidAddress, "'\(text)' would send in clear text")
         }
     }
 

@@ -1,6 +1,6 @@
 public import MeshBase
 
-/// Why a WebSocket did not come about. The message says what to do next.
+/// Why a WebSocket did not come about.
 public struct WebSocketError: CodedError {
     /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -23,5 +23,15 @@ public struct WebSocketError: CodedError {
     /// For those who make WebSockets of another kind.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         (self.code, self.message, self.cause) = (code, message, cause)
+    }
+
+    public var advice: String {
+        switch code {
+        case .invalidAddress:
+            "Use wss://host:port/path. Without a certificate only this machine can be reached, as with ws://127.0.0.1:port."
+        case .invalidCertificate: "Give a certificate and its key as PEM files that belong together."
+        case .refused: "Check the path and the subprotocol: another server may answer there."
+        default: "Check that the server runs, that the port is free for it, and that the network works."
+        }
     }
 }

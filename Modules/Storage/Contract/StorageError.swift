@@ -40,4 +40,7 @@ public struct StorageError: CodedError {
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         (self.code, self.message, self.cause) = (code, message, cause)
     }
+
+    /// Empty: each message says what to do.
+    public var advice: String { "" }
 }

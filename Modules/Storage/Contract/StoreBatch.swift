@@ -115,17 +115,20 @@ public enum StoreLimits {
     public static let positionMax = UInt64(Int64.max) - 1
 
     static func check(_ count: Int, of subject: @autoclosure () -> String, max: Int) throws(StorageError) {
-        guard count <= max else { throw StorageError(.oversized, "\(subject()): \(count), the limit is \(max)") }
+        guard count <= max else {
+            throw StorageError(.oversized, "\(subject()): \(count), the limit is \(max); store less")
+        }
     }
 
     static func check(name: String) throws(StorageError) {
-        guard !name.isEmpty else { throw StorageError(.oversized, "a name is empty") }
+        guard !name.isEmpty else { throw StorageError(.oversized, "a name is empty; give it a character") }
         try check(name.utf8.count, of: "the bytes of a name", max: nameBytesMax)
     }
 
     static func check(position: UInt64, of journal: String) throws(StorageError) {
         guard position <= positionMax else {
-            throw StorageError(.oversized, "position \(position) of '\(journal)', the limit is \(positionMax)")
+            throw StorageError(
+                .oversized, "position \(position) of '\(journal)', the limit is \(positionMax); begin a new journal")
         }
     }
 }

@@ -107,7 +107,7 @@ package struct JournalPositions {
             let next = try position(of: journal) ?? entry.position
             guard entry.position == next else {
                 throw StorageError(
-                    .outOfOrder, "position \(entry.position) of '\(journal)'; the next one is \(next)")
+                    .outOfOrder, "position \(entry.position) of '\(journal)'; append \(next) next")
             }
             self.next[StoreName(journal)] = entry.position + 1
         case .truncate(let journal, let mark):

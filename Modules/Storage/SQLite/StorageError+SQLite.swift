@@ -17,7 +17,8 @@
             case let error as StorageError: self = error
             case let damage as Damage: self = .damaged(path, damage.detail)
             case let error as DatabaseError: self.init(error, path: path, systemError: systemError)
-            default: self.init(.unavailable, "'\(path)' cannot be used", cause: error)
+            default:
+                self.init(.unavailable, "'\(path)' cannot be used; open it again, or name another path", cause: error)
             }
         }
 
@@ -39,7 +40,9 @@
                 self.init(.oversized, "'\(path)': SQLite takes no row of this size; store less in it", cause: error)
             default:
                 self.init(
-                    .unavailable, "'\(path)' cannot be used: \(error.message ?? "\(error.resultCode)")", cause: error)
+                    .unavailable,
+                    "'\(path)' cannot be used: \(error.message ?? "\(error.resultCode)"); open it again, or name another path",
+                    cause: error)
             }
         }
 
@@ -52,7 +55,7 @@
             case ENOSPC, EDQUOT: self.init(.full, "no room to make '\(path)'; free some", cause: POSIXError(errno))
             default:
                 self.init(
-                    .unavailable, "'\(path)' cannot be used: \(String(cString: strerror(errno)))",
+                    .unavailable, "'\(path)' cannot be used: \(String(cString: strerror(errno))); name another path",
                     cause: POSIXError(errno))
             }
         }

@@ -185,4 +185,13 @@ public struct LinkError: CodedError, Hashable {
     public init(_ code: Code, _ message: String = "") {
         (self.code, self.message) = (code, message)
     }
+
+    public var advice: String {
+        switch code {
+        case .full: "Wait until the link is writable, then send again."
+        case .oversized: "Send a smaller packet, or split it."
+        case .closed: "Open a new link."
+        default: "Wait until the peer is connected, then send again."
+        }
+    }
 }

@@ -18,4 +18,11 @@ public struct DeliveryError: CodedError, Hashable {
     init(_ code: Code, _ message: String) {
         (self.code, self.message) = (code, message)
     }
+
+    public var advice: String {
+        switch code {
+        case .alreadyStarted: "Make a new transport for each start."
+        default: "Correct the DeliveryConfiguration, or use a link with larger lanes."
+        }
+    }
 }

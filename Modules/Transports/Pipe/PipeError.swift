@@ -41,6 +41,18 @@ public struct PipeError: CodedError, Hashable {
     public var description: String {
         errorNumber == 0 ? "\(code): \(message)" : "\(code): \(message): \(systemMessage(errorNumber))"
     }
+
+    /// Empty where each message of the code says what to do.
+    public var advice: String {
+        switch code {
+        case .badDescriptor: "Give the link an open descriptor."
+        case .invalidPath: "Use a short path at which there is no file, or only a socket."
+        case .addressInUse: "Close the other process, or use another path."
+        case .alreadyStarted: "Make a new link for each start."
+        case .systemCallFailed: "Check the path, its permissions and the number of open files, then try again."
+        default: ""
+        }
+    }
 }
 
 extension PipeError {

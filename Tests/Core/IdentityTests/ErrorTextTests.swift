@@ -15,7 +15,8 @@ import Testing
         ]
         for error in errors {
             let text = error.localizedDescription
-            #expect(text.contains(error.description))
+            #expect(text.dropFirst().hasPrefix(error.description.dropFirst()), "\(text)")
+            #expect(text.first?.isLowercase == false, "\(text)")
             #expect(text.hasSuffix(".") && text.count > error.description.count + 10, "\(text)")
         }
         #expect(Set(errors.map(\.localizedDescription)).count == errors.count)

@@ -21,7 +21,9 @@ import Testing
         if case .handlerError(let text) = error {
             #expect(error.localizedDescription == text)
         } else {
-            #expect(error.errorDescription == "\(error)")
+            let text = error.localizedDescription
+            #expect(text.dropFirst().hasPrefix("\(error)".dropFirst()) && text.first?.isLowercase == false, "\(text)")
+            #expect(!error.advice.isEmpty && text.hasSuffix(". \(error.advice)"), "\(text)")
         }
         #expect(Self.all.count { "\($0)" == "\(error)" } == 1)
         #expect(ConnectionError(error) == error)

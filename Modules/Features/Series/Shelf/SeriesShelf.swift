@@ -90,7 +90,10 @@ package struct SeriesShelf: Sendable {
                 let names = SeriesNames(prefix: prefix, number: number)
                 add(try SeriesStream.load(stored, names, from: store))
             } catch let error where !(error is StorageError) {
-                damage = StorageError(.damaged, "series \(number) cannot be read and is set aside", cause: error)
+                damage = StorageError(
+                    .damaged,
+                    "series \(number) cannot be read and is set aside; restore the store from a copy to get it back",
+                    cause: error)
             }
         }
     }
@@ -120,7 +123,8 @@ package struct SeriesShelf: Sendable {
         let place = try known.flatMap { streams[$0].columns == row.columns ? $0 : nil } ?? begin(series, row.columns)
         guard streams[place].unwritten.count < SeriesLimits.unwrittenMax else {
             throw StorageError(
-                .oversized, "\(SeriesLimits.unwrittenMax) samples of '\(series.name)' wait to be written")
+                .oversized,
+                "\(SeriesLimits.unwrittenMax) samples of '\(series.name)' wait to be written; wait until they are")
         }
         streams[place].append(row, at: time)
     }

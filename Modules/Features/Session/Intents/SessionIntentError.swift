@@ -1,4 +1,4 @@
-public import Foundation
+public import MeshBase
 
 /// Why an intent has no answer.
 public enum SessionIntentError: Error, Hashable, Sendable {
@@ -14,7 +14,7 @@ public enum SessionIntentError: Error, Hashable, Sendable {
     case failed(String)
 }
 
-extension SessionIntentError: CustomStringConvertible {
+extension SessionIntentError: ExplainedError {
     public var description: String {
         switch self {
         case .nobodyServes: "no device in the session does what is asked: open the app on one that does"
@@ -24,8 +24,12 @@ extension SessionIntentError: CustomStringConvertible {
         case .failed(let text): text
         }
     }
-}
 
-extension SessionIntentError: LocalizedError {
-    public var errorDescription: String? { description }
+    /// The handler's own text as it was written. For every other error, what happened and what to do.
+    public var errorDescription: String? {
+        if case .failed(let text) = self { text } else { explanation(of: description) }
+    }
+
+    /// Empty: each description says what to do.
+    public var advice: String { "" }
 }

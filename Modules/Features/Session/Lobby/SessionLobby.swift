@@ -1,5 +1,5 @@
 public import Foundation
-import MeshBase
+public import MeshBase
 public import MeshEngine
 import MeshIdentity
 public import MeshStorage
@@ -212,7 +212,7 @@ public enum SessionLobbyChange: Hashable, Sendable {
 }
 
 /// Why a lobby did not do what it was asked for.
-public enum SessionLobbyError: Error, Hashable, Sendable, CustomStringConvertible {
+public enum SessionLobbyError: ExplainedError, Hashable, Sendable {
     /// No session is under way here, or it has ended.
     case takesNoPart
     /// It has never been heard of.
@@ -226,6 +226,13 @@ public enum SessionLobbyError: Error, Hashable, Sendable, CustomStringConvertibl
         case .unknownDevice(let peerID):
             "no device '\(peerID)' has been heard of: it has to run the same feature within reach"
         case .full(let limit): "the session has \(limit) devices, which is as many as it may have"
+        }
+    }
+
+    public var advice: String {
+        switch self {
+        case .takesNoPart, .unknownDevice: ""
+        case .full: "Remove a device from the session first."
         }
     }
 }

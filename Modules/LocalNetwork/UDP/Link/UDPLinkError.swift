@@ -41,6 +41,18 @@
         public init(_ code: Code, _ message: String) {
             (self.code, self.message) = (code, message)
         }
+
+        public var advice: String {
+            switch code {
+            case .alreadyStarted: "Make a new link for each start."
+            case .portTaken: "Close the other program, or use port 0 for a free one."
+            case .notPermitted: "Allow the app to use the local network, or use a port above 1023."
+            case .noSuchAddress: "Use an address of this machine, or none to listen at all of them."
+            case .noSuchInterface: "Use the name of an interface of this machine."
+            case .invalidIdentity: "Load the identity again, or make a new one and pair the devices again."
+            default: "Check the network, then open the link again."
+            }
+        }
     }
 
     extension UDPLinkError {

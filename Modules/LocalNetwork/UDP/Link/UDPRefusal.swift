@@ -1,8 +1,9 @@
 #if UDP
+    public import MeshBase
     public import MeshSecurity
 
     /// A connection that was not let in, or did not let this peer in, and why.
-    public struct UDPRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+    public struct UDPRefusal: CodedError, Hashable {
         /// Why it was not let in. Later versions may know more codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
             public let description: String
@@ -53,6 +54,20 @@
         public var description: String {
             let who = peerID.map { " (\($0))" } ?? ""
             return "\(code): \(isDialedHere ? "the peer at" : "a connection from") \(remote)\(who): \(message)"
+        }
+
+        public var advice: String {
+            switch code {
+            case .unknownPeer, .noCertificate, .unpaired, .refusedByPeer: "Pair the two devices."
+            case .downgrade, .noProtocol, .unsupportedVersion, .protocolError: "Update the app on both devices."
+            case .handshakeFailed, .slowHandshake, .oversizedHandshake:
+                "Wait: the devices try again. If it stays so, check the network and pair the two devices again."
+            case .wrongPeer: "Wait until discovery finds the peer again, or correct the address that you gave."
+            case .tooManyConnections: "Close the app on devices that don't need it; the peer tries again."
+            case .clonedIdentity: "Make a new identity on one of the two devices, then pair it again."
+            case .wrongInterface: "Connect both devices to the network that the link uses."
+            default: "Pair the two devices again."
+            }
         }
     }
 #endif

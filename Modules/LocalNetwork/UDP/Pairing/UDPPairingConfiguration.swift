@@ -1,4 +1,5 @@
 #if UDP
+    public import MeshBase
     public import MeshDiscovery
     public import MeshSecurity
 
@@ -46,7 +47,7 @@
     }
 
     /// Why nobody was paired.
-    public struct UDPPairingError: Error, Hashable, Sendable, CustomStringConvertible {
+    public struct UDPPairingError: ExplainedError, Hashable, Sendable {
         /// Why it is thrown. Later versions may know more codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
             public let description: String
@@ -80,5 +81,17 @@
         }
 
         public var description: String { "\(code): \(message)" }
+
+        public var errorDescription: String? { explanation(of: message) }
+
+        public var advice: String {
+            if let cause { return cause.advice }
+            return switch code {
+            case .timedOut: "Open pairing on both devices, on the same network, then try again."
+            case .declined: "Compare the codes on both devices, then try again."
+            case .alreadyRun: "Make a new UDPPairing for each attempt."
+            default: "Keep both devices close to each other, then pair them again."
+            }
+        }
     }
 #endif

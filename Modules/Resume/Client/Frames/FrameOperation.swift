@@ -1,3 +1,5 @@
+public import MeshBase
+
 /// The operations of frames, by the numbers that chat gateways made common (Docs/Resume.md). JSON frames say by their type
 /// which dispatch is READY or RESUMED, binary ones by an operation of its own.
 package enum FrameOperation: Int, Sendable {
@@ -14,7 +16,7 @@ package enum FrameOperation: Int, Sendable {
 }
 
 /// Why a frame cannot be read. A gateway closes with `closeCode`.
-public struct FrameError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct FrameError: ExplainedError, Hashable, Sendable {
     /// With what a gateway closes for it.
     public let closeCode: CloseCode
     /// What happened, in words for people.
@@ -26,6 +28,8 @@ public struct FrameError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { message }
+
+    public var advice: String { "Update the app and the server, so that both speak the same version." }
 }
 
 enum FrameKey: String, CodingKey {

@@ -166,7 +166,7 @@ public struct ReplayLimits: Hashable, Sendable {
     }
 }
 
-/// Why a buffer did not do what it was asked for. The message says what to do next.
+/// Why a buffer did not do what it was asked for.
 public struct ReplayBufferError: CodedError {
     /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -187,5 +187,13 @@ public struct ReplayBufferError: CodedError {
     /// For implementers of a ``ReplayBuffer``.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         (self.code, self.message, self.cause) = (code, message, cause)
+    }
+
+    public var advice: String {
+        switch code {
+        case .invalidEvent: "Use a short name of printable characters and JSON within the limit."
+        case .invalidAddress: ""
+        default: "Check that the store runs and can be reached, then try again. An append may have happened."
+        }
     }
 }

@@ -1,3 +1,5 @@
+public import MeshBase
+
 /// One thing that every implementation of a plugin point must do, and how to find out whether it does.
 ///
 /// Bound to no test framework: tests, `plugins-tool verify` and anybody else may run it. `Bench` is what the rule is
@@ -28,11 +30,13 @@ public struct ConformanceRule<Bench: Sendable>: Sendable {
 }
 
 /// What a rule found to be otherwise than it must be.
-public struct ConformanceFailure: Error, Hashable, Sendable, CustomStringConvertible {
+public struct ConformanceFailure: ExplainedError, Hashable, Sendable {
     public let description: String
 
     /// The description says what was found, and what must be.
     public init(_ description: String) { self.description = description }
+
+    public var advice: String { "Change the implementation until it keeps the rule." }
 }
 
 /// Throws `ConformanceFailure` unless the condition holds.

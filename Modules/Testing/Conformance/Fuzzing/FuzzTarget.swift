@@ -1,3 +1,4 @@
+public import MeshBase
 public import MeshIdentity
 import MeshWire
 
@@ -22,11 +23,13 @@ public struct FuzzTarget: Sendable {
 }
 
 /// What a decoder did not keep.
-public struct BrokenPromise: Error, CustomStringConvertible {
+public struct BrokenPromise: ExplainedError {
     /// The promise, in words.
     public let promise: String
 
     public var description: String { "broken promise: \(promise)" }
+
+    public var advice: String { "Mend the decoder, and keep the input as a test." }
 }
 
 extension FuzzTarget {
