@@ -63,9 +63,6 @@
             let limit = try bus.limit(named: limit)
             // Before minutes of measuring.
             let page = try html.map { path throws(ToolError) in try OutputFile(path, option: "--html") }
-            #if DEBUG
-                ToolOutput.remark("This is a debug build: its times say nothing. Measure with swift run -c release.")
-            #endif
             let progress = ProgressLine()
             var options: [String: String] = [:]
             options["payload"] = payload
@@ -85,6 +82,9 @@
             let report = try BenchmarkReport(runs: runs, bus: bus, limit: limit)
             if let page { try page.write(Data(ReportPage(report).html.utf8)) }
             try output.print(object: report) { text(of: report, cases, bus) }
+            #if DEBUG
+                ToolOutput.remark("This is a debug build: its times say nothing. Measure with swift run -c release.")
+            #endif
             if let html { ToolOutput.remark("The page is in '\(html)'.") }
         }
 
