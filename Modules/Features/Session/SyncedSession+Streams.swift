@@ -53,7 +53,7 @@ extension SyncedSession {
         if updateConsumers.isEmpty { core.updates.end() }
     }
 
-    /// What ought not to happen and did: the newest 64, and first those that were raised before anybody subscribed.
+    /// Mistakes and lies that the session has noticed, the newest 64. The first subscriber also gets those raised before it came.
     public func alarms() -> AsyncStream<SessionAlarm> {
         defer { unheardAlarms = [] }
         return alarmTopic.subscribe(startingWith: unheardAlarms)

@@ -99,7 +99,7 @@ public final class TransportInbox: Sendable {
     /// See ``SessionSyncTransport/receiveSnapshotRequests()``.
     public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { requests.subscribe() }
 
-    /// See ``SessionSyncTransport/envelopeBatches(where:)``: what nobody has wanted yet waits for the first subscriber that does.
+    /// See ``SessionSyncTransport/envelopeBatches(where:)``. An envelope waits for the first subscriber that wants it.
     public func envelopeBatches(
         where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
     ) -> EnvelopeBatches {

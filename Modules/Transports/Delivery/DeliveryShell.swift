@@ -215,7 +215,7 @@ final class DeliveryShell: LinkObserver {
     }
 
     #if DEBUG
-        /// A mistake that shows in nothing else: nobody may read the diagnostics. Once.
+        /// Tells the developer once, because an app need not read the diagnostics.
         private func warn(of events: [SessionDiagnosticEvent]) {
             for event in events {
                 guard case .peerIDInUse = event else { continue }
