@@ -79,10 +79,11 @@ where
         state: \.state, peers: \.peers, confirmedCount: \.confirmedCount, statistics: \.statistics,
         deliveryTurn: \.deliveryTurn)
 
-    /// What connects the session with its peers. The session neither starts nor closes it.
+    /// The transport that connects the session with its peers. The session starts it, and doesn't close it.
     @ObservationIgnored public let transport: any SessionSyncTransport
     /// How the session was set up.
     @ObservationIgnored public let configuration: SyncedSessionConfiguration<State, Event>
+    @ObservationIgnored let board = ProblemBoard()
     @ObservationIgnored let steadyClock: SteadyClock
     /// See `core`.
     @ObservationIgnored var heldCore: Core
@@ -178,8 +179,8 @@ where
     /// This peer's store, as it signs its events.
     public var source: SessionSource { core.engine.source }
 
-    /// Begins to listen, takes the newest snapshot that the transport has kept, and asks the peers for theirs.
-    /// Idempotent; does nothing once closed.
+    /// Begins to listen, starts the transport, takes the newest snapshot that the transport has kept, and asks the peers for theirs.
+    /// A transport that can't start is one of the `problems`. Idempotent; does nothing once closed.
     public func start() {
         guard phase == .stopped else { return }
         phase = .running
@@ -190,6 +191,7 @@ where
         listen()
         turn { $0.start(retained: retained) }
         nameGuests()
+        board.start(transport)
     }
 
     /// Stops listening and sending; what waits to be sent stays and leaves after the next `start`.
@@ -467,6 +469,9 @@ extension SyncedSession {
 // MARK: - How things stand
 
 extension SyncedSession {
+    /// The mistakes and failures of this session and its transport that are not solved, for an app to show.
+    public var problems: [SessionProblem] { transport.problems + board.problems }
+
     /// How that peer stands; nil when nothing is known of it.
     public func status(of peerID: String) -> SessionPeerStatus? { peers.first { $0.peerID == peerID } }
 

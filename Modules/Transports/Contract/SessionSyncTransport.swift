@@ -44,6 +44,13 @@ public protocol SessionSyncTransport: Sendable {
 
     // MARK: With a default
 
+    /// Begins to connect peers. A session, connection or lobby calls it, after it has subscribed. Idempotent. The default does
+    /// nothing: the transport connects as soon as it is made.
+    /// - Throws: why it can't begin. Callers may try again.
+    func start() throws
+    /// The mistakes and failures that keep peers from meeting, until they are solved. Observable. May be read on any thread. By
+    /// default there are none.
+    var problems: [SessionProblem] { get }
     /// The newest snapshot that any peer has sent for the feature, as far as this transport keeps it. By default nil.
     func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot?
     /// Sends several, in order, on the caller's actor. When it throws, those before the one that caused it may have been
@@ -81,6 +88,8 @@ public protocol SessionSyncTransport: Sendable {
 }
 
 extension SessionSyncTransport {
+    public func start() throws {}
+    public var problems: [SessionProblem] { [] }
     public func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot? { nil }
     public func close() async {}
     @discardableResult

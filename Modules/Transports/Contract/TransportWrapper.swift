@@ -25,6 +25,9 @@ extension TransportWrapper {
     public var knownPeers: [SessionPeer] { wrapped.knownPeers }
     public var capabilities: SessionTransportCapabilities { wrapped.capabilities }
 
+    public func start() throws { try wrapped.start() }
+    public var problems: [SessionProblem] { wrapped.problems }
+
     public func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
     {
         try await wrapped.send(envelope, mode: mode, to: peer)

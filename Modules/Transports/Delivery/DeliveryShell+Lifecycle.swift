@@ -5,13 +5,15 @@ import MeshWire
 
 extension DeliveryShell {
     func open() throws {
-        try state.withLock { state in
+        let isFirst = try state.withLock { state in
             switch state.phase {
             case .idle: state.phase = .open
-            case .open: throw DeliveryError(.alreadyStarted, "a transport starts once")
+            case .open: return false
             case .closing, .closed: throw SessionSyncError.closed
             }
+            return true
         }
+        guard isFirst else { return }
         do {
             try link.open(self)
         } catch {

@@ -94,6 +94,7 @@ extension DeliveryShell {
     }
 
     func failed(_ reason: String) {
+        problems.report(.transportFailed(localPeer.id, reason))
         perform { state, now in
             for address in state.lines.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
                 state.core.disconnected(address, reason: reason, now)

@@ -41,9 +41,7 @@ final class DeliveryShell: LinkObserver {
     let state: Locked<State>
     /// Held while the link is told who is a guest, and by nobody who holds `state`.
     let guestHandover = Locked(())
-    #if DEBUG
-        private let hasWarned = Locked(false)
-    #endif
+    let problems = ProblemBoard()
 
     init(
         localPeer: SessionPeer, link: any TransportLink, clock: any DeliveryClock, steadyClock: SteadyClock,
@@ -209,24 +207,17 @@ final class DeliveryShell: LinkObserver {
         if work.abandonsFull { inbox.abandonFullSubscribers() }
         if work.isStalled { inbox.whenDurableRoom { [weak self] in self?.tick() } }
         for event in work.diagnostics { diagnostics.publish(event) }
-        #if DEBUG
-            warn(of: work.diagnostics)
-        #endif
+        for event in work.diagnostics { note(event) }
     }
 
-    #if DEBUG
-        /// Tells the developer once, because an app need not read the diagnostics.
-        private func warn(of events: [SessionDiagnosticEvent]) {
-            for event in events {
-                guard case .peerIDInUse = event else { continue }
-                let isFirst = hasWarned.withLock { hasWarned in
-                    defer { hasWarned = true }
-                    return !hasWarned
-                }
-                if isFirst { StandardError.print("\(event)") }
-            }
+    private func note(_ event: SessionDiagnosticEvent) {
+        switch event {
+        case .peerIDInUse(let id): problems.report(.peerIDInUse(id))
+        // A device that was renamed greets anew.
+        case .reachabilityChanged(_, isReachable: true): problems.solve(.peerIDInUse)
+        default: break
         }
-    #endif
+    }
 
     /// Sends until there is nothing left that this call has found.
     private func settle(_ first: Agenda) {

@@ -50,10 +50,12 @@ public final class LinkTransport: SessionSyncTransport {
 
     deinit { shell.abandon() }
 
-    /// Opens the link.
-    /// - Throws: `DeliveryError.alreadyStarted`; `SessionSyncError.closed`; what the link throws, after which it may be
-    ///   tried again.
+    /// Opens the link. A session, connection or lobby over the transport does so; call it to connect without one. Idempotent.
+    /// - Throws: `SessionSyncError.closed`; what the link throws. Callers may try again.
     public func start() throws { try shell.open() }
+
+    /// `peerIDInUse`, `transportFailed`.
+    public var problems: [SessionProblem] { shell.problems.problems }
 
     public var localPeer: SessionPeer { shell.localPeer }
     /// What moves the bytes.

@@ -47,10 +47,6 @@ public final class PipeSessionSyncTransport: DeliveringTransport {
             configuration: configuration, store: store, diagnostics: diagnostics)
     }
 
-    /// Opens the pipe.
-    /// - Throws: what `LinkTransport.start` throws.
-    public func start() throws { try delivery.start() }
-
     /// What has passed over the pipe so far.
     public var statistics: PipeStatistics { link.statistics }
 }

@@ -10,7 +10,8 @@ import Testing
         let spy = Spy()
         let wrapper: any SessionSyncTransport = Bare(wrapped: spy)
         let envelope = try TransportInboxTests.envelope(1)
-        _ = (wrapper.localPeer, wrapper.knownPeers, wrapper.capabilities)
+        _ = (wrapper.localPeer, wrapper.knownPeers, wrapper.capabilities, wrapper.problems)
+        try wrapper.start()
         try await wrapper.send(envelope, mode: .reliableEventually, to: nil)
         try await wrapper.send([envelope], mode: .reliableEventually, to: nil)
         try await wrapper.sendSnapshot(
@@ -66,6 +67,11 @@ private final class Spy: SessionSyncTransport {
             supportsRealtime: false, supportsDurableQueue: false, supportsLatestStateReplacement: false,
             supportsRequestReply: false, supportsBroadcast: false, supportsPeerDiscovery: false,
             maximumPayloadSize: nil, expectedLatency: .eventual)
+    }
+    func start() throws { note("start") }
+    var problems: [SessionProblem] {
+        note("problems")
+        return []
     }
     func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws {
         note("send")

@@ -42,7 +42,7 @@ where
     @ObservationIgnored public let featureID: String
     /// As this device calls itself.
     @ObservationIgnored public let name: String
-    /// What connects the devices. The lobby neither starts nor closes it.
+    /// The transport that connects the devices. The lobby starts it, and doesn't close it.
     @ObservationIgnored public let transport: any SessionSyncTransport
     /// The session that this device goes with; nil before the first.
     public internal(set) var invitation: SessionInvitation?
@@ -57,6 +57,7 @@ where
     /// Why the session could not be opened or the invitation not kept; nil where nothing went wrong.
     public internal(set) var storeError: (any Error)?
 
+    @ObservationIgnored let board = ProblemBoard()
     @ObservationIgnored let base: Configuration
     @ObservationIgnored let store: (any SessionStore)?
     @ObservationIgnored let membersMax: Int
@@ -104,9 +105,15 @@ where
         incarnation = configuration.incarnation ?? .random(in: 1 ... .max)
     }
 
-    /// Begins to listen, and goes on with the session that the store has.
+    /// The mistakes and failures of the transport, of this lobby and of its session that are not solved, for an app to show.
+    public var problems: [SessionProblem] {
+        transport.problems + board.problems + (session?.board.problems ?? [])
+    }
+
+    /// Begins to listen, starts the transport, and goes on with the session that the store has.
     public func start() async {
         listen()
+        board.start(transport)
         await beginLife()
         if let kept = await keptInvitation() { consider(kept) }
         goAlong()

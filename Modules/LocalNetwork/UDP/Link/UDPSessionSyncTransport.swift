@@ -41,9 +41,5 @@
             self.delivery = try LinkTransport(
                 localPeer: peer, link: link, configuration: delivery, store: store, diagnostics: diagnostics)
         }
-
-        /// Opens the link.
-        /// - Throws: what `LinkTransport.start` throws.
-        public func start() throws { try delivery.start() }
     }
 #endif
