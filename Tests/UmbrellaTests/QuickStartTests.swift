@@ -3,12 +3,14 @@ import Foundation
 import SessionMesh
 import Testing
 
-/// The README's quick start, which must compile and do what it says.
-struct Score: Codable, Sendable, Equatable { var home = 0, away = 0 }
-enum Goal: Codable, Sendable { case home, away }
+/// The README's feature.
+struct Score: SessionFeature {
+    static let featureID = "score"
+    struct State: Codable, Sendable, Equatable { var home = 0, away = 0 }
+    enum Event: Codable, Sendable { case home, away }
+    let initialState = State()
 
-struct ScoreReducer: SessionSyncReducer {
-    func reduce(state: inout Score, event: Goal, context: SessionEventContext) {
+    func reduce(state: inout State, event: Event, context: SessionEventContext) {
         switch event {
         case .home: state.home += 1
         case .away: state.away += 1
@@ -17,27 +19,27 @@ struct ScoreReducer: SessionSyncReducer {
 }
 
 @MainActor @Suite struct QuickStartTests {
-    @Test func `the README's quick start keeps two devices on one score`() async throws {
+    @Test func `two devices in memory keep one score, in real time`() async throws {
+        let (phone, watch) = SessionOf<Score>.pair(Score())
+        phone.send(.home)
+        #expect(phone.state.home == 1)
+        watch.send(.away)
+        for session in [phone, watch] {
+            try await session.state(within: .seconds(600)) { $0 == Score.State(home: 1, away: 1) }
+        }
+    }
+
+    @Test func `virtual time drives the ticks of a pair's sessions too`() async throws {
         let network = ScenarioNetwork(seed: 1)
-        let gameID = UUID()
-        func device(_ name: String) -> SyncedSession<Score, Goal, ScoreReducer, AcceptingConflictPolicy<Score, Goal>> {
-            let peer = SessionPeer(id: name, deviceClass: .phone, appInstanceID: name, topology: .localNetwork)
-            let transport = network.makeTransport(localPeer: peer)
-            let game = SyncedSession(
-                sessionID: gameID, featureID: "score", transport: transport,
-                initialState: Score(), reducer: ScoreReducer(), conflictPolicy: AcceptingConflictPolicy<Score, Goal>())
-            game.start()
-            return game
-        }
-        let mine = device("mine")
-        let yours = device("yours")
-        try mine.submit(.home, at: .now)
-        #expect(mine.state == Score(home: 1, away: 0))
-        while yours.state != mine.state {
-            network.advance(by: .milliseconds(10))
-            await Task.yield()
-        }
-        #expect(yours.state == mine.state)
+        let (phone, watch) = SessionOf<Score>.pair(Score(), in: network)
+        try await network.run { phone.isMember && watch.isMember }
+        network.partition([phone.transport.localPeer], [watch.transport.localPeer])
+        phone.send(.home)
+        await network.run(for: .seconds(60))
+        #expect(watch.state.home == 0)
+        network.heal()
+        try await network.run { watch.state.home == 1 && phone.confirmedCount == 1 }
+        #expect(network.elapsed > .seconds(60))
     }
 
     @Test func `every module of the umbrella registers with one bus`() throws {

@@ -81,7 +81,7 @@ public final class LiveWorkout {
     /// The workout as this device sees it.
     public var state: WorkoutState { session?.state ?? watched }
 
-    private var watched: WorkoutState { lobby.sighting?.state ?? WorkoutState() }
+    private var watched: WorkoutState { lobby.observed?.state ?? WorkoutState() }
 
     /// Seconds without pauses, alike on every device.
     public var elapsed: TimeInterval { session?.timer?.elapsed ?? watched.elapsed(at: now()) }
@@ -93,7 +93,7 @@ public final class LiveWorkout {
                 peerID: device.peerID, name: device.name, isReachable: device.isReachable,
                 hasLeft: device.hasLeft, isMember: device.isMember,
                 sync: session?.status(of: device.peerID)?.sync,
-                heartRate: session?.shown(.heartRate, by: device.peerID)?.value)
+                heartRate: session?.latestValue(of: .heartRate, by: device.peerID)?.value)
         }
     }
 
@@ -117,7 +117,7 @@ public final class LiveWorkout {
         let reachable = Set(lobby.devices.filter(\.isReachable).map(\.peerID))
         let absent = session?.memberIDs.filter { $0 != transport.localPeer.id && !reachable.contains($0) } ?? []
         guard !absent.isEmpty else { throw LiveWorkoutError.nobodyIsAway }
-        for peerID in absent { session?.goOn(without: peerID) }
+        for peerID in absent { session?.removeMember(peerID) }
     }
 
     /// What a sensor measures now, in beats a minute: the others see the newest at once, and while the workout runs it is kept.
@@ -158,7 +158,7 @@ public final class LiveWorkout {
         guard let session else { return }
         let (states, statuses) = (session.states(), session.statuses())
         let (events, alarms) = (session.remoteEvents(), session.alarms())
-        let heartRates = session.shownValues(.heartRate)
+        let heartRates = session.valueUpdates(of: .heartRate)
         let changed = continuation
         listeners = [
             Task { for await _ in states { changed.yield(.status) } },

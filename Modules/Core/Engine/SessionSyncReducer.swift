@@ -83,16 +83,7 @@ extension SessionEventContext {
     ///
     /// - Parameter number: tells apart what one event makes: the same number is the same id.
     /// - Returns: a UUID of version 8 (RFC 9562, 5.8). Complexity: O(1).
-    public func uuid(_ number: UInt64 = 0) -> UUID {
-        let hash = seed(for: number)
-        var bytes: [UInt8] = []
-        for half in [hash.high, hash.low] {
-            withUnsafeBytes(of: half.bigEndian) { bytes.append(contentsOf: $0) }
-        }
-        bytes[6] = bytes[6] & 0x0F | 0x80
-        bytes[8] = bytes[8] & 0x3F | 0x80
-        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
-    }
+    public func uuid(_ number: UInt64 = 0) -> UUID { UUID(seed(for: number)) }
 
     /// Begins anew each time it is asked for: keep it in a variable for as long as the event is reduced.
     public var randomNumberGenerator: SessionRandomNumberGenerator {

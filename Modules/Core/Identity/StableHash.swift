@@ -1,3 +1,5 @@
+package import MeshFoundation
+
 /// MurmurHash3, x64, 128 bits: the same value on every system and in every version.
 ///
 /// Not for secrets and not against a peer who means harm: it names events and fingerprints states.
@@ -60,6 +62,19 @@ package struct StableHash: Hashable, Sendable, CustomStringConvertible {
         word = word &* 0xc4ce_b9fe_1a85_ec53
         word ^= word >> 33
         return word
+    }
+}
+
+extension UUID {
+    /// A UUID of version 8 (RFC 9562, 5.8).
+    package init(_ hash: StableHash) {
+        var bytes: [UInt8] = []
+        for half in [hash.high, hash.low] {
+            withUnsafeBytes(of: half.bigEndian) { bytes.append(contentsOf: $0) }
+        }
+        bytes[6] = bytes[6] & 0x0F | 0x80
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        self = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
 }
 

@@ -70,7 +70,7 @@
                 case .provisional: "provisional"
                 case .notAdmitted: "not admitted"
                 }
-            return isHere || isReachable ? standing : "away, \(standing)"
+            return isActive || isReachable ? standing : "away, \(standing)"
         }
     }
 #endif

@@ -6,8 +6,8 @@ public import Foundation
 /// extension EphemeralKey<Int> { static let heartRate = EphemeralKey("heartRate") }
 ///
 /// try session.show(142, as: .heartRate)                // on the watch, as often as it is measured
-/// session.shown(.heartRate)?.value                     // on the phone
-/// session.presence(of: .cursor)                        // where everybody's is, by peer id
+/// session.latestValue(of: .heartRate)?.value                     // on the phone
+/// session.values(of: .cursor)                        // where everybody's is, by peer id
 /// session.hide(.cursor)                                // and mine is nowhere
 /// ```
 ///

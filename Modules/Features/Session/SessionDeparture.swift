@@ -7,12 +7,12 @@ public struct SessionDeparture: Hashable, Sendable {
     public enum Reason: Hashable, Sendable {
         /// It said that it leaves.
         case left
-        /// It was not heard for `SyncedSessionConfiguration.letsGoAfter`: here since that moment, by the local clock; nil is
+        /// It was not heard for `SyncedSessionConfiguration.memberTimeout`: here since that moment, by the local clock; nil is
         /// never.
         case silent(since: Date?)
         /// It lives on under another name: it lost its store, or that had gone back to an earlier moment.
         case replaced
-        /// The user of that device did not want to wait (`goOn(without:)`); perhaps of this one.
+        /// The user of that device did not want to wait (`removeMember(_:)`); perhaps of this one.
         case goneOn(by: String)
         /// It is this device itself that the others went on without. It takes another name and joins again.
         case fenced
@@ -27,7 +27,7 @@ public struct SessionDeparture: Hashable, Sendable {
     /// When this device heard of it, by its own clock.
     public let moment: Date
     /// The view that goes on without it; the same number where a member was replaced by its next life.
-    public let view: UInt64
+    public let viewNumber: UInt64
 
     /// The `SessionPeer.id` of ``source``.
     public var peerID: String { source.peerID }

@@ -9,9 +9,9 @@ public struct SessionPeerStatus: Hashable, Sendable, Identifiable {
     public let sync: SessionPeerSync
     /// Its engine has been heard within thirty exchange intervals, and the transport does not say that it has gone. Looked at
     /// with each exchange, the next of which may be ten intervals away.
-    public let isHere: Bool
+    public let isActive: Bool
     /// Events of this device that it has not said it holds; nil while it is no member of a group.
-    public let missingThereCount: UInt64?
+    public let unacknowledgedCount: UInt64?
     /// Events of this peer that are known to be missing here, and are asked for.
     public let missingCount: UInt64
     /// Whether the transport calls it reachable.

@@ -4,13 +4,13 @@ import MeshEngine
 /// Three and more devices, and moving on without one.
 ///
 /// Members of a view decide on the next by majority: it takes in whoever was invited, whoever comes back and whoever lost its
-/// store, and lets go whoever has not been heard for `letsGoAfter`. All of that happens by itself; these calls are for what
+/// store, and lets go whoever has not been heard for `memberTimeout`. All of that happens by itself; these calls are for what
 /// only a person can say.
 extension SyncedSession {
     /// Lets that peer, which has the session open too, become a member. Former members and, by default, the user's own devices
     /// need no invitation (`admits`). A group has 16 members at most; the next device raises `notAdmitted`.
     ///
-    /// One member's word is enough, on any device; the peer itself is best configured with `joins`. It is remembered with
+    /// One member's word is enough, on any device; the peer itself is best configured with `waitsForInvitation`. It is remembered with
     /// the session.
     public func invite(_ peerID: String) {
         turn { $0.invite(peerID) }
@@ -20,17 +20,17 @@ extension SyncedSession {
     /// The members of the present view, this device among them, in order; empty before there is a group.
     public var memberIDs: [String] {
         // Reading these lets a view follow.
-        _ = (peers, view)
+        _ = (peers, viewNumber)
         return core.engine.isSealed ? core.engine.membership.open.map(\.source.peerID) : []
     }
 
-    /// Does not wait for that peer any more, even where no majority is here: of two devices, each may go on without the
-    /// other. What is unconfirmed for want of its answer is confirmed, as soon as all other members have agreed. Members that
-    /// only that peer has heard are let go with it.
+    /// Removes a member, even without a majority: of two devices, each may remove the other. Events that only lack its
+    /// acknowledgement are confirmed as soon as all other members have agreed. Members that only that peer has heard are removed
+    /// with it.
     ///
-    /// The peer comes back when it can, and what it tapped meanwhile is issued again after what happened here. Should its
-    /// user have gone on without this device as well, one side's order is kept, and each side's taps.
-    public func goOn(without peerID: String) { turn { $0.goOn(without: [peerID]) } }
+    /// The peer joins again when it can, and issues the events that it submitted meanwhile again, after those that happened here. If
+    /// its user has removed this device as well, one side's order is kept, and each side's events.
+    public func removeMember(_ peerID: String) { turn { $0.goOn(without: [peerID]) } }
 
     /// Leaves the session on this device, for good: the others wait for it no longer. Waits at most for `closePatience`
     /// until they have agreed; otherwise they let it go when they have not heard of it for long.

@@ -33,35 +33,33 @@ extension SyncedSession {
         turn { [now] in $0.hide(key.name, at: now) }
     }
 
-    /// Who shows what under a key, by peer id, this device included: who looks, who is typing, where the cursors are.
+    /// The values that peers show under a key, by peer ID, this device included: who looks, who is typing, where the cursors are.
     ///
     /// A peer is in it from its `show` on until it hides or closes, the transport says that it has gone, the group goes on without
     /// it, or it has been silent for thirty exchange intervals, which is looked at every ten. What another version of the app
     /// shows and `Value` cannot read is left out. Of at most 64 peers. Complexity: decodes one value of each.
-    public func presence<Value>(of key: EphemeralKey<Value>) -> [String: Value] {
+    public func values<Value>(of key: EphemeralKey<Value>) -> [String: Value] {
         // Reading this lets a view follow.
         _ = ephemeralTurn
         let values: [EphemeralValue<Value>] = core.shown(key.name).compactMap(Self.read)
         return Dictionary(values.map { ($0.peerID, $0.value) }) { first, _ in first }
     }
 
-    /// The newest value under a key, whoever shows it, this device included.
-    ///
-    /// What a peer shows goes as in `presence(of:)`.
-    public func shown<Value>(_ key: EphemeralKey<Value>) -> EphemeralValue<Value>? {
+    /// The newest value for a key, across all peers and this device. Peers leave it as they leave `values(of:)`.
+    public func latestValue<Value>(of key: EphemeralKey<Value>) -> EphemeralValue<Value>? {
         // Reading this lets a view follow.
         _ = ephemeralTurn
         return core.shown(key.name).max { $0.stamp < $1.stamp }.flatMap(Self.read)
     }
 
-    /// The same of one peer.
-    public func shown<Value>(_ key: EphemeralKey<Value>, by peerID: String) -> EphemeralValue<Value>? {
+    /// The newest value for a key of one peer.
+    public func latestValue<Value>(of key: EphemeralKey<Value>, by peerID: String) -> EphemeralValue<Value>? {
         _ = ephemeralTurn
         return core.ephemerals[key.name, by: peerID].flatMap(Self.read)
     }
 
-    /// What other peers show under a key from now on, as it comes: the newest 16.
-    public func shownValues<Value>(_ key: EphemeralKey<Value>) -> AsyncStream<EphemeralValue<Value>> {
+    /// The values that other peers show under a key from now on: the newest 16.
+    public func valueUpdates<Value>(of key: EphemeralKey<Value>) -> AsyncStream<EphemeralValue<Value>> {
         let samples = ephemeralTopic.subscribe()
         return AsyncStream(bufferingPolicy: .bufferingNewest(16)) { continuation in
             let task = Task {

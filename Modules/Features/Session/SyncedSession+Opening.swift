@@ -14,11 +14,23 @@ extension SyncedSession {
     /// - Throws: `StorageError`, unless `configuration.storeFailure` lets the session go on without its store;
     ///   `SessionSyncError.tooManySources` for an image that no engine made; `sessionEnded` for a session that has ended and was
     ///   erased.
+    @inlinable
     public static func open(
         sessionID: UUID, featureID: String, transport: any SessionSyncTransport, store: (any SessionStore)?,
         initialState: State, reducer: Reducer, conflictPolicy: ConflictPolicy,
-        configuration: SyncedSessionConfiguration<State, Event> = .init(),
-        hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy> = .init()
+        configuration: SyncedSessionConfiguration<State, Event> = .init()
+    ) async throws -> SyncedSession {
+        try await open(
+            sessionID: sessionID, featureID: featureID, transport: transport, store: store, initialState: initialState,
+            reducer: reducer, conflictPolicy: conflictPolicy, configuration: configuration, hotPath: SessionHotPath())
+    }
+
+    @usableFromInline
+    static func open(
+        sessionID: UUID, featureID: String, transport: any SessionSyncTransport, store: (any SessionStore)?,
+        initialState: State, reducer: Reducer, conflictPolicy: ConflictPolicy,
+        configuration: SyncedSessionConfiguration<State, Event>,
+        hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy>
     ) async throws -> SyncedSession {
         func new() -> SyncedSession {
             SyncedSession(
@@ -69,10 +81,21 @@ extension SyncedSession {
 
     /// A session in memory that goes on where an image ended.
     /// - Throws: `SessionSyncError.tooManySources` for an image that no engine made.
+    @inlinable
     public convenience init(
         restoring image: SessionEngineImage<State, Event>, transport: any SessionSyncTransport, reducer: Reducer,
-        conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event> = .init(),
-        hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy> = .init()
+        conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event> = .init()
+    ) throws {
+        try self.init(
+            restoring: image, transport: transport, reducer: reducer, conflictPolicy: conflictPolicy,
+            configuration: configuration, hotPath: SessionHotPath())
+    }
+
+    @usableFromInline
+    convenience init(
+        restoring image: SessionEngineImage<State, Event>, transport: any SessionSyncTransport, reducer: Reducer,
+        conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event>,
+        hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy>
     ) throws {
         let engine = try Self.engine(restoring: image, reducer, conflictPolicy, configuration)
         self.init(restored: engine, transport: transport, configuration: configuration, hotPath: hotPath)

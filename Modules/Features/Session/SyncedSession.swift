@@ -40,6 +40,7 @@ where
     }
 
     typealias Core = SessionCore<State, Event, Reducer, ConflictPolicy>
+    @usableFromInline typealias HotPath = SessionHotPath<State, Event, Reducer, ConflictPolicy>
 
     /// Whether the session listens.
     public private(set) var phase = Phase.stopped
@@ -56,8 +57,8 @@ where
     public private(set) var isProvisional = false
     /// How much of a copy of the session has come, while one comes that is too large for one message.
     public private(set) var copyProgress: SessionCopyProgress?
-    /// Counts the changes of membership since the group began.
-    public private(set) var view: UInt64 = 0
+    /// The number of membership changes since the group began.
+    public private(set) var viewNumber: UInt64 = 0
     /// Peers that the transport calls reachable.
     public private(set) var reachablePeerIDs: Set<String> = []
     /// Why the last send did not succeed; nil after one that did.
@@ -130,11 +131,21 @@ where
     @ObservationIgnored private var isRoomAwaited = false
 
     /// A session with nothing in it, in memory. One that has a store is opened with `open`.
-    /// - Parameter hotPath: see `SessionHotPath`.
+    @inlinable
     public convenience init(
         sessionID: UUID, featureID: String, transport: any SessionSyncTransport, initialState: State, reducer: Reducer,
-        conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event> = .init(),
-        hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy> = .init()
+        conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event> = .init()
+    ) {
+        self.init(
+            sessionID: sessionID, featureID: featureID, transport: transport, initialState: initialState,
+            reducer: reducer, conflictPolicy: conflictPolicy, configuration: configuration, hotPath: SessionHotPath())
+    }
+
+    @usableFromInline
+    convenience init(
+        sessionID: UUID, featureID: String, transport: any SessionSyncTransport, initialState: State, reducer: Reducer,
+        conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event>,
+        hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy>
     ) {
         let engine = Core.Engine(
             sessionID: sessionID, featureID: featureID, localPeerID: transport.localPeer.id,
@@ -180,9 +191,12 @@ where
     public var source: SessionSource { core.engine.source }
 
     /// Begins to listen, starts the transport, takes the newest snapshot that the transport has kept, and asks the peers for theirs.
-    /// A transport that can't start is one of the `problems`. Idempotent; does nothing once closed.
+    /// A transport that can't start is one of the `problems`; another call tries again. Does nothing once closed.
     public func start() {
-        guard phase == .stopped else { return }
+        guard phase == .stopped else {
+            if phase == .running { board.start(transport) }
+            return
+        }
         phase = .running
         let retained = transport.latestPeerSnapshot(featureID: featureID)
         core.pieceBytes = min(
@@ -439,7 +453,7 @@ extension SyncedSession {
         if _isMember != core.engine.isSealed { isMember = core.engine.isSealed }
         if _hasEnded != core.engine.hasEnded { hasEnded = core.engine.hasEnded }
         if _isProvisional != core.engine.isProvisional { isProvisional = core.engine.isProvisional }
-        if _view != core.engine.view { view = core.engine.view }
+        if _viewNumber != core.engine.view { viewNumber = core.engine.view }
         nameGuests()
         let confirmedCount = core.engine.confirmedCount
         show(confirmedCount: confirmedCount)

@@ -1,7 +1,7 @@
 public import Foundation
 public import MeshEngine
 import MeshIdentity
-import MeshTransport
+public import MeshTransport
 import MeshWire
 
 /// What a session does when its store cannot be read or written. Either way the error shows as `storeError`.
@@ -43,10 +43,10 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// Which devices this one lets in. A group has 16 members at most; the next device raises `notAdmitted`.
     public var admits = SessionAdmission.paired
     /// The session has begun elsewhere: this device waits to be taken in (`invite`) and founds no group of its own.
-    public var joins = false
+    public var waitsForInvitation = false
     /// How long a member of three and more may be unheard before the others let it go, if they are a majority: it comes back
     /// when it can, with what it tapped meanwhile. nil waits for ever. At least three of the longest `exchangeInterval`s.
-    public var letsGoAfter: Duration? = .seconds(60)
+    public var memberTimeout: Duration? = .seconds(60)
     /// Who is shown the session once its group is for good.
     public var audience = SessionAudience.members
     /// What becomes of a session that `open` keeps in a store when that fails.
@@ -125,6 +125,20 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// The defaults.
     public init() {}
 
+    /// The defaults, with the time of a clock: `network.clock` of a `ScenarioNetwork` is virtual.
+    public init(clock: any DeliveryClock) {
+        now = { clock.wall }
+        uptime = { clock.elapsed }
+        wait = { try await clock.sleep(for: $0) }
+        if !clock.passesByItself {
+            catchUpTime = .zero
+            measure = { work in
+                work()
+                return .zero
+            }
+        }
+    }
+
     /// Reads what an earlier version of the app has kept unread, as soon as this one opens the store.
     private var readsUnread: @Sendable (SessionSyncMetadata, [UInt8], UInt8) -> Event? {
         let codecs: [any PayloadCodec] = [checkpointCodec, CompactCodec(), JSONCodec()]
@@ -137,7 +151,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     var engineOptions: SessionEngineOptions<State, Event> {
         var options = engine
         if onConfirmed != nil { options.keepsSideEffects = true }
-        if joins { options.founds = false }
+        if waitsForInvitation { options.founds = false }
         options.catchesUpLater = true
         options.confirmedAtOnce = 512
         options.upcast = engine.upcast ?? readsUnread

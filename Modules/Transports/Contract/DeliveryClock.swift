@@ -16,6 +16,15 @@ public protocol DeliveryClock: Sendable {
 
 extension DeliveryClock {
     public var passesByItself: Bool { true }
+
+    /// Waits until that much time has passed.
+    /// - Throws: `CancellationError`.
+    public func sleep(for duration: Duration) async throws {
+        let (waking, waker) = AsyncStream.makeStream(of: Void.self)
+        wake(at: elapsed + duration) { waker.finish() }
+        for await _ in waking {}
+        try Task.checkCancellation()
+    }
 }
 
 /// The system's clocks.

@@ -62,6 +62,18 @@ public final class WatchConnectivitySessionSyncTransport: DeliveringTransport {
     }
 }
 
+#if canImport(WatchConnectivity)
+    extension SessionSyncTransport where Self == WatchConnectivitySessionSyncTransport {
+        /// The transport between a phone and its watch, one for the process: several features share it.
+        public static var companion: Self { .shared }
+    }
+
+    extension WatchConnectivitySessionSyncTransport {
+        fileprivate static let shared = WatchConnectivitySessionSyncTransport(
+            localPeer: .thisDevice(topology: .pairedCompanion))
+    }
+#endif
+
 extension DeliveryConfiguration {
     /// For a phone and its watch: every payload fits a user info.
     public static var watchConnectivity: DeliveryConfiguration {

@@ -76,7 +76,7 @@ import Testing
                     #expect(error < 0.31)
                     #expect(abs(shown.elapsed - world.now.timeIntervalSince(began)) <= error + errorThen + 1e-5)
                 }
-                #expect(session.status(of: session === here ? "watch" : "phone")?.isHere == true)
+                #expect(session.status(of: session === here ? "watch" : "phone")?.isActive == true)
             }
             await world.run(.seconds(1))
         }

@@ -28,7 +28,7 @@ import Testing
         let sessions = Self.peers.enumerated().map { index, peer in
             world.session(world.transport(peer), incarnation: UInt32(index + 1)) {
                 $0.members = members
-                $0.letsGoAfter = .seconds(30)
+                $0.memberTimeout = .seconds(30)
                 $0.onConfirmed = { event in
                     guard case .add(let amount) = event.envelope.payload else { return }
                     effects.withLock { $0[peer.id, default: []].append(amount) }
@@ -53,7 +53,7 @@ import Testing
         try sessions[0].submit(.add(2), at: world.now)
         try sessions[2].submit(.add(3), at: world.now)
         await world.settle(until: { sessions[0].confirmedCount == 2 && sessions[1].confirmedCount == 2 })
-        #expect(sessions[0].view == 1)
+        #expect(sessions[0].viewNumber == 1)
         #expect(sessions[2].confirmedCount == 1)
         try sessions[2].submit(.add(4), at: world.now)
 
@@ -70,9 +70,9 @@ import Testing
         let (phone, watch) = await world.pair { $0.admits = .invited }
         try phone.submit(.add(1), at: world.now)
         let tablet = world.session(world.transport(Self.peer("tablet")), incarnation: 3) {
-            ($0.joins, $0.admits) = (true, .invited)
+            ($0.waitsForInvitation, $0.admits) = (true, .invited)
         }
-        let guest = world.session(world.transport(Self.peer("guest")), incarnation: 4) { $0.joins = true }
+        let guest = world.session(world.transport(Self.peer("guest")), incarnation: 4) { $0.waitsForInvitation = true }
         for session in [tablet, guest] { session.start() }
         try tablet.submit(.add(2), at: world.now)
         await world.run(.seconds(3))
@@ -96,7 +96,7 @@ import Testing
         await world.settle(until: { sessions[2].phase == .closed })
         try await closing.value
         await sessions[2].transport.close()
-        let again = world.session(world.transport(Self.peers[2]), incarnation: 77) { $0.joins = true }
+        let again = world.session(world.transport(Self.peers[2]), incarnation: 77) { $0.waitsForInvitation = true }
         again.start()
         try again.submit(.add(9), at: world.now)
         let all = [sessions[0], sessions[1], again]
@@ -108,13 +108,13 @@ import Testing
     @Test(arguments: 0..<4 as Range<UInt64>)
     func `of two, the user decides`(seed: UInt64) async throws {
         let world = Self.world(seed)
-        let (phone, watch) = await world.pair { $0.letsGoAfter = .seconds(30) }
+        let (phone, watch) = await world.pair { $0.memberTimeout = .seconds(30) }
         world.network.partition([MeshSessionTests.phone], [MeshSessionTests.watch])
         try phone.submit(.add(1), at: world.now)
         try watch.submit(.add(2), at: world.now)
         await world.run(.seconds(60))
         #expect(phone.confirmedCount == 0)
-        phone.goOn(without: "watch")
+        phone.removeMember("watch")
         await world.settle(until: { phone.confirmedCount == 1 })
         world.network.heal()
         await world.settle(until: { phone.confirmedCount == 2 && watch.confirmedCount == 2 })
@@ -131,7 +131,7 @@ import Testing
         await leaving.value
         try sessions[0].submit(.add(2), at: world.now)
         await world.settle(until: { sessions[0].confirmedCount == 2 && sessions[1].confirmedCount == 2 })
-        #expect(sessions[0].view == 1)
+        #expect(sessions[0].viewNumber == 1)
     }
 
     @Test(arguments: 0..<4 as Range<UInt64>)
@@ -145,7 +145,7 @@ import Testing
         world.network.heal()
         world.network.partition([Self.peers[0], Self.peers[1]], [Self.peers[2]])
         await world.settle(within: .seconds(20), until: { sessions[1].state.amounts == [5] })
-        #expect(sessions[1].view == 0)
+        #expect(sessions[1].viewNumber == 0)
         #expect(sessions[0].statistics.relayed > 0)
     }
 }

@@ -85,7 +85,7 @@ import Testing
         here.start()
         let key = EphemeralKey<Entry>("entry")
         try here.show(Entry(at: Date(timeIntervalSince1970: 3.5), cached: "x"), as: key)
-        #expect(here.shown(key)?.value == Entry(at: Date(timeIntervalSince1970: 3), cached: "decoded"))
+        #expect(here.latestValue(of: key)?.value == Entry(at: Date(timeIntervalSince1970: 3), cached: "decoded"))
     }
 
     #if DEBUG

@@ -22,17 +22,17 @@ private let noon = Date(timeIntervalSince1970: 1_767_225_600)
         let world = VirtualWorld(seed: seed, conditions: .rough)
         let (phone, watch) = await world.pair()
         var rates: [Int] = []
-        let values = phone.shownValues(.heartRate)
+        let values = phone.valueUpdates(of: .heartRate)
         let listener = Task { @MainActor in for await value in values { rates.append(value.value) } }
         for rate in 1...60 {
             try watch.show(rate, as: .heartRate)
             await world.run(.seconds(1))
         }
-        await world.settle { phone.shown(.heartRate)?.value == 60 }
+        await world.settle { phone.latestValue(of: .heartRate)?.value == 60 }
         await world.settle()
         #expect(rates == rates.sorted() && rates.last == 60, "seed \(seed): \(rates)")
         #expect(rates.count > 30, "seed \(seed)")
-        #expect(phone.shown(.heartRate, by: "watch")?.peerID == "watch")
+        #expect(phone.latestValue(of: .heartRate, by: "watch")?.peerID == "watch")
         #expect(phone.statistics.applied == 0 && phone.core.engine.logCount == 0, "it was an event")
         listener.cancel()
     }
@@ -45,9 +45,9 @@ private let noon = Date(timeIntervalSince1970: 1_767_225_600)
         try phone.show(90, as: .heartRate)
         await world.settle()
         for session in [phone, watch] {
-            #expect(session.shown(.heartRate)?.value == 90)
-            #expect(session.shown(.heartRate, by: "watch")?.value == 120)
-            #expect(session.shown(EphemeralKey<String>("heartRate")) == nil, "another type")
+            #expect(session.latestValue(of: .heartRate)?.value == 90)
+            #expect(session.latestValue(of: .heartRate, by: "watch")?.value == 120)
+            #expect(session.latestValue(of: EphemeralKey<String>("heartRate")) == nil, "another type")
         }
     }
 
@@ -60,7 +60,7 @@ private let noon = Date(timeIntervalSince1970: 1_767_225_600)
         let here = world.session(world.transport(phone), incarnation: 1)
         await world.meet()
         here.start()
-        await world.settle { here.shown(.heartRate)?.value == 150 }
+        await world.settle { here.latestValue(of: .heartRate)?.value == 150 }
     }
 
     @Test func `It goes when its peer is silent, and a later life begins anew`() async throws {
@@ -72,15 +72,15 @@ private let noon = Date(timeIntervalSince1970: 1_767_225_600)
         here.start()
         there.start()
         try there.show(150, as: .heartRate)
-        await world.settle { here.shown(.heartRate)?.value == 150 }
+        await world.settle { here.latestValue(of: .heartRate)?.value == 150 }
         there.stop()
         await world.run(.seconds(60))
-        #expect(here.shown(.heartRate) == nil)
+        #expect(here.latestValue(of: .heartRate) == nil)
         // Its clock was an hour ahead, and is right now.
         let next = world.session(transport, incarnation: 3)
         next.start()
         try next.show(80, as: .heartRate)
-        await world.settle { here.shown(.heartRate)?.value == 80 }
+        await world.settle { here.latestValue(of: .heartRate)?.value == 80 }
     }
 
     @Test func `What comes after the word that its peer has gone is gone a second later`() throws {
@@ -120,7 +120,7 @@ private let noon = Date(timeIntervalSince1970: 1_767_225_600)
         }
         for number in 0..<100 { try session.show(number, as: EphemeralKey("\(number)")) }
         #expect(session.core.ephemerals.samples.count == EphemeralLimits.keysMax)
-        #expect(session.shown(EphemeralKey<Int>("99"))?.value == 99)
+        #expect(session.latestValue(of: EphemeralKey<Int>("99"))?.value == 99)
     }
 
     @Test func `A peer shows nothing in another's name, and nothing larger than it may`() throws {

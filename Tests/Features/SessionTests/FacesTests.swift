@@ -20,8 +20,7 @@ import Testing
         var configuration = SyncedSessionConfiguration<Groceries, GroceryEvent>()
         world.adapt(&configuration, incarnation: incarnation)
         return GrocerySession(
-            sessionID: sessionID, featureID: "groceries", transport: world.transport(peer), initialState: Groceries(),
-            reducer: GroceryReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
+            GroceryFeature(), sessionID: sessionID, over: world.transport(peer), configuration: configuration)
     }
 
     private func pair() async -> (GrocerySession, GrocerySession) {

@@ -183,7 +183,7 @@ typealias TrainingService = SessionIntentService<
             sessions.append(
                 try await world.open(peer, incarnation: UInt32(index + 1)) {
                     $0.members = sources
-                    $0.letsGoAfter = .seconds(30)
+                    $0.memberTimeout = .seconds(30)
                 })
         }
         await world.settle(until: { sessions.allSatisfy { $0.isMember && $0.memberIDs.count == 3 } })

@@ -53,10 +53,10 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         try members[1].session?.submit(.add(7), at: world.now)
 
         let late = await start(["tablet"], in: world, isFirst: false)[0]
-        await world.settle(until: { late.sighting?.state.total == 7 })
+        await world.settle(until: { late.observed?.state.total == 7 })
         #expect(late.part == .spectator && late.session == nil, "seed \(seed)")
-        #expect(members.map(\.transport.localPeer.id).contains(late.sighting?.peerID ?? ""))
-        let age = world.now.timeIntervalSince(late.sighting?.seenAt ?? .distantPast)
+        #expect(members.map(\.transport.localPeer.id).contains(late.observed?.peerID ?? ""))
+        let age = world.now.timeIntervalSince(late.observed?.seenAt ?? .distantPast)
         #expect((0...120).contains(age))
         #expect(throws: SessionLobbyError.takesNoPart) { try late.invite("phone") }
 
@@ -156,7 +156,7 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         try members[1].session?.submit(.add(8), at: world.now)
         await world.settle()
         world.network.heal()
-        await world.settle(until: { late.sighting?.state.total == 15 })
+        await world.settle(until: { late.observed?.state.total == 15 })
     }
 
     @Test func `nobody is taken into a session that has ended`() async throws {

@@ -19,7 +19,7 @@ import Testing
         let sessions = Self.peers.enumerated().map { index, peer in
             world.session(world.transport(peer), incarnation: UInt32(index + 1)) {
                 $0.members = members
-                $0.letsGoAfter = .seconds(30)
+                $0.memberTimeout = .seconds(30)
             }
         }
         for session in sessions { session.start() }
@@ -33,24 +33,24 @@ import Testing
         let (here, there) = await world.pair()
         try here.submit(.add(1))
         await world.settle(until: { here.confirmedCount == 1 })
-        #expect(here.status(of: "watch")?.missingThereCount == 0)
+        #expect(here.status(of: "watch")?.unacknowledgedCount == 0)
         let since = try #require(here.status(of: "watch")?.heardSince)
-        #expect(here.status(of: "watch")?.isHere == true)
+        #expect(here.status(of: "watch")?.isActive == true)
 
         world.network.partition([phone], [watch])
         for _ in 0..<3 { try here.submit(.add(1)) }
         try there.submit(.add(1))
         await world.run(.seconds(60))
         let away = try #require(here.status(of: "watch"))
-        #expect(!away.isHere)
-        #expect(away.missingThereCount == 3)
+        #expect(!away.isActive)
+        #expect(away.unacknowledgedCount == 3)
         #expect(try #require(away.lastHeardAt).timeIntervalSince(since) < 30)
         #expect(here.departures.isEmpty, "of two, only a user lets the other go")
 
         world.network.heal()
-        await world.settle(until: { here.status(of: "watch")?.missingThereCount == 0 })
+        await world.settle(until: { here.status(of: "watch")?.unacknowledgedCount == 0 })
         let back = try #require(here.status(of: "watch"))
-        #expect(back.isHere)
+        #expect(back.isActive)
         #expect(try #require(back.heardSince) > since.addingTimeInterval(60), "it has come back since")
     }
 
@@ -60,8 +60,8 @@ import Testing
         _ = world.transport(watch)
         here.start()
         await world.settle(until: { here.status(of: "watch") != nil })
-        #expect(here.status(of: "watch")?.missingThereCount == nil)
-        #expect(here.status(of: "watch")?.isHere == false)
+        #expect(here.status(of: "watch")?.unacknowledgedCount == nil)
+        #expect(here.status(of: "watch")?.isActive == false)
         #expect(here.status(of: "watch")?.heardSince == nil)
     }
 
@@ -76,7 +76,7 @@ import Testing
             let departure = try #require(session.departures.first)
             #expect(session.departures.count == 1)
             #expect(departure.source == SessionSource(peerID: "watch", incarnation: 3))
-            #expect(departure.view == session.view)
+            #expect(departure.viewNumber == session.viewNumber)
             guard case .silent(let since?) = departure.reason else {
                 Issue.record("\(departure.reason)")
                 continue
@@ -115,10 +115,10 @@ import Testing
         let sessions = await three(in: world)
         sessions[2].stop()
         await sessions[2].transport.close()
-        let again = world.session(world.transport(Self.peers[2]), incarnation: 77) { $0.joins = true }
+        let again = world.session(world.transport(Self.peers[2]), incarnation: 77) { $0.waitsForInvitation = true }
         again.start()
-        await world.settle(until: { again.isMember && sessions[0].memberIDs.count == 3 && sessions[0].view > 0 })
-        await world.settle(until: { sessions[1].view == sessions[0].view })
+        await world.settle(until: { again.isMember && sessions[0].memberIDs.count == 3 && sessions[0].viewNumber > 0 })
+        await world.settle(until: { sessions[1].viewNumber == sessions[0].viewNumber })
         for session in sessions[..<2] {
             #expect(session.departures.map(\.reason) == [.replaced])
             #expect(session.departures.first?.source.incarnation == 3)
@@ -145,7 +145,7 @@ import Testing
         world.network.partition([phone], [watch])
         try here.submit(.add(1))
         await world.run(.seconds(5))
-        here.goOn(without: "watch")
+        here.removeMember("watch")
         await world.settle(until: { here.confirmedCount == 1 })
         #expect(here.departures.map(\.reason) == [.goneOn(by: "phone")])
         world.network.heal()
@@ -158,8 +158,8 @@ import Testing
         let sessions = await three(in: world)
         world.network.partition([Self.peers[0], Self.peers[1]], [Self.peers[2]])
         await world.run(.seconds(5))
-        for session in sessions[..<2] { session.goOn(without: "watch") }
-        await world.settle(until: { sessions[0].view == 1 && sessions[1].view == 1 })
+        for session in sessions[..<2] { session.removeMember("watch") }
+        await world.settle(until: { sessions[0].viewNumber == 1 && sessions[1].viewNumber == 1 })
         for session in sessions[..<2] {
             guard case .goneOn(let peerID)? = session.departures.first?.reason else {
                 Issue.record("\(session.departures)")
@@ -175,7 +175,7 @@ import Testing
             ledger.record(
                 SessionDeparture(
                     source: SessionSource(peerID: "\(number)", incarnation: 1), reason: .left, moment: .distantPast,
-                    view: UInt64(number)))
+                    viewNumber: UInt64(number)))
         }
         #expect(ledger.departures.map(\.peerID) == (37...100).map { "\($0)" })
         #expect(ledger.departureCount == 100)

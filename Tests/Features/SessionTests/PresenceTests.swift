@@ -28,14 +28,14 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         try here.show(.looking, as: .activity)
         try there.show(.typing, as: .activity)
         let both: [String: Activity] = ["phone": .looking, "watch": .typing]
-        await world.settle(until: { here.presence(of: .activity) == both && there.presence(of: .activity) == both })
+        await world.settle(until: { here.values(of: .activity) == both && there.values(of: .activity) == both })
         there.hide(.activity)
-        #expect(there.presence(of: .activity) == ["phone": .looking])
-        await world.settle(until: { here.presence(of: .activity) == ["phone": .looking] })
-        #expect(here.shown(.activity)?.peerID == "phone", "the newest of those who show something")
-        #expect(here.shown(.activity, by: "watch") == nil)
+        #expect(there.values(of: .activity) == ["phone": .looking])
+        await world.settle(until: { here.values(of: .activity) == ["phone": .looking] })
+        #expect(here.latestValue(of: .activity)?.peerID == "phone", "the newest of those who show something")
+        #expect(here.latestValue(of: .activity, by: "watch") == nil)
         try there.show(.looking, as: .activity)
-        await world.settle(until: { here.presence(of: .activity) == ["phone": .looking, "watch": .looking] })
+        await world.settle(until: { here.values(of: .activity) == ["phone": .looking, "watch": .looking] })
     }
 
     @Test(arguments: 0..<10 as Range<UInt64>)
@@ -44,12 +44,12 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         let (here, there) = await world.pair()
         for number in 0..<10 {
             try there.show(number, as: .cursor)
-            await world.settle(until: { here.presence(of: .cursor)["watch"] == number })
+            await world.settle(until: { here.values(of: .cursor)["watch"] == number })
             there.hide(.cursor)
-            await world.settle(until: { here.presence(of: .cursor).isEmpty })
+            await world.settle(until: { here.values(of: .cursor).isEmpty })
         }
         await world.run(.seconds(30))
-        #expect(here.presence(of: .cursor).isEmpty, "seed \(seed)")
+        #expect(here.values(of: .cursor).isEmpty, "seed \(seed)")
     }
 
     @Test func `a session that closes takes its own along, and shows nobody's any more`() async throws {
@@ -57,13 +57,13 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         let (here, there) = await world.pair()
         try here.show(1, as: .cursor)
         try there.show(2, as: .cursor)
-        await world.settle(until: { here.presence(of: .cursor).count == 2 && there.presence(of: .cursor).count == 2 })
+        await world.settle(until: { here.values(of: .cursor).count == 2 && there.values(of: .cursor).count == 2 })
         let start = world.now
         let closing = Task { try await there.close() }
-        await world.settle(until: { there.phase == .closed && here.presence(of: .cursor) == ["phone": 1] })
+        await world.settle(until: { there.phase == .closed && here.values(of: .cursor) == ["phone": 1] })
         try await closing.value
         #expect(world.now.timeIntervalSince(start) < 5, "nobody had to miss it first")
-        #expect(there.presence(of: .cursor).isEmpty)
+        #expect(there.values(of: .cursor).isEmpty)
         there.hide(.cursor)
         #expect(throws: SessionSyncError.sessionClosed) { try there.show(3, as: .cursor) }
     }
@@ -72,11 +72,11 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         let world = VirtualWorld(seed: 43)
         let (here, there) = await world.pair()
         try there.show(2, as: .cursor)
-        await world.settle(until: { here.presence(of: .cursor) == ["watch": 2] })
+        await world.settle(until: { here.values(of: .cursor) == ["watch": 2] })
         here.stop()
-        #expect(here.presence(of: .cursor).isEmpty)
+        #expect(here.values(of: .cursor).isEmpty)
         here.start()
-        await world.settle(until: { here.presence(of: .cursor) == ["watch": 2] })
+        await world.settle(until: { here.values(of: .cursor) == ["watch": 2] })
     }
 
     @Test func `what a peer showed that vanishes goes after its lease`() async throws {
@@ -88,17 +88,17 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         for session in [here, there] { session.start() }
         await world.settle(until: { here.isMember && there.isMember })
         try there.show(2, as: .cursor)
-        await world.settle(until: { here.presence(of: .cursor) == ["watch": 2] })
+        await world.settle(until: { here.values(of: .cursor) == ["watch": 2] })
         await world.run(.seconds(120))
-        #expect(here.presence(of: .cursor) == ["watch": 2], "it is there as long as its peer is")
+        #expect(here.values(of: .cursor) == ["watch": 2], "it is there as long as its peer is")
         world.network.partition([phone], [watch])
         let gone = world.now
         await world.run(.seconds(15))
-        #expect(here.presence(of: .cursor) == ["watch": 2])
-        await world.settle(until: { here.presence(of: .cursor).isEmpty })
+        #expect(here.values(of: .cursor) == ["watch": 2])
+        await world.settle(until: { here.values(of: .cursor).isEmpty })
         #expect((20...45).contains(world.now.timeIntervalSince(gone)))
         world.network.heal()
-        await world.settle(until: { here.presence(of: .cursor) == ["watch": 2] })
+        await world.settle(until: { here.values(of: .cursor) == ["watch": 2] })
     }
 
     @Test func `whom a group goes on without is not shown any more`() async throws {
@@ -109,10 +109,10 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         }
         for session in sessions { session.start() }
         try sessions[2].show(2, as: .cursor)
-        await world.settle(until: { sessions[0].presence(of: .cursor) == ["watch": 2] })
+        await world.settle(until: { sessions[0].values(of: .cursor) == ["watch": 2] })
         let leaving = Task { await sessions[2].leave() }
-        await world.settle(until: { sessions[0].view == 1 })
-        #expect(sessions[0].presence(of: .cursor).isEmpty)
+        await world.settle(until: { sessions[0].viewNumber == 1 })
+        #expect(sessions[0].values(of: .cursor).isEmpty)
         await world.settle(until: { sessions[2].phase == .closed })
         await leaving.value
     }
@@ -131,7 +131,7 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         }
         #expect((18...24).contains(transport.count), "2 seconds: \(transport.count)")
         await world.run(.milliseconds(300))
-        #expect(here.presence(of: .cursor) == ["watch": 400])
+        #expect(here.values(of: .cursor) == ["watch": 400])
     }
 
     @Test func `a view follows`() async throws {
@@ -139,7 +139,7 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         let (here, there) = await world.pair()
         let hasChanged = Locked(false)
         withObservationTracking {
-            _ = here.presence(of: .cursor)
+            _ = here.values(of: .cursor)
         } onChange: {
             hasChanged.withLock { $0 = true }
         }
@@ -151,12 +151,12 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         let world = VirtualWorld(seed: 48)
         let (here, there) = await world.pair()
         try there.show(.dictating, as: .newer)
-        await world.settle(until: { here.presence(of: .newer)["watch"] == .dictating })
-        #expect(here.presence(of: .activity).isEmpty)
-        #expect(here.presence(of: EphemeralKey<Int>("activity")).isEmpty)
+        await world.settle(until: { here.values(of: .newer)["watch"] == .dictating })
+        #expect(here.values(of: .activity).isEmpty)
+        #expect(here.values(of: EphemeralKey<Int>("activity")).isEmpty)
         #expect(here.statistics.rejected == 0)
         try there.show(.typing, as: .newer)
-        await world.settle(until: { here.presence(of: .activity) == ["watch": .typing] })
+        await world.settle(until: { here.values(of: .activity) == ["watch": .typing] })
     }
 
     @Test func `a liar that floods holds its own share and nobody else's`() async throws {
@@ -180,11 +180,11 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
             let message = try message([sample(5, by: "\(number)")], world, from: "\(number)")
             here.turn { $0.receive([message]) }
         }
-        #expect(here.presence(of: .cursor).count == EphemeralLimits.peersMax - 1)
-        #expect(here.presence(of: .cursor)["tablet"] == 1)
+        #expect(here.values(of: .cursor).count == EphemeralLimits.peersMax - 1)
+        #expect(here.values(of: .cursor)["tablet"] == 1)
         #expect(here.core.ephemerals.samples(of: "watch").count == EphemeralLimits.keysMax)
         try here.show(3, as: .cursor)
-        #expect(here.presence(of: .cursor)["phone"] == 3)
+        #expect(here.values(of: .cursor)["phone"] == 3)
     }
 
     // MARK: - What peers say

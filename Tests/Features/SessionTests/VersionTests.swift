@@ -22,9 +22,7 @@ import Testing
         world.adapt(&configuration, incarnation: incarnation)
         configure(&configuration)
         return try await GrocerySession.open(
-            sessionID: sessionID, featureID: "groceries", transport: transport, store: store,
-            initialState: Groceries(),
-            reducer: GroceryReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
+            GroceryFeature(), sessionID: sessionID, over: transport, store: store, configuration: configuration)
     }
 
     private func newer(
@@ -33,9 +31,7 @@ import Testing
         var configuration = SyncedSessionConfiguration<NewerGroceries, NewerGroceryEvent>()
         world.adapt(&configuration, incarnation: incarnation)
         return try await NewerGrocerySession.open(
-            sessionID: sessionID, featureID: "groceries", transport: transport, store: store,
-            initialState: NewerGroceries(),
-            reducer: NewerGroceryReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
+            NewerGroceryFeature(), sessionID: sessionID, over: transport, store: store, configuration: configuration)
     }
 
     /// What an earlier version of the app has kept: milk is on the list.
@@ -71,7 +67,7 @@ import Testing
         await world.settle(until: { old.confirmedCount == 3 && new.confirmedCount == 3 })
         #expect(old.state.items == ["milk"] && old.state.bought == ["milk"])
         #expect(old.statistics.unread == 1 && old.statistics.rejected == 0)
-        #expect(new.status(of: "phone")?.missingThereCount == 0, "it is held there")
+        #expect(new.status(of: "phone")?.unacknowledgedCount == 0, "it is held there")
         #expect(new.state.notes == ["milk": "oat"])
 
         try await closed(old)
@@ -107,7 +103,7 @@ import Testing
         await world.settle(until: { new.confirmedCount == 201 && other.confirmedCount == 201 })
         await world.settle()
         #expect(new.core.engine.logCount < 200)
-        let old = try await older(world.transport(tablet), 3) { $0.joins = true }
+        let old = try await older(world.transport(tablet), 3) { $0.waitsForInvitation = true }
         old.start()
         new.invite("tablet")
         await world.settle(until: { old.isMember && old.state.items == new.state.items })

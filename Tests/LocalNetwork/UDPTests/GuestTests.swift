@@ -228,7 +228,7 @@
             third.start()
             first.invite(tablet.id.description)
             try await eventually("a group of three, all connected") {
-                third.isMember && [first, second, third].allSatisfy { $0.view == first.view && $0.view > 0 }
+                third.isMember && [first, second, third].allSatisfy { $0.viewNumber == first.viewNumber && $0.viewNumber > 0 }
                     && watch.reaches(tablet) && tablet.reaches(watch)
             }
             #expect(watch.trusted.peers.map(\.id) == [phone.id])
@@ -395,7 +395,7 @@
         fileprivate func session(_ incarnation: UInt32, joins: Bool = false) -> NumbersSession {
             var configuration = SyncedSessionConfiguration<[Int], Int>()
             configuration.incarnation = incarnation
-            configuration.joins = joins
+            configuration.waitsForInvitation = joins
             return NumbersSession(
                 sessionID: runID, featureID: "run", transport: transport, initialState: [],
                 reducer: NumbersReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)

@@ -162,7 +162,7 @@ final class LobbyApp: Sendable {
         let others = sessions.withLock { $0 }.filter { $0 !== lobby.session && $0.phase == .running }
         return LobbyView(
             device: device, invitation: lobby.invitation, part: lobby.part, hanging: hanging,
-            runningElsewhere: others.map(\.sessionID.shortly), sighting: lobby.sighting,
+            runningElsewhere: others.map(\.sessionID.shortly), sighting: lobby.observed,
             session: lobby.session.map { session in
                 LobbyView.Session(
                     id: session.sessionID, state: session.state, isMember: session.isMember,

@@ -63,7 +63,7 @@
             #endif
             let workout = LiveWorkout(
                 name: name.value, transport: transport, store: store, membersMax: connection.membersMax
-            ) { $0.letsGoAfter = .seconds(max(30, letGo)) }
+            ) { $0.memberTimeout = .seconds(max(30, letGo)) }
             let peer = LivePeer(
                 workout: workout, transport: connection.transport, output: output,
                 sensor: heartRate ? HeartRateSensor() : nil)

@@ -53,7 +53,7 @@
             samples = workout.totals.sampleCount
             confirmed = workout.session?.confirmedCount ?? 0
             members = workout.session?.memberIDs.count ?? 0
-            view = workout.session?.view ?? 0
+            view = workout.session?.viewNumber ?? 0
             digest = state.digest
             sessionID = workout.invitation?.sessionID
             let known = Dictionary(transport.knownPeers.map { ($0.id, $0) }) { first, _ in first }

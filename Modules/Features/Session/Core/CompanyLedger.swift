@@ -53,7 +53,8 @@ extension SessionCore {
         for source in gone {
             company.record(
                 SessionDeparture(
-                    source: source, reason: reason(toCloseOne: source, members), moment: moment.now, view: engine.view))
+                    source: source, reason: reason(toCloseOne: source, members), moment: moment.now,
+                    viewNumber: engine.view))
             // It may still show something, and what it clears is not heard any more.
             if !engine.hears(source.peerID) { forgetEphemerals(of: source.peerID) }
         }
@@ -64,7 +65,8 @@ extension SessionCore {
     mutating func recordOwnDeparture(view: UInt64) {
         company.record(
             SessionDeparture(
-                source: engine.source, reason: engine.isLeaving ? .left : .fenced, moment: moment.now, view: view))
+                source: engine.source, reason: engine.isLeaving ? .left : .fenced, moment: moment.now, viewNumber: view)
+        )
         directives.showsStatus = true
     }
 

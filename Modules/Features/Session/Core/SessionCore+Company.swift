@@ -22,7 +22,7 @@ extension SessionCore {
 
     /// Seconds; longer than members are silent while there is nothing to say.
     private var lease: TimeInterval? {
-        configuration.letsGoAfter.map { max($0.seconds, 30 * configuration.exchangeInterval.seconds) }
+        configuration.memberTimeout.map { max($0.seconds, 30 * configuration.exchangeInterval.seconds) }
     }
 
     /// Asks the link about a peer before the engine reads what that says of groups.

@@ -36,8 +36,8 @@ extension SessionCore {
                 peerID: id,
                 sync: acknowledged.map { sync(lacking: heldCount(missingIn: $0) { $0 != member }) }
                     ?? syncOfOutsider(id),
-                isHere: isHere(id),
-                missingThereCount: acknowledged.map { heldCount(missingIn: $0) { $0.peerID == engine.localPeerID } },
+                isActive: isHere(id),
+                unacknowledgedCount: acknowledged.map { heldCount(missingIn: $0) { $0.peerID == engine.localPeerID } },
                 missingCount: missing.filter { $0.source.peerID == id }
                     .reduce(0) { $0 &+ ($1.last &- $1.first &+ 1) },
                 isReachable: reachablePeerIDs.contains(id), lastHeardAt: heard[id]?.at,

@@ -5,9 +5,9 @@ public import MeshIdentity
 ///
 /// A generic type of one module is compiled for no types in particular, and looks every layout and conformance up again
 /// for each event, which costs several times as much as the work. So these few steps are inlinable, and made where an app
-/// makes its session: the default argument of `SyncedSession`'s initializers does it. Nobody else need pass one; who
-/// wraps sessions of any type passes its own caller's on.
-public struct SessionHotPath<State, Event, Reducer, ConflictPolicy>: Sendable
+/// makes its session: `SyncedSession`'s initializers are inlinable too.
+@usableFromInline
+struct SessionHotPath<State, Event, Reducer, ConflictPolicy>: Sendable
 where
     Reducer: SessionSyncReducer<State, Event>, ConflictPolicy: SessionConflictPolicy<State, Event>,
     State: Codable & Sendable, Event: Codable & Sendable
@@ -21,9 +21,8 @@ where
     @usableFromInline let takeApplied: @Sendable (inout Engine, _ keepsEvents: Bool) -> AppliedBatch<Event>
     @usableFromInline let takeDirectives: @Sendable (inout Engine) -> SessionDirectives<State, Event>
 
-    /// Made where the app's types are known, so that what runs for each event is compiled for them.
     @inlinable
-    public init() {
+    init() {
         receive = { Self.receive($1, into: &$0, $2) }
         takeApplied = { AppliedBatch($0.takeApplied(), of: $0.localPeerID, keepsEvents: $1) }
         takeDirectives = { $0.takeDirectives() }

@@ -71,7 +71,7 @@ where
 
     private var isOwnerMissing: Bool {
         // Whoever waits to be taken in has no say in who owns what is there.
-        if session.configuration.joins, !session.isMember { return false }
+        if session.configuration.waitsForInvitation, !session.isMember { return false }
         guard let owner = session.state.intents.owner else { return true }
         if owner.peerID == session.source.peerID { return owner != session.source }
         return !session.isPresent(owner)

@@ -93,7 +93,7 @@ extension SessionLobby {
                 if invitation.members.contains(own) {
                     configuration.members = invitation.members
                 } else {
-                    configuration.joins = true
+                    configuration.waitsForInvitation = true
                 }
             }
             self.session = session
@@ -131,7 +131,7 @@ extension SessionLobby {
             }
         }
         session = nil
-        sighting = nil
+        observed = nil
         part = .none
     }
 }

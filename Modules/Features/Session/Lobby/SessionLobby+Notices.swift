@@ -43,12 +43,12 @@ extension SessionLobby {
             let (next, overflows) = sum.addingReportingOverflow(count)
             return overflows ? .max : next
         }
-        if let sighting {
-            let isNext = sighting.peerID == peerID && sighting.revision < snapshot.revision
-            guard isNext || sighting.eventCount <= eventCount else { return }
+        if let observed {
+            let isNext = observed.peerID == peerID && observed.revision < snapshot.revision
+            guard isNext || observed.eventCount <= eventCount else { return }
         }
         guard let state = try? snapshot.decodeState(as: State.self) else { return }
-        sighting = SessionSighting(
+        observed = SessionSighting(
             sessionID: snapshot.metadata.sessionID, state: state, peerID: peerID, seenAt: base.now(),
             revision: snapshot.revision, eventCount: eventCount)
         onChange(.sighted)

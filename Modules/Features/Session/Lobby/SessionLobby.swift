@@ -15,7 +15,7 @@ public import Observation
 /// await lobby.start()
 /// await lobby.open()                       // begins one here and on all devices that are connected
 /// try lobby.session?.submit(.start)
-/// lobby.sighting?.state                    // or what others show, where this device takes no part
+/// lobby.observed?.state                    // or what others show, where this device takes no part
 /// try lobby.invite("tablet")               // lets a latecomer in
 /// ```
 ///
@@ -51,7 +51,7 @@ where
     /// What this device is to the session that is under way.
     public internal(set) var part = SessionPart.none
     /// What members were seen to show, where this device only watches.
-    public internal(set) var sighting: SessionSighting<State>?
+    public internal(set) var observed: SessionSighting<State>?
     /// Other devices that are here or have been here, in the order of their ids; 64 at most are told apart.
     public internal(set) var devices: [SessionDevice] = []
     /// Why the session could not be opened or the invitation not kept; nil where nothing went wrong.
@@ -208,7 +208,7 @@ public struct SessionSighting<State: Sendable>: Sendable {
 public enum SessionLobbyChange: Hashable, Sendable {
     /// A device has come or gone, or takes part.
     case devices
-    /// `sighting` is another one.
+    /// `observed` is another one.
     case sighted
     /// This device has opened a session, joined one, or watches one.
     case opened, joined, watching

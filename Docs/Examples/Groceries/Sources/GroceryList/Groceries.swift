@@ -14,7 +14,12 @@ public enum GroceryEvent: Codable, Sendable, Equatable {
     case buy(String)
 }
 
-public struct GroceryReducer: SessionSyncReducer {
+public struct GroceryFeature: SessionFeature {
+    public typealias State = Groceries
+    public typealias Event = GroceryEvent
+    public static let featureID = "groceries"
+    public let initialState = Groceries()
+
     public init() {}
 
     public func reduce(state: inout Groceries, event: GroceryEvent, context: SessionEventContext) {
@@ -27,7 +32,5 @@ public struct GroceryReducer: SessionSyncReducer {
     }
 }
 
-public typealias GrocerySession = SyncedSession<
-    Groceries, GroceryEvent, GroceryReducer, AcceptingConflictPolicy<Groceries, GroceryEvent>
->
+public typealias GrocerySession = SessionOf<GroceryFeature>
 public typealias GroceryUpdate = SessionUpdate<Groceries, GroceryEvent>

@@ -22,14 +22,14 @@ public final class GroceryModel {
 
     public var company: [String] {
         session.peers.map { peer in
-            guard peer.isHere else { return "\(peer.peerID) is away" }
-            guard let count = peer.missingThereCount, count > 0 else { return "\(peer.peerID) is here" }
+            guard peer.isActive else { return "\(peer.peerID) is away" }
+            guard let count = peer.unacknowledgedCount, count > 0 else { return "\(peer.peerID) is here" }
             return "\(peer.peerID) is here, and behind by \(count)"
         }
     }
 
     public var typing: [String] {
-        session.presence(of: .typing).filter { $0.key != session.transport.localPeer.id }
+        session.values(of: .typing).filter { $0.key != session.transport.localPeer.id }
             .sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)…" }
     }
 

@@ -18,7 +18,13 @@ public enum NewerGroceryEvent: Codable, Sendable, Equatable {
     case note(String, on: String)
 }
 
-public struct NewerGroceryReducer: SessionSyncReducer {
+public struct NewerGroceryFeature: SessionFeature {
+    public typealias State = NewerGroceries
+    public typealias Event = NewerGroceryEvent
+    public static let featureID = "groceries"
+    public static let version = 2
+    public let initialState = NewerGroceries()
+
     public init() {}
 
     public func reduce(state: inout NewerGroceries, event: NewerGroceryEvent, context: SessionEventContext) {
@@ -33,7 +39,4 @@ public struct NewerGroceryReducer: SessionSyncReducer {
     }
 }
 
-public typealias NewerGrocerySession = SyncedSession<
-    NewerGroceries, NewerGroceryEvent, NewerGroceryReducer,
-    AcceptingConflictPolicy<NewerGroceries, NewerGroceryEvent>
->
+public typealias NewerGrocerySession = SessionOf<NewerGroceryFeature>

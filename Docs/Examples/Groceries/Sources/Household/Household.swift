@@ -22,8 +22,7 @@ public import MeshSession
         configuration.now = { [network] in network.now }
         configuration.uptime = { [network] in network.elapsed }
         let session = GrocerySession(
-            sessionID: listID, featureID: "groceries", transport: network.makeTransport(localPeer: peer),
-            initialState: Groceries(), reducer: GroceryReducer(), conflictPolicy: AcceptingConflictPolicy(),
+            GroceryFeature(), sessionID: listID, over: network.makeTransport(localPeer: peer),
             configuration: configuration)
         session.start()
         return session

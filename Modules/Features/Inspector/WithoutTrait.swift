@@ -1,0 +1,5 @@
+// Without the trait, a mention of these types says how to turn it on.
+#if !Inspector
+    @available(*, unavailable, message: "needs SessionMesh's trait 'Inspector': traits: [.defaults, \"Inspector\"]")
+    public enum Inspector {}
+#endif

@@ -1,0 +1,86 @@
+public import Foundation
+public import MeshEngine
+import MeshIdentity
+public import MeshStorage
+public import MeshTransport
+
+/// A reducer that also says what its feature is called and how it begins.
+///
+/// ```swift
+/// struct Score: SessionFeature {
+///     static let featureID = "score"
+///     struct State: Codable, Sendable, Equatable { var home = 0, away = 0 }
+///     enum Event: Codable, Sendable { case home, away }
+///     let initialState = State()
+///
+///     func reduce(state: inout State, event: Event, context: SessionEventContext) {
+///         switch event {
+///         case .home: state.home += 1
+///         case .away: state.away += 1
+///         }
+///     }
+/// }
+/// ```
+///
+/// `State` and `Event` are nested types, or aliases of types that exist already.
+///
+/// It is its own conflict policy: implement `shouldApply` to refuse events that no longer make sense. The default applies
+/// every event.
+public protocol SessionFeature: SessionSyncReducer, SessionConflictPolicy {
+    /// The feature's name on the wire and in the store: the same on every device and in every version of the app.
+    static var featureID: String { get }
+    /// The state before the first event: the same on every device.
+    var initialState: State { get }
+    /// The version of the reducer, the policy and the state. Raise it with each version of the app that changes what they make
+    /// of the same events. The default is 1. See `SyncedSessionConfiguration.reducerVersion`.
+    static var version: Int { get }
+}
+
+extension SessionFeature {
+    public static var version: Int { 1 }
+    @inlinable public func shouldApply(event: Event, context: SessionConflictContext<State>) -> Bool { true }
+}
+
+/// A session of one feature.
+public typealias SessionOf<Feature: SessionFeature> =
+    SyncedSession<Feature.State, Feature.Event, Feature, Feature>
+
+extension SyncedSession where Reducer: SessionFeature, ConflictPolicy == Reducer {
+    /// A session of a feature with nothing in it, in memory.
+    /// - Parameter configuration: its `reducerVersion` is the feature's `version`.
+    @inlinable
+    public convenience init(
+        _ feature: Reducer, sessionID: UUID, over transport: any SessionSyncTransport,
+        configuration: SyncedSessionConfiguration<State, Event> = .init()
+    ) {
+        self.init(
+            sessionID: sessionID, featureID: Reducer.featureID, transport: transport,
+            initialState: feature.initialState, reducer: feature, conflictPolicy: feature,
+            configuration: configuration.with(version: Reducer.version), hotPath: SessionHotPath())
+    }
+
+    /// A session of a feature as the store has it, or a new one that the store keeps from now on.
+    /// - Parameters:
+    ///   - store: nil keeps the session in memory. One store serves many sessions.
+    ///   - configuration: its `reducerVersion` is the feature's `version`.
+    /// - Throws: the errors of the other `open`.
+    @inlinable
+    public static func open(
+        _ feature: Reducer, sessionID: UUID, over transport: any SessionSyncTransport, store: (any SessionStore)?,
+        configuration: SyncedSessionConfiguration<State, Event> = .init()
+    ) async throws -> SyncedSession {
+        try await open(
+            sessionID: sessionID, featureID: Reducer.featureID, transport: transport, store: store,
+            initialState: feature.initialState, reducer: feature, conflictPolicy: feature,
+            configuration: configuration.with(version: Reducer.version), hotPath: SessionHotPath())
+    }
+}
+
+extension SyncedSessionConfiguration {
+    @usableFromInline
+    func with(version: Int) -> Self {
+        var configuration = self
+        configuration.reducerVersion = version
+        return configuration
+    }
+}

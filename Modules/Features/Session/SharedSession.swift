@@ -1,0 +1,230 @@
+public import Foundation
+import MeshBase
+public import MeshEngine
+public import MeshIdentity
+public import MeshStorage
+public import MeshTransport
+public import Observation
+
+/// A feature's session that is there at once, for a view.
+///
+/// ```swift
+/// let game = SharedSession(Score(), over: .companion)
+/// game.send(.home)             // shows at once, is sent, and is kept if there is a store
+/// game.state.home              // what a view reads
+/// ```
+///
+/// All devices that make a `SharedSession` of a feature share one session, whose ID follows from the feature's. It opens in the
+/// background: until then `state` is the initial state, and events that are sent wait in memory, in order.
+///
+/// For sessions that begin and end, such as one for each workout, see `SessionLobby`.
+///
+/// Lives on the main actor. Nothing it starts keeps it alive.
+@MainActor @Observable
+public final class SharedSession<Feature: SessionFeature> {
+    /// The feature's state and what changes it.
+    public typealias State = Feature.State
+    public typealias Event = Feature.Event
+    /// The session inside.
+    public typealias Session = SessionOf<Feature>
+    /// The settings of the session inside.
+    public typealias Configuration = SyncedSessionConfiguration<State, Event>
+
+    /// How far the session is.
+    public enum Phase: Hashable, Sendable {
+        /// The store is being read. Events that are sent wait.
+        case opening
+        /// Events apply as they are sent.
+        case ready
+        /// The session could not be opened; `problems` says why. Events are refused until `retry()` succeeds.
+        case failed
+        /// The session was closed. Events are refused.
+        case closed
+    }
+
+    /// Maximum number of events that wait for the session to open. `send` refuses the next one.
+    public static var waitingMax: Int { 256 }
+
+    /// How far the session is.
+    public private(set) var phase = Phase.opening
+    /// The session, for everything that isn't here; nil until it is `ready`.
+    public private(set) var session: Session?
+
+    /// The transport that connects the devices. Started by the session, closed by its owner.
+    @ObservationIgnored public let transport: any SessionSyncTransport
+    @ObservationIgnored private let feature: Feature
+    @ObservationIgnored private let sessionID: UUID
+    @ObservationIgnored private let makeStore: MakeStore
+    @ObservationIgnored private let configuration: Configuration
+    @ObservationIgnored private let hotPath: Session.HotPath
+    @ObservationIgnored private let board = ProblemBoard()
+    @ObservationIgnored private var waiting: [WaitingEvent] = []
+    @ObservationIgnored private let opening = OwnedTasks()
+    /// The session, once it is open.
+    @ObservationIgnored private let sessionTopic = Topic<Session>(bufferLimit: 1)
+    private let initialState: State
+
+    /// An event sent before the session is open, and when, by `configuration.uptime`.
+    private struct WaitingEvent {
+        let make: (Date) -> Event
+        let sentAt: Duration
+    }
+
+    @usableFromInline typealias MakeStore = @Sendable () throws -> (any SessionStore)?
+
+    /// - Parameters:
+    ///   - transport: the same kind on all devices. Several features share one.
+    ///   - sessionID: tells several sessions of one feature apart, such as documents; the same on all devices. By default it
+    ///     follows from the feature's ID.
+    ///   - store: keeps the session, so that a relaunch goes on with it; evaluated off the main actor. Without one, a
+    ///     relaunched device gets the state from its peers.
+    @inlinable
+    public convenience init(
+        _ feature: Feature, over transport: some SessionSyncTransport, sessionID: UUID? = nil,
+        store: @autoclosure @escaping @Sendable () throws -> (any SessionStore)? = nil,
+        configuration: Configuration = .init()
+    ) {
+        self.init(
+            feature, over: transport, sessionID: sessionID, store: store, configuration: configuration,
+            hotPath: SessionHotPath())
+    }
+
+    @usableFromInline
+    init(
+        _ feature: Feature, over transport: any SessionSyncTransport, sessionID: UUID?,
+        store makeStore: @escaping MakeStore, configuration: Configuration, hotPath: Session.HotPath
+    ) {
+        self.feature = feature
+        self.transport = transport
+        self.sessionID = sessionID ?? Self.sessionID
+        self.makeStore = makeStore
+        self.configuration = configuration.with(version: Feature.version)
+        self.hotPath = hotPath
+        initialState = feature.initialState
+        open()
+    }
+
+    /// The ID of the session that all devices with this feature share: a UUID of version 8 (RFC 9562, 5.8).
+    public static var sessionID: UUID { UUID(StableHash(Array("sessionmesh.shared/\(Feature.featureID)".utf8))) }
+
+    // MARK: - Opening
+
+    private func open() {
+        phase = .opening
+        opening.hold([
+            Task { [weak self, transport, sessionID, makeStore, configuration, feature, hotPath] in
+                do {
+                    let store = try await Self.make(makeStore)
+                    let session = try await Session.open(
+                        sessionID: sessionID, featureID: Feature.featureID, transport: transport, store: store,
+                        initialState: feature.initialState, reducer: feature, conflictPolicy: feature,
+                        configuration: configuration, hotPath: hotPath)
+                    if !Task.isCancelled { self?.begin(session) }
+                } catch {
+                    if !Task.isCancelled { self?.fail(error) }
+                }
+            }
+        ])
+    }
+
+    nonisolated private static func make(_ makeStore: MakeStore) async throws -> (any SessionStore)? { try makeStore() }
+
+    private func begin(_ session: Session) {
+        board.solve(.openingFailed)
+        self.session = session
+        phase = .ready
+        session.start()
+        let (events, now) = (waiting, configuration.uptime())
+        waiting = []
+        for event in events {
+            let moment = session.now - (now - event.sentAt).seconds
+            session.send(at: moment) { event.make($0) }
+        }
+        sessionTopic.publish(session)
+        sessionTopic.finish()
+    }
+
+    private func fail(_ error: any Error) {
+        phase = .failed
+        let lost = waiting.isEmpty ? "" : "; \(waiting.count) events that waited are gone"
+        waiting = []
+        board.report(
+            SessionProblem(
+                .openingFailed, of: Feature.featureID,
+                "the session of '\(Feature.featureID)' can't be opened\(lost): \(error.shownText)",
+                advice: "Mend the cause, then call retry()."))
+    }
+
+    /// Opens the session again after a failure; of a session that is ready, starts a transport that could not start.
+    public func retry() {
+        switch phase {
+        case .failed: open()
+        case .ready: session?.start()
+        case .opening, .closed: break
+        }
+    }
+
+    /// Closes the session on this device, as `SyncedSession.close()` does. The transport stays open.
+    public func close() async {
+        opening.cancel()
+        phase = .closed
+        waiting = []
+        sessionTopic.finish()
+        try? await session?.close()
+    }
+}
+
+// MARK: - What a view reads and does
+
+extension SharedSession {
+    /// The feature's state on this device, own events included; the initial state until the session is `ready`.
+    public var state: State { session?.state ?? initialState }
+
+    /// The status of each known peer, in the order of their IDs.
+    public var peers: [SessionPeerStatus] { session?.peers ?? [] }
+
+    /// The state now and after each change. Of states that a slow reader hasn't taken, only the newest is kept. Ends when the session
+    /// closes.
+    public func states() -> AsyncStream<State> {
+        if let session { return session.states() }
+        let (initialState, sessions) = (initialState, sessionTopic.subscribe())
+        return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            continuation.yield(initialState)
+            let task = Task {
+                for await session in sessions {
+                    for await state in session.states() { continuation.yield(state) }
+                }
+                continuation.finish()
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+
+    /// The mistakes and failures of the transport and the session that are not solved, for an app to show.
+    public var problems: [SessionProblem] {
+        transport.problems + board.problems + (session?.board.problems ?? [])
+    }
+
+    /// Submits an event now. Before the session is open, up to `waitingMax` events wait in memory, in order. An event that is
+    /// refused is one of the `problems` until the next one is taken.
+    public func send(_ event: Event) { send { _ in event } }
+
+    /// Submits an event that carries the moment of its tap: `game.send { .pause(at: $0) }`.
+    public func send(_ event: @escaping (Date) -> Event) {
+        switch phase {
+        case .ready:
+            board.solve(.eventRefused)
+            session?.send(event)
+        case .opening where waiting.count < Self.waitingMax:
+            waiting.append(WaitingEvent(make: event, sentAt: configuration.uptime()))
+            board.solve(.eventRefused)
+        case .opening: refuse("\(waiting.count) events wait for the session to open", advice: "Send it again later.")
+        case .failed: refuse("the session could not be opened", advice: "Call retry(), then send it again.")
+        case .closed: refuse(SessionSyncError.sessionClosed.shownText)
+        }
+    }
+
+    private func refuse(_ reason: String, advice: String = "") {
+        board.report(.eventRefused(Feature.featureID, reason, advice: advice))
+    }
+}

@@ -1,0 +1,91 @@
+public import Foundation
+public import MeshBase
+public import MeshEngine
+public import MeshIdentity
+public import MeshTransport
+
+// For call sites that don't catch.
+extension SyncedSession {
+    /// Submits an event now. An event that can't be taken is one of the `problems` until the next one is.
+    ///
+    /// For buttons; a caller that handles errors uses `submit`.
+    /// - Returns: the event with its identity, for `delivery(of:)`; nil if it wasn't taken.
+    @discardableResult
+    public func send(_ event: Event) -> SessionSyncEnvelope<Event>? { send { _ in event } }
+
+    /// Submits an event that carries the moment of its tap: `session.send { .pause(at: $0) }`.
+    /// - Returns: the event with its identity, for `delivery(of:)`; nil if it wasn't taken.
+    @discardableResult
+    public func send(_ event: (Date) -> Event) -> SessionSyncEnvelope<Event>? { send(at: now, event) }
+
+    @discardableResult
+    func send(at moment: Date, _ event: (Date) -> Event) -> SessionSyncEnvelope<Event>? {
+        do {
+            let envelope = try submit(event(moment), at: moment)
+            board.solve(.eventRefused)
+            return envelope
+        } catch {
+            board.report(.eventRefused(featureID, error.shownText))
+            return nil
+        }
+    }
+
+    /// Waits for a state: `try await session.state { $0.home == 1 }`.
+    ///
+    /// - Parameters:
+    ///   - limit: how long to wait, by `configuration.wait`.
+    ///   - isWanted: called with the present state, then with the newest one after each change.
+    /// - Throws: `SessionStateTimeout`; `SessionSyncError.sessionClosed` if the session closes first; `CancellationError`.
+    @discardableResult
+    public func state(
+        within limit: Duration = .seconds(10), where isWanted: @escaping @MainActor (State) -> Bool
+    ) async throws -> State {
+        let states = states()
+        let reading = Task { () -> State? in
+            for await state in states where isWanted(state) { return state }
+            return nil
+        }
+        let timer = Task { [wait = configuration.wait] in
+            try await wait(limit)
+            reading.cancel()
+        }
+        defer { timer.cancel() }
+        let found = await withTaskCancellationHandler {
+            await reading.value
+        } onCancel: {
+            reading.cancel()
+        }
+        if let found { return found }
+        try Task.checkCancellation()
+        if phase == .closed { throw SessionSyncError.sessionClosed }
+        throw SessionStateTimeout(featureID: featureID, limit: limit, state: "\(state)")
+    }
+}
+
+/// No state was the wanted one within the time.
+public struct SessionStateTimeout: ExplainedError, Hashable {
+    /// The feature whose session waited.
+    public let featureID: String
+    /// How long it waited.
+    public let limit: Duration
+    /// The last state, as text.
+    public let state: String
+
+    public var description: String {
+        "'\(featureID)' didn't reach the state in \(limit.seconds) seconds; it is \(state.prefix(200))"
+    }
+    public var advice: String { "Look at the session's problems and peers, or allow more time." }
+}
+
+extension SessionProblem.Code {
+    /// The session, or the queue before it opens, didn't take an event.
+    public static let eventRefused = Self("eventRefused")
+    /// A `SharedSession` could not open its session.
+    public static let openingFailed = Self("openingFailed")
+}
+
+extension SessionProblem {
+    static func eventRefused(_ featureID: String, _ reason: String, advice: String = "") -> Self {
+        Self(.eventRefused, of: featureID, "'\(featureID)' didn't take an event: \(reason)", advice: advice)
+    }
+}

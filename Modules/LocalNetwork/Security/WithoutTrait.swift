@@ -1,0 +1,11 @@
+// Without the trait, a mention of these types says how to turn it on.
+#if !(UDP || MQTT || WebSocket)
+    @available(*, unavailable, message: "needs one of SessionMesh's traits 'UDP', 'MQTT' and 'WebSocket'")
+    public enum PeerIdentity {}
+
+    @available(*, unavailable, message: "needs one of SessionMesh's traits 'UDP', 'MQTT' and 'WebSocket'")
+    public enum TrustedPeer {}
+
+    @available(*, unavailable, message: "needs one of SessionMesh's traits 'UDP', 'MQTT' and 'WebSocket'")
+    public enum TrustedPeers {}
+#endif

@@ -1,0 +1,11 @@
+// Without the trait, a mention of these types says how to turn it on.
+#if !UDP
+    @available(*, unavailable, message: "needs SessionMesh's trait 'UDP': traits: [.defaults, \"UDP\"]")
+    public enum UDPSessionSyncTransport {}
+
+    @available(*, unavailable, message: "needs SessionMesh's trait 'UDP': traits: [.defaults, \"UDP\"]")
+    public enum UDPLinkConfiguration {}
+
+    @available(*, unavailable, message: "needs SessionMesh's trait 'UDP': traits: [.defaults, \"UDP\"]")
+    public enum UDPPairing {}
+#endif

@@ -1,0 +1,8 @@
+// Without the trait, a mention of these types says how to turn it on.
+#if !WebSocket
+    @available(*, unavailable, message: "needs SessionMesh's trait 'WebSocket': traits: [.defaults, \"WebSocket\"]")
+    public enum GatewaySessionSyncTransport {}
+
+    @available(*, unavailable, message: "needs SessionMesh's trait 'WebSocket': traits: [.defaults, \"WebSocket\"]")
+    public enum GatewayLinkConfiguration {}
+#endif

@@ -1,0 +1,8 @@
+// Without the trait, a mention of these types says how to turn it on.
+#if !Redis
+    @available(*, unavailable, message: "needs SessionMesh's trait 'Redis': traits: [.defaults, \"Redis\"]")
+    public enum RedisReplayBuffer {}
+
+    @available(*, unavailable, message: "needs SessionMesh's trait 'Redis': traits: [.defaults, \"Redis\"]")
+    public enum RedisReplaySettings {}
+#endif

@@ -1,0 +1,5 @@
+// Without the trait, a mention of these types says how to turn it on.
+#if !WebSocket
+    @available(*, unavailable, message: "needs SessionMesh's trait 'WebSocket': traits: [.defaults, \"WebSocket\"]")
+    public enum GatewayServer {}
+#endif
