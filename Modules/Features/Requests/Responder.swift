@@ -292,7 +292,7 @@ extension Responder {
         return await handler.run(job.request)
     }
 
-    /// Nobody waits for an answer, so the sender can't learn of it.
+    /// Its sender expects no answer, so only this device can say it.
     private func reportMissingHandler(of job: Job) {
         guard board.problems.count < ProblemBoard.problemsMax / 2 else { return }
         board.report(

@@ -46,7 +46,7 @@ extension SharedState {
     public func values() -> AsyncStream<State> { replica.shownValues.subscribe() }
 
     /// Returns once the value is more than the initial one of this device: a peer has answered for the first time since launch, or
-    /// the store says that all known peers have what is here. At once if that has happened. A peer with another `merge` or `id:`
+    /// the store says that all known peers have this value. At once if that has happened. A peer with another `merge` or `id:`
     /// doesn't answer.
     /// - Throws: `CancellationError` when the task is cancelled.
     public func firstSync() async throws {

@@ -64,7 +64,7 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     /// is to be merged, cannot be read.
     public var lastSyncError: (any Error)? { replica.errors.first }
 
-    /// Every peer that was ever met has said that it has what is here. False while no peer has been told of a change, and while a
+    /// Every peer that was ever met has said that it has this value. False while no peer has been told of a change, and while a
     /// peer differs in `merge`, `id:` or session.
     public var isSynced: Bool { replica.isSynced }
 
@@ -102,7 +102,7 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     public func forget(_ peer: SessionPeer) { replica.forget(peer.id) }
 }
 
-/// What a registry knows of a replica, whatever its values are.
+/// A replica of any type of values, for the registry.
 @MainActor
 protocol RegisteredReplica: AnyObject {
     var featureID: String { get }
@@ -144,7 +144,7 @@ enum StateRegistry {
     }
 
     /// Whether a connection over the same transport has such a state.
-    static func has(_ featureID: String, _ sessionID: UUID, beside replica: some RegisteredReplica) -> Bool {
+    static func has(_ featureID: String, _ sessionID: UUID, near replica: some RegisteredReplica) -> Bool {
         let (root, transport) = (replica.connection.root, replica.connection.transport as AnyObject)
         return replicas.values.contains { weak in
             guard let other = weak.replica, other.featureID == featureID, other.connection.sessionID == sessionID

@@ -11,7 +11,7 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
     private let isDefault: Bool
     /// What fields are that nobody has set, or that an older version of the app does not have.
     private(set) var initialFields: [String: Data]
-    /// A hash of the names of the initial value's fields: alike for one type in two apps, whatever it is called.
+    /// A hash of the names of the initial value's fields: the same for one type in two apps, also under two names.
     private(set) var shape: UInt32 = 0
 
     init(

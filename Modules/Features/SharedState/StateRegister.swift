@@ -263,7 +263,7 @@ struct StateRegister: Hashable, Sendable, Codable {
         return outcome
     }
 
-    /// What a sender says has lost there against what is here, if it is news.
+    /// The conflict between an entry here and a change that lost against it at the sender; nil if it is known here.
     func conflict(_ item: StateMessage.Item) -> (name: String, kept: StateEntry, lost: StateEntry)? {
         guard kind != .custom, !vector.covers(item.entry.version), let mine = slots[item.name]?.last,
             mine.version > item.entry.version, mine.conflicts(with: item.entry)

@@ -21,7 +21,7 @@ extension StateReplica {
 
     // MARK: Refused messages
 
-    /// Until a message of this peer's is taken, it lacks what is here.
+    /// Counts the peer as lacking this value until one of its messages is taken.
     func report(_ problem: SessionProblem, of sender: String) {
         guard refused.contains(sender) || refused.count < StateLimits.peersMax else { return }
         refused.insert(sender)
@@ -50,7 +50,7 @@ extension StateReplica {
         board.solve(suspect.problem.code, of: peerID)
     }
 
-    /// A message of this peer's was taken, or nobody waits for it.
+    /// Called when a message of this peer was taken, or the peer was forgotten.
     func solveProblems(of peerID: String) {
         clear(peerID)
         guard refused.remove(peerID) != nil else { return }
@@ -68,7 +68,7 @@ extension StateReplica {
         guard metadata.featureID.hasPrefix(Self.featurePrefix), sender != connection.transport.localPeer.id,
             suspects[sender] == nil, !cleared.contains(sender), suspects.count < StateLimits.peersMax,
             connection.transport.knownPeers.contains(where: { $0.id == sender }), !leftOut.contains(sender),
-            !StateRegistry.has(metadata.featureID, metadata.sessionID, beside: self),
+            !StateRegistry.has(metadata.featureID, metadata.sessionID, near: self),
             let problem = difference(snapshot)
         else { return }
         suspects[sender] = Suspect(
@@ -101,7 +101,7 @@ extension StateReplica {
     private func judge(_ sender: String) {
         guard let suspect = suspects[sender] else { return }
         guard reachable.contains(sender),
-            !StateRegistry.has(suspect.featureID, suspect.sessionID, beside: self)
+            !StateRegistry.has(suspect.featureID, suspect.sessionID, near: self)
         else {
             suspects[sender] = nil
             return
@@ -120,7 +120,7 @@ extension StateReplica {
         showProgress()
     }
 
-    /// Peers that can't have what is here, because something differs.
+    /// Peers that can't have this value, because something differs.
     var differingPeers: Set<String> { refused.union(suspects.filter(\.value.isReported).keys) }
 
     // MARK: Errors

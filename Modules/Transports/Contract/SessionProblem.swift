@@ -44,7 +44,7 @@ extension SessionProblem {
             advice: "Mend the cause, then start the transport again, or make a new one.")
     }
 
-    /// - Parameter failure: what can't be done.
+    /// - Parameter failure: the action that failed, such as "stored keys can't be written".
     package static func storeFailed(of subject: String, _ failure: String, _ error: any Error) -> Self {
         Self(
             .storeFailed, of: subject, "\(failure): \(error.reason)",
