@@ -73,6 +73,17 @@ extension ConnectionError {
     }
 }
 
+extension ConnectionError {
+    /// Whether it comes again however often the same thing is tried, until an app or the value changes.
+    package var isLasting: Bool {
+        switch self {
+        case .encodingFailed, .decodingFailed, .handlerNotRegistered, .idInUse, .payloadTooLarge, .incompatiblePeer:
+            true
+        default: false
+        }
+    }
+}
+
 extension ConnectionError: ExplainedError {
     /// A handler's own text as it was written. For every other error, what happened and what to do.
     public var errorDescription: String? {

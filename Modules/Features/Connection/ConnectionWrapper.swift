@@ -10,6 +10,11 @@ public protocol ConnectionWrapper: SessionConnection {
     var wrapped: any SessionConnection { get }
 }
 
+extension SessionConnection {
+    /// The connection that does everything for this one: itself, or what it wraps.
+    package var root: any SessionConnection { (self as? any ConnectionWrapper)?.wrapped.root ?? self }
+}
+
 extension ConnectionWrapper {
     public var transport: any SessionSyncTransport { wrapped.transport }
     public var sessionID: UUID { wrapped.sessionID }
@@ -17,6 +22,7 @@ extension ConnectionWrapper {
     public var diagnostics: Topic<DiagnosticEvent> { wrapped.diagnostics }
     public var health: ConnectionHealth { wrapped.health }
     public var clock: any DeliveryClock { wrapped.clock }
+    public var problems: [SessionProblem] { wrapped.problems }
 
     public func stamp() -> HybridTimestamp { wrapped.stamp() }
     public func observe(_ stamp: HybridTimestamp) { wrapped.observe(stamp) }

@@ -45,4 +45,14 @@ public protocol SessionConnection: AnyObject, Sendable {
     /// again.
     /// - Throws: `idInUse`.
     func claim(_ id: String, for type: Any.Type) throws(ConnectionError)
+
+    // MARK: With a default
+
+    /// The mistakes and failures that last, until they are solved: the transport's, then the connection's own. Observable. May be
+    /// read on any thread. By default the transport's.
+    var problems: [SessionProblem] { get }
+}
+
+extension SessionConnection {
+    public var problems: [SessionProblem] { transport.problems }
 }

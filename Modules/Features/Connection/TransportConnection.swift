@@ -4,7 +4,7 @@ public import MeshIdentity
 public import MeshStorage
 public import MeshTransport
 
-/// A connection over any transport. Make it before the transport starts, so that nothing is missed.
+/// A connection over any transport. It starts the transport once it has subscribed.
 ///
 /// It is the one reader of envelopes for all features on it: what comes for a feature of the library that has no handler
 /// yet waits, with a store also over relaunches. 256 envelopes wait for a feature, of which the oldest then goes, and
@@ -34,7 +34,11 @@ public final class TransportConnection: SessionConnection {
     /// Locked before `state`, never after it, and by whoever adds a route.
     private let waiting: Locked<WaitingEnvelopes>
     private let reader = OwnedTasks()
+    /// What goes wrong with the connection itself, such as a transport that can't start.
+    package let board = ProblemBoard()
 
+    /// Subscribes to the transport, then starts it. A transport that can't start is in ``problems``.
+    ///
     /// - Parameters:
     ///   - sessionID: by default the one scope that all peers without sessions share.
     ///   - store: the features' own; may be the transport's.
@@ -59,7 +63,17 @@ public final class TransportConnection: SessionConnection {
                 }
             }
         ])
+        SharedConnections.add(self)
+        board.start(transport)
     }
+
+    /// The connection in ``sharedScope`` over this transport: the one that is there, or a new one without a store.
+    package static func shared(over transport: any SessionSyncTransport & AnyObject) -> TransportConnection {
+        SharedConnections.connection(over: transport)
+    }
+
+    /// The transport's problems, then those of the connection, such as `transportFailed`.
+    public var problems: [SessionProblem] { transport.problems + board.problems }
 
     /// Envelopes that waited for a handler in vain.
     public var droppedCount: Int { state.withLock { $0.droppedCount } }
@@ -129,5 +143,34 @@ extension TransportConnection {
         let (feature, type) = (envelope.metadata.featureID, envelope.metadata.payloadType)
         let error = ConnectionError.deliveryFailed(reason: "too much waits for '\(feature)', which nobody has made")
         diagnostics.publish(.deliveryFailed(requestType: type, error: error, willRetry: false))
+    }
+}
+
+/// The first connection in the shared scope over each transport that has one.
+private enum SharedConnections {
+    private struct Weak {
+        weak var connection: TransportConnection?
+    }
+
+    /// A connection keeps its transport, so no other transport can have the same identity.
+    private static let all = Locked<[ObjectIdentifier: Weak]>([:])
+
+    static func add(_ connection: TransportConnection) {
+        guard connection.sessionID == TransportConnection.sharedScope, type(of: connection.transport) is AnyClass
+        else { return }
+        let key = ObjectIdentifier(connection.transport as AnyObject)
+        all.withLock { all in
+            guard all[key]?.connection == nil else { return }
+            all = all.filter { $0.value.connection != nil }
+            all[key] = Weak(connection: connection)
+        }
+    }
+
+    /// Of two that make one at once, both get the first.
+    static func connection(over transport: any SessionSyncTransport & AnyObject) -> TransportConnection {
+        let key = ObjectIdentifier(transport)
+        if let present = all.withLock({ $0[key]?.connection }) { return present }
+        let new = TransportConnection(transport: transport)
+        return all.withLock { $0[key]?.connection } ?? new
     }
 }

@@ -4,7 +4,7 @@ public import MeshConnection
 import MeshIdentity
 import MeshRegister
 import MeshStorage
-import MeshTransport
+public import MeshTransport
 
 // The connection and the store.
 extension StorageRouter {
@@ -24,6 +24,8 @@ extension StorageRouter {
             (self.connection, route) = (nil, nil)
             throw error
         }
+        attached.withLock { $0 = connection }
+        board.touch()
         let reachability = connection.transport.reachabilityChanges()
         listeners.hold([
             Task { [weak self] in
@@ -37,6 +39,15 @@ extension StorageRouter {
         await pump()
     }
 
+    /// Attaches to a transport, on its one connection for features made with `over:`, and starts the transport. For a store, a clock
+    /// or a session attach to a `TransportConnection`.
+    ///
+    /// - Parameter transport: started here. A transport that is a structure has no identity: make a `TransportConnection` for it.
+    /// - Throws: `KeySyncError.Code.alreadyAttached`; `ConnectionError.idInUse`.
+    public func attach(over transport: any SessionSyncTransport & AnyObject) async throws {
+        try await attach(to: TransportConnection.shared(over: transport))
+    }
+
     /// Ends it. The values stay here and in the connection's store; what is set from now on counts as later than what the
     /// store of the next connection has.
     public func detach() {
@@ -44,6 +55,8 @@ extension StorageRouter {
         // What is not written is pending until it has been compared.
         try? persist(includingPeers: true)
         (connection, route, replica.peers, shelf, sent) = (nil, nil, [:], KeyShelf(), [:])
+        attached.withLock { $0 = nil }
+        board.touch()
         keeping.reset()
         showStatuses()
     }
@@ -76,7 +89,8 @@ extension StorageRouter {
             return
         }
         let changed = replica.table.changed.map { replica.table.records[$0].name }
-        if !failures.isEmpty { for name in changed { failures[name] = nil } }
+        mend(changed)
+        report(refused: message.refused.map(\.key), by: sender)
         // What could not be written is not confirmed: the peer sends it again.
         do { try persist() } catch { return }
         show(changed)

@@ -33,7 +33,7 @@ extension StorageRouter {
                 let stored = String(Substring(key.utf8.dropFirst(Self.entryPrefix.utf8.count + 3)))
                 guard key == Self.storeKey(of: stored) else {
                     isDamaged = true
-                    failures[String(key.dropFirst(Self.entryPrefix.count))] = "what is stored is not where a key is"
+                    note("what is stored is not where a key is", of: String(key.dropFirst(Self.entryPrefix.count)))
                     continue
                 }
                 let name = KeyTable.canonical(stored)
@@ -43,7 +43,7 @@ extension StorageRouter {
                     if entries[name].map(entry.wins(over:)) ?? true { entries[name] = entry }
                 } catch {
                     isDamaged = true
-                    failures[name] = "what is stored cannot be read, and stays until it is set again: \(error)"
+                    note("what is stored cannot be read, and stays until it is set again: \(error)", of: name)
                 }
             }
         }
@@ -81,7 +81,9 @@ extension StorageRouter {
             if present == nil ? change.data == nil : change.isDefault() { continue }
             try write(change, at: loaded.setRule(change.rule, of: change.name), to: &loaded, connection)
         }
+        let drafts = early.changes
         (replica, early, keptRecord, keptAuthor) = (loaded, KeyDrafts(), seen, author)
+        for change in drafts { reportIfKept(change) }
         try persist(removing: misplaced.keys.sorted())
         show(replica.table.records.map(\.name))
     }
@@ -118,7 +120,11 @@ extension StorageRouter {
         // One that is older than the entries says less. It is never newer.
         if seen != keptRecord, includingPeers || !batch.isEmpty { batch.set(seen.stored(), for: Self.recordKey) }
         guard !batch.isEmpty else { return }
-        try store.commit(batch)
+        do { try store.commit(batch) } catch {
+            board.report(.storeFailed(of: KeyMessage.featureID, "stored keys can't be written", error))
+            throw error
+        }
+        board.solve(.storeFailed)
         (keptRecord, keptAuthor) = (seen, author)
         self.shelf = shelf
         replica.markWritten()

@@ -4,7 +4,7 @@ import MeshConnection
 import MeshIdentity
 import MeshRegister
 import MeshStorage
-import MeshTransport
+public import MeshTransport
 
 /// The stored keys of this peer, the same on every peer of its connection, whichever starts first.
 ///
@@ -54,6 +54,9 @@ public actor StorageRouter {
     private var watcherCount = 0
 
     let random: @Sendable () -> UInt64
+    nonisolated let board = ProblemBoard()
+    /// The same as `connection`, for any thread.
+    nonisolated let attached = Locked<(any SessionConnection)?>(nil)
 
     /// A router beside the shared one: for tests, and for apps that keep keys apart.
     public init() { self.init { .random(in: 0 ... .max) } }
@@ -69,6 +72,13 @@ public actor StorageRouter {
 
     /// Adds a key to the catalog.
     public func register<Value>(_ key: StorageKey<Value>) { replica.setRule(key.rule, of: key.name) }
+
+    /// The connection's problems, then those of the store and of keys, until they are solved. Observable; may be read on any thread.
+    /// See Docs/KeySync.md for the codes.
+    public nonisolated var problems: [SessionProblem] {
+        let own = board.problems
+        return (attached.withLock { $0 }?.problems ?? []) + own
+    }
 
     // MARK: - Values
 
@@ -94,7 +104,7 @@ public actor StorageRouter {
         do {
             return try (early[key.name] ?? replica.table.records[place].entry?.bytes).map(key.decode)
         } catch {
-            failures[key.name] = "\(error)"
+            note(error, of: key.name)
             showStatuses()
             throw error
         }
@@ -186,12 +196,13 @@ public actor StorageRouter {
         defer { show(changes.map(\.name)) }
         for change in changes {
             let place = replica.setRule(change.rule, of: change.name)
-            if !failures.isEmpty { failures[change.name] = nil }
+            mend([change.name])
             guard let connection else {
                 if !isStored(change) { early.set(change) }
                 continue
             }
             try write(change, at: place, to: &replica, connection)
+            reportIfKept(change)
         }
         guard let connection else { return }
         do { try persist() } catch {
@@ -218,7 +229,7 @@ public actor StorageRouter {
     }
 
     private func show(_ name: String, _ yield: (Data?) throws -> Void) {
-        do { try yield(data(name)) } catch { failures[name] = "\(error)" }
+        do { try yield(data(name)) } catch { note(error, of: name) }
     }
 
     private func watch(_ add: (Int) -> Void) -> Int {
@@ -250,6 +261,7 @@ public actor StorageRouter {
 
     func showStatuses() {
         showProgress()
+        reviewProblems()
         guard !statusWatchers.isEmpty else { return }
         let statuses = allStatuses
         guard statuses != shownStatuses else { return }

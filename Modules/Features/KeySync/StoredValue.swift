@@ -1,6 +1,11 @@
 import Foundation
 import MeshBase
+import MeshTransport
 public import Observation
+
+#if canImport(SwiftUI)
+    public import SwiftUI
+#endif
 
 /// A stored value for a view: observable, on the main actor.
 ///
@@ -16,6 +21,7 @@ public final class StoredValue<Value: Codable & Sendable> {
     @ObservationIgnored private let key: StorageKey<Value>
     @ObservationIgnored private let initialValue: Value
     @ObservationIgnored private let router: StorageRouter
+    private var thing: String { "the key '\(key.name)'" }
     /// What is shown, as it is stored.
     @ObservationIgnored private var shown: Data?
     @ObservationIgnored private var isWriting = false
@@ -35,25 +41,40 @@ public final class StoredValue<Value: Codable & Sendable> {
             let data = try key.encode(newValue)
             // What the bytes say is what peers will see.
             (value, shown, unwritten) = (try key.decode(data), data, data)
-            if error != nil { error = nil }
+            mend()
             write()
         } catch {
-            self.error = error
+            refuse(error)
         }
+    }
+
+    private func mend() {
+        guard error != nil else { return }
+        error = nil
+        for code in [SessionProblem.Code.writeFailed, .unreadableValue] { router.board.solve(code, of: key.name) }
+    }
+
+    private func refuse(_ error: any Error) {
+        self.error = error
+        router.board.report(.writeFailed(of: key.name, thing, error))
     }
 
     private func write() {
         guard !isWriting else { return }
         isWriting = true
         Task {
+            var failure: (any Error)?
             while let data = unwritten.take() {
                 let change = key.change(to: data) { [key, initialValue] in
                     (try? key.encode(initialValue)).map { key.isEqual($0, data) } ?? false
                 }
-                do { try await router.write([change]) } catch { self.error = error }
+                failure = nil
+                do { try await router.write([change]) } catch { failure = error }
             }
             isWriting = false
             show(await router.data(key.name))
+            // The router writes it later if only the store refused it.
+            if let failure = failure as? KeySyncError { refuse(failure) } else if let failure { error = failure }
         }
     }
 
@@ -65,9 +86,10 @@ public final class StoredValue<Value: Codable & Sendable> {
         shown = data
         do {
             value = try data.map(key.decode) ?? initialValue
-            if error != nil { error = nil }
+            mend()
         } catch {
             self.error = error
+            router.board.report(.unreadableValue(of: key.name, thing, "\(error)"))
         }
         return true
     }
@@ -77,26 +99,40 @@ public final class StoredValue<Value: Codable & Sendable> {
 ///
 /// ```swift
 /// @MainActor @Observable final class Player {
-///     @ObservationIgnored @Stored(StorageKey<Int>("volume")) var volume = 5
+///     @ObservationIgnored @Stored("volume") var volume = 0.5
 /// }
 /// ```
 ///
-/// Reading it in a view observes it; `$volume` is its `StoredValue`, with the error. `@ObservationIgnored` only keeps the
-/// macro from wrapping the property a second time.
+/// Reading it in a view observes it. `$volume` is a SwiftUI `Binding` where SwiftUI exists. A write that fails is in the router's
+/// `problems`, and in `_volume.stored.error`. `@ObservationIgnored` only keeps the macro from wrapping the property a second time.
 @MainActor @propertyWrapper
 public struct Stored<Value: Codable & Sendable> {
-    /// The value with its error, for `$name`.
-    public let projectedValue: StoredValue<Value>
+    /// The value with its error.
+    public let stored: StoredValue<Value>
 
     /// The value. Setting it shows at once and is written soon after.
     public var wrappedValue: Value {
-        get { projectedValue.value }
-        nonmutating set { projectedValue.set(newValue) }
+        get { stored.value }
+        nonmutating set { stored.set(newValue) }
+    }
+
+    #if canImport(SwiftUI)
+        /// A binding to the value, for a control.
+        public var projectedValue: Binding<Value> {
+            let stored = stored
+            return Binding(get: { @MainActor in stored.value }, set: { @MainActor in stored.set($0) })
+        }
+    #endif
+
+    /// A property that is `wrappedValue` until something is stored under the name. The key is on all devices and travels by itself
+    /// while its value is small; for another one give a `StorageKey`.
+    public init(wrappedValue: Value, _ name: String, router: StorageRouter = .shared) {
+        self.init(wrappedValue: wrappedValue, StorageKey(name), router: router)
     }
 
     /// A property that is `wrappedValue` until something is stored.
     public init(wrappedValue: Value, _ key: StorageKey<Value>, router: StorageRouter = .shared) {
-        projectedValue = StoredValue(key, initialValue: wrappedValue, router: router)
+        stored = StoredValue(key, initialValue: wrappedValue, router: router)
     }
 }
 

@@ -15,13 +15,16 @@ enum RequestOutcome: Sendable {
 /// A handler whose request type is erased.
 struct RequestHandler: Sendable {
     let run: @Sendable (RequestMessage) async -> RequestOutcome
+    /// The line that has registered it.
+    let place: String
 
     /// - Parameter onMismatch: is told when bytes are not the request, or the response has none; also when only a plain
     ///   decoder reads the request.
     init<R: SessionRequest>(
-        _ type: R.Type, coding: RequestCoding, onMismatch: @escaping @Sendable () -> Void,
+        _ type: R.Type, coding: RequestCoding, place: String, onMismatch: @escaping @Sendable () -> Void,
         handler: @escaping @Sendable (R) async throws -> R.Response
     ) {
+        self.place = place
         run = { message in
             let request: R
             do {

@@ -1,3 +1,4 @@
+import MeshBase
 import MeshConnection
 import MeshIdentity
 import MeshTransport
@@ -41,7 +42,7 @@ struct RequestRouter: Sendable {
     private func pass(_ message: RequestMessage, from peerID: String) async {
         guard message.type.utf8.count <= RequestMessage.typeBytesMax else {
             let error = ConnectionError.incompatiblePeer(reason: "a type's name of \(message.type.utf8.count) bytes")
-            requester?.report(.deliveryFailed(requestType: "", error: error, willRetry: false))
+            requester?.connection.diagnostics.publish(.deliveryFailed(requestType: "", error: error, willRetry: false))
             return
         }
         switch RequestMessage.Kind(rawValue: message.kind) {
@@ -53,7 +54,7 @@ struct RequestRouter: Sendable {
 
     private func reject(_ metadata: SessionSyncMetadata, _ error: any Error) {
         let reason = "what '\(metadata.sourcePeerID)' sent is no message about a request: \(error)"
-        requester?.report(
+        requester?.connection.diagnostics.publish(
             .deliveryFailed(
                 requestType: metadata.payloadType, error: .incompatiblePeer(reason: reason), willRetry: false))
     }

@@ -19,6 +19,7 @@ final class Requester: Sendable {
     }
 
     let connection: any SessionConnection
+    let board = ProblemBoard()
     let post: RequestPost
     /// How many wait for the peer.
     let queueCounts = Topic<Int>(bufferLimit: 1, replaysLatest: true)
@@ -35,7 +36,18 @@ final class Requester: Sendable {
 
     func read<Value>(_ body: (RequesterCore) -> Value) -> Value { state.withLock { body($0.core) } }
 
-    func report(_ event: DiagnosticEvent) { connection.diagnostics.publish(event) }
+    func report(_ event: DiagnosticEvent) {
+        connection.diagnostics.publish(event)
+        switch event {
+        case .deliveryFailed(let type, let error, willRetry: false) where error.isLasting:
+            let code: SessionProblem.Code = if case .payloadTooLarge = error { .valueTooLarge } else { .sendFailed }
+            board.report(
+                SessionProblem(
+                    code, of: type, "\(type) wasn't sent, or wasn't taken: \(error.description)", advice: error.advice))
+        case .messageSent(let type, _): board.solve(.sendFailed, of: type)
+        default: break
+        }
+    }
 
     /// Nobody asks any more.
     func end() {
@@ -152,7 +164,24 @@ extension Requester {
         perform { $0.core.receive(message, from: peerID, $1) }
     }
 
-    func note(_ change: SessionPeerReachability) { perform { $0.core.changeReachability(change, $1) } }
+    func note(_ change: SessionPeerReachability) {
+        perform { $0.core.changeReachability(change, $1) }
+        if let peer = change.peer { board.solve(.unknownPeer, of: peer.id) }
+    }
+
+    /// - Throws: `deliveryFailed` for a peer that the transport doesn't know, while it knows others: such a peer may never come. While
+    ///   none is known, the first may be on its way.
+    func checkIsKnown(_ peer: SessionPeer?) throws(ConnectionError) {
+        let known = post.transport.knownPeers.map(\.id).sorted()
+        guard let peer, !known.isEmpty, !known.contains(peer.id), peer.id != post.localPeerID else { return }
+        let names = known.prefix(8).map { "'\($0)'" }.joined(separator: ", ") + (known.count > 8 ? ", …" : "")
+        let text = "the transport knows no peer '\(peer.id)', only \(names)"
+        board.report(
+            SessionProblem(
+                .unknownPeer, of: peer.id, text,
+                advice: "Send to one of transport.knownPeers, or wait with sendWhenReady."))
+        throw .deliveryFailed(reason: text.printable())
+    }
     func isReachable(_ peer: SessionPeer?) -> Bool { read { $0.isReachable(peer?.id) } }
 
     var queued: [RequestCall] { read { core in core.queue.compactMap { core.calls[$0] } } }

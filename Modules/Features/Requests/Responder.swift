@@ -47,14 +47,16 @@ final class Responder: Sendable {
     }
 
     let connection: any SessionConnection
+    let board: ProblemBoard
     let post: RequestPost
     let ledger: RequestLedger
     let state = Locked(State())
     /// What a process before this one has left has its place in the queues.
     let isReady = Once<Bool>()
 
-    init(_ connection: any SessionConnection) {
+    init(_ connection: any SessionConnection, board: ProblemBoard) {
         self.connection = connection
+        self.board = board
         let post = RequestPost(connection: connection)
         self.post = post
         ledger = RequestLedger(store: connection.store) { post.wall }
@@ -70,9 +72,12 @@ final class Responder: Sendable {
 
     func report(_ event: DiagnosticEvent) { connection.diagnostics.publish(event) }
 
-    func register(_ handler: RequestHandler, for type: String) {
-        state.withLock { $0.handlers[type] = handler }
+    /// - Returns: the handler before.
+    func register(_ handler: RequestHandler, for type: String) -> RequestHandler? {
+        let replaced = state.withLock { $0.handlers.updateValue(handler, forKey: type) }
         endRegistration(isLast: false)
+        board.solve(.handlerMissing, of: type)
+        return replaced
     }
 
     /// Those who wait for a handler look again.
@@ -193,6 +198,7 @@ extension Responder {
             do {
                 let value = try await body()
                 state.withLock { $0.isStoreLost = false }
+                board.solve(.storeFailed)
                 return value
             } catch {
                 guard isPatient else { throw error }
@@ -201,7 +207,10 @@ extension Responder {
                     state.isStoreLost = state.isStoreLost || pause > Self.storePauseMax
                     return state.isStoreLost
                 }
-                if isLost { throw error }
+                if isLost {
+                    board.report(.storeFailed(of: RequestMessage.featureID, "requests can't be recorded", error))
+                    throw error
+                }
                 await withCheckedContinuation { pausing in
                     connection.clock.wake(at: connection.clock.elapsed + pause) { pausing.resume() }
                 }
@@ -266,6 +275,7 @@ extension Responder {
         guard let handler = await handler(for: type) else {
             let error = ConnectionError.handlerNotRegistered(requestType: type)
             report(.deliveryFailed(requestType: type, error: error, willRetry: false))
+            if job.request.isFireAndForget == true { reportMissingHandler(of: job) }
             return .failure(error)
         }
         if isLate(job.request) {
@@ -280,6 +290,16 @@ extension Responder {
             return .failure(error)
         }
         return await handler.run(job.request)
+    }
+
+    /// Its sender expects no answer, so only this device can say it.
+    private func reportMissingHandler(of job: Job) {
+        guard board.problems.count < ProblemBoard.problemsMax / 2 else { return }
+        board.report(
+            SessionProblem(
+                .handlerMissing, of: job.request.type,
+                "'\(job.key.peerID)' sent a \(job.request.type), and this device has no handler for it",
+                advice: "Register one at launch, or send it to the peers that have one."))
     }
 
     /// Waits for one at launch, since requests may come before the app has registered all of its handlers.

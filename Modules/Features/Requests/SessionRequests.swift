@@ -2,12 +2,12 @@ public import Foundation
 import MeshBase
 public import MeshConnection
 public import MeshIdentity
-import MeshTransport
+public import MeshTransport
 
-/// Typed requests to the peers on a connection, and handlers for theirs. One for each connection.
+/// Typed requests to the peers on a connection, and handlers for theirs.
 ///
 /// ```swift
-/// let requests = try SessionRequests(connection: connection)
+/// let requests = SessionRequests(over: transport)
 /// requests.register(FetchRecipe.self) { try await recipes.find($0.id) }
 /// let recipe = try await requests.send(FetchRecipe(id: "123"))
 /// ```
@@ -15,53 +15,69 @@ import MeshTransport
 /// However often a request is sent, on whatever lanes, its handler runs at most once: the receiver knows it by its id and
 /// keeps the reply (see Docs/Requests.md for the bounds). An answer is final, whatever it says.
 ///
-/// Safe to use from any thread. Nothing that it starts keeps it alive; when it goes, what nobody waits for ends.
+/// All `SessionRequests` on one connection are one: the first one's coders are used, and a handler that is registered on any of
+/// them answers for all.
+///
+/// Safe to use from any thread. Nothing that it starts keeps it alive; when the last one on its connection goes, requests that
+/// wait for an answer end.
 public final class SessionRequests: Sendable {
-    private let requester: Requester
-    private let responder: Responder
-    private let coding: RequestCoding
-    private let route: EnvelopeRoute
-    private let listeners = OwnedTasks()
+    private let exchange: RequestExchange
+    private var requester: Requester { exchange.requester }
+    private var responder: Responder { exchange.responder }
+    private var coding: RequestCoding { exchange.coding }
 
     /// - Parameters:
     ///   - encoder: writes requests, responses and the handlers' errors; not to be changed later on.
     ///   - decoder: reads them.
-    /// - Throws: `idInUse` when the connection has its requests already.
+    /// - Throws: `idInUse` when the app itself receives what comes for requests on this connection.
     public init(
         connection: any SessionConnection, encoder: JSONEncoder = JSONEncoder(), decoder: JSONDecoder = JSONDecoder()
     ) throws(ConnectionError) {
-        let requester = Requester(connection)
-        let responder = Responder(connection)
-        self.requester = requester
-        self.responder = responder
-        coding = RequestCoding(encoder: encoder, decoder: decoder)
-        let router = RequestRouter(requester: requester, responder: responder)
-        let (snapshots, changes) = (connection.transport.receiveSnapshots(), connection.transport.reachabilityChanges())
-        route = try connection.route(featureID: RequestMessage.featureID) { await router.pass($0) }
-        responder.start()
-        listeners.hold([
-            Task { for await snapshot in snapshots { await router.pass(snapshot) } },
-            Task { [weak requester, weak responder] in
-                for await change in changes {
-                    requester?.note(change)
-                    if change.isReachable { responder?.sendLeftovers() }
-                }
-            },
-        ])
+        exchange = RequestExchange.on(connection.root, RequestCoding(encoder: encoder, decoder: decoder))
+        if let error = exchange.error { throw error }
     }
 
-    deinit { requester.end() }
+    /// Requests over a transport, on its one connection for features made with `over:`. For a store, a clock or a session make a
+    /// `TransportConnection`.
+    ///
+    /// - Parameters:
+    ///   - transport: started here. A transport that is a structure has no identity: make a `TransportConnection` for it.
+    ///   - encoder: writes requests, responses and the handlers' errors; not to be changed later on.
+    ///   - decoder: reads them.
+    public init(
+        over transport: any SessionSyncTransport & AnyObject, encoder: JSONEncoder = JSONEncoder(),
+        decoder: JSONDecoder = JSONDecoder()
+    ) {
+        exchange = RequestExchange.on(
+            TransportConnection.shared(over: transport), RequestCoding(encoder: encoder, decoder: decoder))
+    }
+
+    /// The connection's problems, then those of the requests, until they are solved. Observable. See Docs/Requests.md for the
+    /// codes.
+    public var problems: [SessionProblem] { requester.connection.problems + requester.board.problems }
 
     /// Handles requests of that type from now on, in place of the handler before. The handler may run several times at
     /// once, for live requests, and must return: the queued ones of a peer wait for each other.
+    ///
+    /// To register a type again is fine where the same line does it, as a view does that appears again. A handler that another line
+    /// has registered is replaced too, which is one of the ``problems``: `handlerReplaced`.
     public func register<R: SessionRequest>(
-        _ type: R.Type, handler: @escaping @Sendable (R) async throws -> R.Response
+        _ type: R.Type, fileID: StaticString = #fileID, line: UInt = #line,
+        handler: @escaping @Sendable (R) async throws -> R.Response
     ) {
         let onMismatch: @Sendable () -> Void = { [weak responder] in
             responder?.report(.requestEncodingFailed(requestType: R.requestType))
         }
-        responder.register(
-            RequestHandler(type, coding: coding, onMismatch: onMismatch, handler: handler), for: R.requestType)
+        let handler = RequestHandler(
+            type, coding: coding, place: "\(fileID):\(line)", onMismatch: onMismatch, handler: handler)
+        guard let replaced = responder.register(handler, for: R.requestType), replaced.place != handler.place else {
+            return
+        }
+        requester.board.report(
+            SessionProblem(
+                .handlerReplaced, of: R.requestType,
+                "the handler of \(R.requestType) from \(replaced.place) was replaced at \(handler.place)",
+                advice: "Register each type of request in one place."))
     }
 }
 
@@ -74,8 +90,9 @@ extension SessionRequests {
     ///   - delivery: what happens while nobody can be reached.
     ///   - peer: nil asks every known peer, and the first answer is the answer; of several, one that has no handler
     ///     speaks for itself only.
-    /// - Throws: `ConnectionError`, or one of the request's own `failures` as the handler threw it. When the calling task
-    ///   is cancelled, `cancelled` at once; what has not been sent by then never is.
+    /// - Throws: `ConnectionError`, or one of the request's own `failures` as the handler threw it; `deliveryFailed` at once for a
+    ///   peer that the transport doesn't know while it knows others. When the calling task is cancelled, `cancelled` at once;
+    ///   what has not been sent by then never is.
     public func send<R: SessionRequest>(
         _ request: R, strategy: DeliveryStrategy = .liveThenQueue, delivery: DeliveryMode = .queued,
         retryPolicy: RetryPolicy = .default, to peer: SessionPeer? = nil
@@ -84,7 +101,8 @@ extension SessionRequests {
         return try await send(request, id: UUID(), wish)
     }
 
-    /// Tells a peer. Returns when the request is on its way or waits for the peer; what comes of it, the diagnostics say.
+    /// Tells a peer. Returns when the request is on its way or waits for the peer. A failure that lasts is one of the ``problems``;
+    /// the connection's diagnostics have all of them.
     ///
     /// On a kept lane it is wanted for seven days, else for ten seconds.
     public func send<R: FireAndForgetRequest>(
@@ -99,7 +117,10 @@ extension SessionRequests {
     {
         let wish = RequestCall.Wish(strategy: strategy, delivery: .queued, policy: .default, peer: peer)
         do {
-            return try await requester.tell(makeCall(request, id: UUID(), wish, isFireAndForget: true))
+            let call = try makeCall(request, id: UUID(), wish, isFireAndForget: true)
+            requester.board.solve(.valueTooLarge, of: R.requestType)
+            try requester.checkIsKnown(peer)
+            return try await requester.tell(call)
         } catch {
             requester.report(
                 .deliveryFailed(requestType: R.requestType, error: ConnectionError(error), willRetry: false))
@@ -136,6 +157,12 @@ extension SessionRequests {
             requester.report(.deliveryFailed(requestType: call.type, error: .notReachable, willRetry: false))
             requester.connection.health.failed(.notReachable, isReachable: false)
             throw ConnectionError.notReachable
+        }
+        do {
+            try requester.checkIsKnown(wish.peer)
+        } catch {
+            requester.report(.deliveryFailed(requestType: call.type, error: error, willRetry: false))
+            throw error
         }
         return try coding.response(to: R.self, in: await requester.ask(call)) {
             requester.report(.requestEncodingFailed(requestType: R.requestType))

@@ -2,13 +2,14 @@ public import Foundation
 import MeshBase
 public import MeshConnection
 public import MeshIdentity
+public import MeshTransport
 public import Observation
 
 /// One value that is the same on every peer.
 ///
 /// ```swift
-/// let settings = SharedState(initialValue: Settings(), connection: connection)
-/// try settings.update(Settings(volume: 7))
+/// let settings = SharedState(initialValue: Settings(), over: transport)
+/// try settings.update { $0.volume = 7 }
 /// ```
 ///
 /// A change is shown here at once and goes to every peer, also to one that comes later, and through peers to others.
@@ -21,7 +22,7 @@ public import Observation
 ///
 /// Lives on the main actor, where values are also encoded and decoded. Nothing it starts keeps it alive, but for what
 /// it takes to write down and to hand over the last change. Bounds are in Docs/SharedState.md.
-@MainActor @Observable
+@MainActor @Observable @dynamicMemberLookup
 public final class SharedState<State: Codable & Sendable & Equatable> {
     /// Names the state on its connection.
     public let id: String
@@ -52,6 +53,9 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     /// The value as this peer sees it now. Observable; set it by `update`.
     public var value: State { replica.value }
 
+    /// The connection's problems, then those of this state, until they are solved. Observable. See Docs/SharedState.md for the codes.
+    public var problems: [SessionProblem] { replica.connection.problems + replica.board.problems }
+
     /// Why something has not been synced; nil once it has. What could not be sent is sent later all the same.
     ///
     /// A `ConnectionError`: `idInUse` for good; `incompatiblePeer` while a peer speaks a newer version or merges by
@@ -60,14 +64,15 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     /// is to be merged, cannot be read.
     public var lastSyncError: (any Error)? { replica.errors.first }
 
-    /// Every peer that was ever met has said that it has what is here; false while nobody has been told of a change.
+    /// Every peer that was ever met has said that it has this value. False while no peer has been told of a change, and while a
+    /// peer differs in `merge`, `id:` or session.
     public var isSynced: Bool { replica.isSynced }
 
     /// The peers that have not, in ascending order.
     public var pendingPeerIDs: [String] { replica.pendingPeerIDs }
 
     /// Changes that were made at the same time as others, in the order in which they were found; the newest 32 since
-    /// this process began. Found where both are seen: of several changes that arrive as one, the last counts.
+    /// this process began. The devices that made them both list them: of several changes that arrive as one, the last counts.
     public var conflicts: [SharedStateConflict] { replica.conflicts }
 
     /// Changes the value here and, as soon as they can be reached, on every peer. An equal value changes nothing.
@@ -75,7 +80,10 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     /// The value is shown as it is read back from its bytes. Fields that this type neither reads nor writes stay.
     /// - Throws: what the encoder throws, or the decoder; `ConnectionError.idInUse`; `ConnectionError.payloadTooLarge` with
     ///   the limit `state.fields` for more than 4,096 fields. The value is then unchanged.
-    public func update(_ newValue: State) throws { try replica.update(newValue) }
+    public func update(_ newValue: State) throws {
+        try replica.update(newValue)
+        replica.board.solve(.writeFailed)
+    }
 
     /// Takes values that were set before there were versions: older than every change, whoever makes it. Of several nobody
     /// knows the order: the last stands, and the others are told in `conflicts`, or merged by the app's own merge.
@@ -94,16 +102,27 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     public func forget(_ peer: SessionPeer) { replica.forget(peer.id) }
 }
 
-/// The replicas that somebody holds.
+/// A replica of any type of values, for the registry.
 @MainActor
-private enum StateRegistry {
+protocol RegisteredReplica: AnyObject {
+    var featureID: String { get }
+    var connection: any SessionConnection { get }
+    /// A state has been made on a connection of this process.
+    func appeared(_ featureID: String, _ sessionID: UUID)
+}
+
+extension StateReplica: RegisteredReplica {}
+
+/// The replicas that are in use.
+@MainActor
+enum StateRegistry {
     private struct Key: Hashable {
         let connection: ObjectIdentifier
         let featureID: String
     }
 
     private struct Weak {
-        weak var replica: AnyObject?
+        weak var replica: (any RegisteredReplica)?
     }
 
     private static var replicas: [Key: Weak] = [:]
@@ -112,12 +131,25 @@ private enum StateRegistry {
     static func replica<State>(
         _ featureID: String, on connection: any SessionConnection, make: (String) -> StateReplica<State>
     ) -> StateReplica<State> {
-        let key = Key(connection: ObjectIdentifier(connection), featureID: featureID)
+        let key = Key(connection: ObjectIdentifier(connection.root), featureID: featureID)
         if let replica = replicas[key]?.replica as? StateReplica<State> { return replica }
         let replica = make(featureID)
         guard replica.errors.refusal == nil else { return replica }
         replicas = replicas.filter { $0.value.replica != nil }
+        for (other, weak) in replicas where other.connection == key.connection {
+            weak.replica?.appeared(featureID, connection.sessionID)
+        }
         replicas[key] = Weak(replica: replica)
         return replica
+    }
+
+    /// Whether a connection over the same transport has such a state.
+    static func has(_ featureID: String, _ sessionID: UUID, near replica: some RegisteredReplica) -> Bool {
+        let (root, transport) = (replica.connection.root, replica.connection.transport as AnyObject)
+        return replicas.values.contains { weak in
+            guard let other = weak.replica, other.featureID == featureID, other.connection.sessionID == sessionID
+            else { return false }
+            return other.connection.root === root || other.connection.transport as AnyObject === transport
+        }
     }
 }

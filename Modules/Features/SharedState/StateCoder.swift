@@ -11,6 +11,8 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
     private let isDefault: Bool
     /// What fields are that nobody has set, or that an older version of the app does not have.
     private(set) var initialFields: [String: Data]
+    /// A hash of the names of the initial value's fields: the same for one type in two apps, also under two names.
+    private(set) var shape: UInt32 = 0
 
     init(
         initialValue: State, merge: SharedStateMerge<State>, encoder: JSONEncoder?, decoder: JSONDecoder?
@@ -22,6 +24,7 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
         // An initial value that cannot be encoded is none that could be changed in part.
         initialFields = [:]
         if merge.kind == .fields { initialFields = (try? fields(of: initialValue)) ?? [:] }
+        shape = Self.shape(merge.kind == .fields ? initialFields : Self.members(of: initialValue, by: self.encoder))
     }
 
     /// A value by its fields, or under the empty name, in a form that is the same for equal values.
@@ -30,6 +33,17 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
         let json = try encoder.encode(MarkedJSON(value: value))
         guard merge.kind == .fields else { return [StateRegister.wholeName: try JSONFields.canonical(json)] }
         return try JSONFields.split(json)
+    }
+
+    private static func members(of value: State, by encoder: JSONEncoder) -> [String: Data] {
+        (try? JSONFields.split(encoder.encode(MarkedJSON(value: value)))) ?? [:]
+    }
+
+    /// FNV-1a (Fowler, Noll, Vo). A value that is no object is told by how its JSON begins: a number, a text, a list.
+    private static func shape(_ fields: [String: Data]) -> UInt32 {
+        let bare = fields[JSONFields.bareName]?.first.map { $0 == 0x2D || (0x30...0x39).contains($0) ? 0x30 : $0 }
+        let names = fields.keys.sorted().joined(separator: "\u{0}").utf8
+        return (Array(names) + [bare].compactMap { $0 }).reduce(0x811c_9dc5) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
     }
 
     /// Whether two values are equal, or are so but for NaN, which is not equal to itself.

@@ -22,6 +22,10 @@ enum StateLimits {
     /// Peers, those whom the transport knows among them, before others are forgotten.
     static let peersMax = 64
     static let conflictsMax = 32
+    /// Of changes that lost here and that one peer is told of.
+    static let lostBytesMax = 16 << 10
+    /// How long a peer in reach may take to answer before it counts as having no such state.
+    static let answerTime = Duration.seconds(2)
     /// Stamps that are farther ahead of the wall clock are told of.
     static let aheadMilliseconds: UInt64 = 86_400_000
     /// A peer whose stamps are that far beyond what can be followed at once is asked again, every two seconds: about three

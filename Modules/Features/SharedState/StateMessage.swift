@@ -35,6 +35,10 @@ struct StateMessage: Sendable {
     var isReport = false
     /// The receiver is to answer, also when the sender lacks nothing.
     var asks = false
+    /// Changes that have lost at the sender, of which the receiver may not know.
+    var lost: [Item] = []
+    /// Tells states with the same fields by, while the receiver may not have this one; see `StateCoder`.
+    var shape: UInt32?
 
     var stamps: [HybridTimestamp] {
         let vectors = [has, forgotten] + [stored, base].compactMap { $0 }
@@ -68,6 +72,8 @@ extension StateMessage: Codable {
         var items: [ItemForm]?
         var fallback: ItemForm?
         var holds: ItemForm?
+        var lost: [ItemForm]?
+        var shape: UInt32?
 
         private enum CodingKeys: String, CodingKey {
             case kind = "k"
@@ -83,6 +89,8 @@ extension StateMessage: Codable {
             case items = "i"
             case fallback = "f"
             case holds = "o"
+            case lost = "x"
+            case shape = "s"
         }
     }
 
@@ -103,7 +111,7 @@ extension StateMessage: Codable {
     }
 
     func encode(to encoder: any Encoder) throws {
-        let versions = items.map(\.entry.version) + [fallback?.version, holds].compactMap { $0 }
+        let versions = (items + lost).map(\.entry.version) + [fallback?.version, holds].compactMap { $0 }
         let vectors = Set(has.stamps.keys).union((base?.stamps ?? [:]).keys).union(forgotten.stamps.keys)
             .union((stored?.stamps ?? [:]).keys)
         let authors = vectors.union(versions.map(\.author)).sorted()
@@ -122,7 +130,8 @@ extension StateMessage: Codable {
             base: base.map { base in authors.map { base.stamps[$0]?.rawValue ?? 0 } },
             forgotten: forgotten.stamps.isEmpty ? nil : authors.map { forgotten.stamps[$0]?.rawValue ?? 0 },
             items: items.isEmpty ? nil : items.map { form($0.name, $0.entry) },
-            fallback: fallback.map { form(nil, $0) }, holds: holds.map { form(nil, StateEntry(version: $0)) }
+            fallback: fallback.map { form(nil, $0) }, holds: holds.map { form(nil, StateEntry(version: $0)) },
+            lost: lost.isEmpty ? nil : lost.map { form($0.name, $0.entry) }, shape: shape
         ).encode(to: encoder)
     }
 
@@ -158,6 +167,10 @@ extension StateMessage: Codable {
         items = try (form.items ?? []).map { try Item(name: $0.name ?? StateRegister.wholeName, entry: entry($0)) }
         fallback = try form.fallback.map(entry)
         holds = try form.holds.map { try entry($0).version }
+        lost = try (form.lost ?? []).prefix(StateLimits.conflictsMax).map {
+            try Item(name: $0.name ?? StateRegister.wholeName, entry: entry($0))
+        }
+        shape = form.shape
         guard Set(items.map(\.name)).count <= StateLimits.fieldsMax else { throw invalid("too many fields") }
         guard authors.allSatisfy({ $0.utf8.count <= StateLimits.authorBytesMax }) else {
             throw invalid("the name of an author is too long")

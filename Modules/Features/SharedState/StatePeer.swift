@@ -26,6 +26,29 @@ struct StatePeer: Sendable {
     var owesReport = false
     /// It is to answer what we send next.
     var asks = false
+    /// Changes that have lost here and that it may not know of, until it has heard that the winner is here.
+    private(set) var lost: [Lost] = []
+
+    /// A change that lost against a concurrent one.
+    struct Lost: Sendable {
+        let item: StateMessage.Item
+        let winner: StateVersion
+        var byteCount: Int { item.entry.byteCount(item.name) }
+    }
+
+    mutating func keep(_ new: Lost) {
+        guard lost.count < StateLimits.conflictsMax,
+            lost.reduce(new.byteCount, { $0 + $1.byteCount }) <= StateLimits.lostBytesMax,
+            !lost.contains(where: { $0.item == new.item })
+        else { return }
+        lost.append(new)
+    }
+
+    /// What it knows us to have, it has heard together with what lost.
+    mutating func forgetLost(knownTo base: StateVector?) {
+        guard let base, !lost.isEmpty else { return }
+        lost.removeAll { base.covers($0.winner) }
+    }
 
     func lacks(_ register: StateRegister) -> Bool { lacksFallback(register) || register.isLacked(by: known) }
 

@@ -263,6 +263,14 @@ struct StateRegister: Hashable, Sendable, Codable {
         return outcome
     }
 
+    /// The conflict between an entry here and a change that lost against it at the sender; nil if it is known here.
+    func conflict(_ item: StateMessage.Item) -> (name: String, kept: StateEntry, lost: StateEntry)? {
+        guard kind != .custom, !vector.covers(item.entry.version), let mine = slots[item.name]?.last,
+            mine.version > item.entry.version, mine.conflicts(with: item.entry)
+        else { return nil }
+        return (item.name, kept: mine, lost: item.entry)
+    }
+
     private mutating func merge(_ entry: StateEntry, _ name: String, _ has: StateVector, _ outcome: inout Outcome) {
         let isSeen = vector.covers(entry.version)
         guard let mine = slots[name]?.last else {

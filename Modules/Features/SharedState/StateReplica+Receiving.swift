@@ -27,6 +27,7 @@ extension StateReplica {
         let ids = change.peer.map { [$0.id] } ?? connection.transport.knownPeers.map(\.id)
         guard change.isReachable else { return reachable.subtract(ids) }
         reachable.formUnion(ids)
+        cleared.subtract(ids)
         bringRetryForward()
         for id in ids where peers[id].map({ !$0.isMet || $0.lacks(register) }) ?? true { greet(id) }
         work()
@@ -55,13 +56,18 @@ extension StateReplica {
         guard metadata.featureID == featureID, metadata.sessionID == connection.sessionID,
             sender != connection.transport.localPeer.id
         else { return }
+        clear(sender)
+        var isUnderstood = false
         do {
             try StateMessage.check(metadata.payloadType)
             let message = try decode()
+            isUnderstood = true
             guard message.kind == register.kind else {
+                reportMerge(message.kind, of: sender)
                 throw ConnectionError.incompatiblePeer(
-                    reason: "'\(featureID)' is merged by '\(message.kind.rawValue)' there")
+                    reason: "'\(featureID)' is merged by '\(message.kind)' there and by '\(register.kind)' here")
             }
+            solveProblems(of: sender)
             // Room for the fields that a change made here comes with.
             let own = register.kind == .fields ? Set(coder.initialFields.keys) : []
             let count = own.union(register.slots.keys).union(message.items.map(\.name)).count
@@ -72,7 +78,9 @@ extension StateReplica {
             try take(message, from: sender)
             errors.incompatible = nil
         } catch {
+            if !isUnderstood { reportVersion(error, of: sender) }
             refuse(error as? ConnectionError ?? .incompatiblePeer(reason: "\(error)"), of: sender)
+            showProgress()
         }
         work()
     }
@@ -123,6 +131,7 @@ extension StateReplica {
     private func take(_ message: StateMessage, from sender: String) throws(ConnectionError) {
         renewIfForgotten(message.has)
         let isAnswer = message.heard == life
+        let told = message.lost.compactMap(register.conflict)
         var merged = register
         var outcome = StateRegister.Outcome()
         if !message.isReport {
@@ -138,7 +147,7 @@ extension StateReplica {
         confirmAuthor()
         if outcome.isIncomplete { greet(sender) }
         if message.asks || !message.items.isEmpty || message.fallback != nil { peers[sender]?.owesReport = true }
-        note(outcome.conflicts)
+        note(outcome.conflicts + told)
         if outcome.isChanged { show() }
         register.forgetRemoved(knownTo: peers.values.map(\.known), keeping: coder.initialFields.keys)
         changed()
@@ -155,6 +164,7 @@ extension StateReplica {
             peer.sent = nil
         }
         peer.known.keep(authorsOf: register.vector)
+        peer.forgetLost(knownTo: message.base)
         peer.life = message.life
         peer.holds = message.holds
         peer.isMet = true

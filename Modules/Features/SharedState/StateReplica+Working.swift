@@ -174,7 +174,7 @@ extension StateReplica {
             stored: isBehind ? stored : nil,
             base: isAll ? nil : record.known, items: items, forgotten: register.forgotten,
             holds: register.needsFallback ? register.fallback?.version : nil,
-            asks: record.asks)
+            asks: record.asks, lost: record.lost.map(\.item), shape: record.asks ? coder.shape : nil)
     }
 
     private func snapshot(_ message: StateMessage) -> SessionSyncSnapshot<StateMessage> {

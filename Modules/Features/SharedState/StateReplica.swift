@@ -14,11 +14,18 @@ import Observation
 /// as there is something. What changes while a step is under way goes together with the next.
 @MainActor @Observable
 final class StateReplica<State: Codable & Sendable & Equatable> {
-    var value: State
+    var value: State { didSet { shownValues.publish(value) } }
     var conflicts: [SharedStateConflict] = []
     var pendingPeerIDs: [String] = []
     var isSynced = false
-    var errors = StateErrors()
+    var errors = StateErrors() {
+        didSet { if oldValue.first != nil || errors.first != nil { showErrors() } }
+    }
+    @ObservationIgnored let board = ProblemBoard()
+    @ObservationIgnored let shownValues = Topic<State>(bufferLimit: 1, overflow: .dropOldest, replaysLatest: true)
+    /// Whether the state has been compared with a peer, once it has.
+    @ObservationIgnored let firstSync = Topic<Bool>(bufferLimit: 1, overflow: .dropOldest, replaysLatest: true)
+    @ObservationIgnored private var hasSynced = false
 
     @ObservationIgnored let featureID: String
     @ObservationIgnored let connection: any SessionConnection
@@ -41,6 +48,11 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     @ObservationIgnored var toldAhead: Set<String> = []
     /// Peers of which something was refused, and told.
     @ObservationIgnored var toldRefused: Set<String> = []
+    /// Peers whose last message was refused, as long as another one could not be taken either.
+    @ObservationIgnored var refused: Set<String> = []
+    @ObservationIgnored var suspects: [String: Suspect] = [:]
+    /// Peers that answered when they were suspected, since they were last away.
+    @ObservationIgnored var cleared: Set<String> = []
     /// Changes made before the store was read.
     @ObservationIgnored var early: [String: Data?] = [:]
     @ObservationIgnored var undated: [State] = []
@@ -87,10 +99,12 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
             peerID: connection.transport.localPeer.id, incarnation: .random(in: 0 ... .max))
         isLoaded = connection.store == nil
         isStoreUsable = connection.store != nil
+        shownValues.publish(initialValue)
         do {
             try connection.claim(featureID, for: State.self)
         } catch {
             errors.refusal = error
+            showErrors()
             return
         }
         let transport = connection.transport
@@ -192,15 +206,17 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     /// The store has been read, or there is none: from now on others are listened to.
     func begin() {
         openRoute()
-        let ours = featureID
+        let (ours, scope) = (featureID, connection.sessionID)
         if let kept = connection.transport.latestPeerSnapshot(featureID: ours) { receive(kept) }
         for peer in connection.transport.knownPeers { greet(peer.id) }
         guard let streams else { return }
         self.streams = nil
         listeners.hold([
             Task { [weak self] in
-                for await snapshot in streams.snapshots where snapshot.metadata.featureID == ours {
-                    self?.receive(snapshot)
+                for await snapshot in streams.snapshots {
+                    let metadata = snapshot.metadata
+                    let isOurs = metadata.featureID == ours && metadata.sessionID == scope
+                    if isOurs { self?.receive(snapshot) } else { self?.receive(stranger: snapshot) }
                 }
             },
             Task { [weak self] in for await request in streams.requests { self?.receive(request) } },
@@ -240,12 +256,21 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     }
 
     func note(_ found: [(name: String, kept: StateEntry, lost: StateEntry)]) {
-        guard !found.isEmpty else { return }
         let isWhole = register.kind != .fields
         let new = found.map {
             SharedStateConflict(field: isWhole ? nil : $0.name, kept: .init($0.kept), lost: .init($0.lost))
         }
+        .filter { new in !conflicts.contains { $0.field == new.field && $0.lost == new.lost } }
+        guard !new.isEmpty else { return }
         conflicts = (conflicts + new).suffix(StateLimits.conflictsMax)
+        for conflict in found { keep(lost: conflict.lost, conflict.name, to: conflict.kept.version) }
+    }
+
+    /// The peers that don't know of a change that lost here are told of it when they next hear of this one.
+    private func keep(lost entry: StateEntry, _ name: String, to winner: StateVersion) {
+        guard register.kind != .custom else { return }
+        let lost = StatePeer.Lost(item: StateMessage.Item(name: name, entry: entry), winner: winner)
+        for (id, peer) in peers where !peer.known.covers(entry.version) { peers[id]?.keep(lost) }
     }
 
     /// Something is to be written, and told to whoever lacks it.
@@ -261,20 +286,26 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
         if peers[peerID]?.isEarlier == true { errors.withheld = nil }
         peers[peerID] = nil
         forgotten.insert(peerID)
+        solveProblems(of: peerID)
         changed()
     }
 
     func leaveOut(_ peerID: String) {
         leftOut.insert(peerID)
         peers[peerID] = nil
+        solveProblems(of: peerID)
         showProgress()
     }
 
     func showProgress() {
-        let pending = peers.filter { $0.value.lacks(register) }.map(\.key).sorted()
+        let pending = Set(peers.filter { $0.value.lacks(register) }.keys).union(differingPeers).sorted()
         if pending != pendingPeerIDs { pendingPeerIDs = pending }
         let isSynced = pending.isEmpty && isLoaded && early.isEmpty && (register.isEmpty || !peers.isEmpty)
         if isSynced != self.isSynced { self.isSynced = isSynced }
+        if !hasSynced, isLoaded, peers.values.contains(where: \.isMet) || isSynced && !register.isEmpty {
+            hasSynced = true
+            firstSync.publish(true)
+        }
     }
 }
 

@@ -51,6 +51,9 @@ package final class ProblemBoard: Observable, Sendable {
         }
     }
 
+    /// Has observers look again, because the owner has another source below it.
+    package func touch() { registrar.withMutation(of: self, keyPath: \.problems) {} }
+
     /// Reports the problem, or solves those with that code and subject if there is none.
     package func set(_ code: SessionProblem.Code, of subject: String, _ problem: SessionProblem?) {
         if let problem { report(problem) } else { solve(code, of: subject) }

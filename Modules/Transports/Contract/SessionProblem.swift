@@ -43,6 +43,32 @@ extension SessionProblem {
             .transportFailed, of: peerID, "the transport of '\(peerID)' can't connect: \(reason)",
             advice: "Mend the cause, then start the transport again, or make a new one.")
     }
+
+    /// - Parameter failure: the action that failed, such as "stored keys can't be written".
+    package static func storeFailed(of subject: String, _ failure: String, _ error: any Error) -> Self {
+        Self(
+            .storeFailed, of: subject, "\(failure): \(error.reason)",
+            advice: "Until then it is kept in memory, and a relaunch loses it.")
+    }
+
+    /// - Parameter thing: the value that stays as it was, such as "the key 'volume'".
+    package static func writeFailed(of subject: String, _ thing: String, _ error: any Error) -> Self {
+        Self(.writeFailed, of: subject, "\(thing) wasn't changed: \(error.reason)", advice: "Set another value.")
+    }
+
+    package static func unreadableValue(of subject: String, _ thing: String, _ reason: String) -> Self {
+        Self(
+            .unreadableValue, of: subject, "\(thing) has a value that this app can't read: \(reason)",
+            advice: "Update the app, or let its type read what other versions write: see Docs/Versions.md.")
+    }
+}
+
+extension Error {
+    /// Why, for the middle of a message: without the full stop.
+    fileprivate var reason: String {
+        let text = shownText
+        return text.hasSuffix(".") ? String(text.dropLast()) : text
+    }
 }
 
 extension SessionProblem.Code {
@@ -50,4 +76,18 @@ extension SessionProblem.Code {
     public static let peerIDInUse = Self("peerIDInUse")
     /// The transport could not start, or has failed.
     public static let transportFailed = Self("transportFailed")
+    /// A store can't be read or written. Values stay in memory meanwhile.
+    public static let storeFailed = Self("storeFailed")
+    /// A value could not be set, because it can't be encoded or has no room.
+    public static let writeFailed = Self("writeFailed")
+    /// A value is too large to reach peers.
+    public static let valueTooLarge = Self("valueTooLarge")
+    /// A stored or received value is of another type or version than this app's.
+    public static let unreadableValue = Self("unreadableValue")
+    /// Something could not be sent, and sending it again can't succeed.
+    public static let sendFailed = Self("sendFailed")
+    /// Something else on the connection has the ID.
+    public static let idInUse = Self("idInUse")
+    /// A peer speaks a version that this device does not understand, or the other way round.
+    public static let incompatiblePeer = Self("incompatiblePeer")
 }

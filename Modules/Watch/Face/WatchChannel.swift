@@ -93,6 +93,9 @@ final class WatchChannel {
             make: { try FileTransfers(connection: core, folder: files, carrier: carrier) },
             onChange: { whenCounted.channel?.countFiles() })
         whenCounted.channel = self
+        if let storeError {
+            core.board.report(.storeFailed(of: "store", "the connection's store can't be used", storeError))
+        }
         listen()
     }
 
@@ -102,7 +105,7 @@ final class WatchChannel {
         guard !hasStarted, !(session is WCSession) || WCSession.isSupported() else { return }
         hasStarted = true
         openFiles(at: files)
-        try? mesh?.start()
+        if let mesh { core.board.start(mesh) }
     }
 
     // MARK: One for each session

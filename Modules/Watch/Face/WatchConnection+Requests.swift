@@ -48,12 +48,13 @@ extension WatchConnection {
             request, strategy: strategy, maxAttempts: maxAttempts, connectionTimeout: connectionTimeout)
     }
 
-    /// Handles requests of that type from now on, in place of the handler before.
+    /// Handles requests of that type from now on, in place of the handler before. See ``SessionRequests/register(_:fileID:line:handler:)``.
     public func register<R: WatchRequest>(
-        _ requestType: R.Type, handler: @escaping @Sendable (R) async throws -> R.Response
+        _ requestType: R.Type, fileID: StaticString = #fileID, line: UInt = #line,
+        handler: @escaping @Sendable (R) async throws -> R.Response
     ) {
         counterpart.names.note(requestType)
-        requests.register(requestType, handler: handler)
+        requests.register(requestType, fileID: fileID, line: line, handler: handler)
     }
 
     /// What waits is not sent; its callers get `cancelled`.

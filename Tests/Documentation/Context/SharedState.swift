@@ -1,6 +1,5 @@
-import MeshConnection
+import MeshDelivery
 import MeshSharedState
 
 struct Settings: Codable, Sendable, Equatable { var isMetric = true }
-let newSettings = Settings(isMetric: false)
-@MainActor var connection: TransportConnection { fatalError() }
+@MainActor var transport: LinkTransport { fatalError() }

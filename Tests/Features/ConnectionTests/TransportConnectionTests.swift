@@ -172,6 +172,31 @@ import Testing
         withExtendedLifetime(route) {}
     }
 
+    @Test func `A connection starts its transport once it listens, and lists what keeps it from starting`() async throws
+    {
+        let transport = StartingTransport(loopback())
+        let connection = TransportConnection(transport: transport)
+        #expect(transport.starts.withLock { $0 } == [true])
+        #expect(connection.problems.isEmpty)
+        let broken = StartingTransport(loopback(), error: StorageError(.unavailable, "no port"))
+        let problems = TransportConnection(transport: broken).problems
+        #expect(problems.map(\.code) == [.transportFailed])
+        #expect(problems.first?.message.contains("can't connect: No port") == true)
+    }
+
+    @Test func `Features over one transport share its connection, the app's own where there is one`() {
+        let transport = loopback()
+        let own = TransportConnection(transport: transport, store: MemoryStore())
+        #expect(TransportConnection.shared(over: transport) === own)
+        let other = loopback()
+        let shared = TransportConnection.shared(over: other)
+        #expect(TransportConnection.shared(over: other) === shared && shared !== own)
+        // One of a session isn't for what belongs to none.
+        let third = loopback()
+        let scoped = TransportConnection(transport: third, sessionID: UUID())
+        #expect(TransportConnection.shared(over: third) !== scoped)
+    }
+
     private func loopback() -> LoopbackSessionSyncTransport {
         LoopbackSessionSyncTransport(
             localPeer: SessionPeer(id: "phone", deviceClass: .phone, appInstanceID: "1", topology: .pairedCompanion))
@@ -239,5 +264,29 @@ private final class Recorder: Sendable {
     func sequences(_ count: Int) async -> [UInt64] {
         await eventually { noted.withLock { $0.count >= count } }
         return noted.withLock { $0 }
+    }
+}
+
+/// Notes at each start whether envelopes have a subscriber, and may refuse.
+private final class StartingTransport: TransportWrapper {
+    let wrapped: any SessionSyncTransport
+    let starts = Locked<[Bool]>([])
+    private let isRead = Locked(false)
+    private let error: StorageError?
+
+    init(_ wrapped: any SessionSyncTransport, error: StorageError? = nil) {
+        (self.wrapped, self.error) = (wrapped, error)
+    }
+
+    func start() throws {
+        let isRead = isRead.withLock { $0 }
+        starts.withLock { $0.append(isRead) }
+        if let error { throw error }
+        try wrapped.start()
+    }
+
+    func envelopeBatches(where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool) -> EnvelopeBatches {
+        isRead.withLock { $0 = true }
+        return wrapped.envelopeBatches(where: isWanted)
     }
 }

@@ -277,14 +277,6 @@ import Testing
         await world.run { kept == nil && connection == nil }
         #expect(kept == nil && connection == nil)
     }
-
-    @Test func `A connection has one`() async throws {
-        let world = World(seed: 14)
-        let (here, _) = try await world.pair()
-        #expect(throws: ConnectionError.idInUse(id: "sessionmesh.requests")) {
-            try SessionRequests(connection: here.connection)
-        }
-    }
 }
 
 enum Nest {

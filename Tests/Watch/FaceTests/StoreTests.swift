@@ -68,6 +68,7 @@ struct StoreTests {
             let second = connection()
             #expect((second.storeError as? StorageError)?.code == .busy)
             #expect(second.store == nil)
+            #expect(first.problems.isEmpty && second.problems.map(\.code) == [.storeFailed])
             await first.close()
             let third = connection()
             #expect(third.storeError == nil && third.store != nil)

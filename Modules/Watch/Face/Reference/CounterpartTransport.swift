@@ -144,6 +144,9 @@ final class CounterpartTransport: TransportWrapper {
     var dialect: Dialect { state.withLock { $0.dialect } }
     private var isProven: Bool { state.withLock { $0.isProven } }
 
+    /// Does nothing: the channel starts the mesh, once all that listen to it are there.
+    func start() {}
+
     // MARK: What is known
 
     var knownPeers: [SessionPeer] {

@@ -1,4 +1,5 @@
 public import MeshKeySync
+import MeshTransport
 public import Observation
 
 /// The half on the phone: what its screen shows and changes.
@@ -34,12 +35,6 @@ public final class PhonePlayer {
 
     public func signIn(token: String) async throws { try await router.set(token, for: PlayerKeys.token) }
 
-    /// For a screen: nothing while all is well.
-    public func complaint() async -> String? {
-        switch await router.status(of: PlayerKeys.queue.name) {
-        case .tooLarge(let bytes, let limit): "The queue has \(bytes) bytes; the watch gets \(limit)"
-        case .refused(let reason), .failed(let reason): "The watch has not got the queue: \(reason)"
-        case .synced, .pending, nil: nil
-        }
-    }
+    /// For a screen: empty while all is well.
+    public var complaints: [String] { router.problems.map { $0.errorDescription ?? $0.message } }
 }

@@ -3,23 +3,16 @@
 
     /// On the phone.
     public struct PhonePlayerScreen: View {
-        private let player: PhonePlayer
-        @State private var complaint: String?
+        @Bindable private var player: PhonePlayer
 
         public init(_ player: PhonePlayer) { self.player = player }
 
         public var body: some View {
             List {
                 Section("Next") { ForEach(player.queue) { Text($0.title) } }
-                Slider(
-                    value: Binding {
-                        player.volume
-                    } set: {
-                        player.volume = $0
-                    })
-                if let complaint { Text(complaint) }
+                Slider(value: $player.volume)
+                ForEach(player.complaints, id: \.self) { Text($0) }
             }
-            .task { complaint = await player.complaint() }
         }
     }
 

@@ -1,0 +1,75 @@
+import MeshBase
+public import MeshTransport
+
+// What lasts and keeps a key from being stored, read or the same everywhere.
+extension StorageRouter {
+    /// The value that is stored can't be read.
+    func note(_ error: any Error, of name: String) { note("\(error)", of: name) }
+
+    func note(_ reason: String, of name: String) {
+        failures[name] = reason
+        board.report(.unreadableValue(of: name, "the key '\(name)'", reason))
+    }
+
+    /// These keys have other values now.
+    func mend(_ names: [String]) {
+        guard !failures.isEmpty else { return }
+        for name in names where failures.removeValue(forKey: name) != nil { board.solve(.unreadableValue, of: name) }
+    }
+
+    /// Reports a value that the key's own rules keep here, although the app means it to travel.
+    func reportIfKept(_ change: KeyBatch.Change) {
+        guard change.data != nil, change.rule.isEligible,
+            change.rule.policy == .automaticSmall || change.rule.sharesSecured
+        else { return }
+        let count = change.data?.count ?? 0
+        guard count > replica.configuration.maxAutoSyncSize || change.rule.isSecured else { return }
+        switch replica.status(of: change.name) {
+        case .tooLarge(let bytes, let limit):
+            board.report(
+                SessionProblem(
+                    .valueTooLarge, of: change.name,
+                    "the key '\(change.name)' stays on this device: \(bytes) bytes, \(limit) travel by themselves",
+                    advice:
+                        "Call sync(_:overridingPolicy:) for it, raise SyncConfiguration.maxAutoSyncSize, or store less under one key."
+                ))
+        case .refused(let reason) where change.rule.sharesSecured:
+            board.report(
+                SessionProblem(
+                    .keyRefused, of: change.name, "the key '\(change.name)' stays on this device: \(reason)",
+                    advice: "Use a transport that encrypts."))
+        default: break
+        }
+    }
+
+    func report(refused names: [String], by peerID: String) {
+        for name in names.prefix(ProblemBoard.problemsMax) where isRefusedByPeer(name) {
+            board.report(
+                SessionProblem(
+                    .keyRefused, of: name, "'\(peerID)' doesn't take the key '\(name)'",
+                    advice:
+                        "Give its StorageKey the same availability and syncPolicy in both apps, and see the bounds in Docs/KeySync.md."
+                ))
+        }
+    }
+
+    private func isRefusedByPeer(_ name: String) -> Bool {
+        if case .refused? = replica.status(of: name) { true } else { false }
+    }
+
+    /// Solves what isn't so any more.
+    func reviewProblems() {
+        for problem in board.problems where problem.code == .valueTooLarge || problem.code == .keyRefused {
+            switch replica.status(of: problem.subject) {
+            case .tooLarge where problem.code == .valueTooLarge: break
+            case .refused where problem.code == .keyRefused: break
+            default: board.solve(problem.code, of: problem.subject)
+            }
+        }
+    }
+}
+
+extension SessionProblem.Code {
+    /// A key stays on this device: a peer doesn't take it, or it is secured and the link doesn't encrypt.
+    public static let keyRefused = Self("keyRefused")
+}

@@ -1,0 +1,165 @@
+import Foundation
+import MeshBase
+import MeshConnection
+import MeshIdentity
+public import MeshTransport
+
+// What keeps this state from being the same everywhere, and lasts.
+extension StateReplica {
+    static var featurePrefix: String { "sessionmesh.state/" }
+
+    /// A peer that seems to share something else in place of this state.
+    struct Suspect {
+        let featureID: String
+        let sessionID: UUID
+        let problem: SessionProblem
+        var isReported = false
+    }
+
+    var id: String { String(featureID.dropFirst(Self.featurePrefix.count)) }
+    private var thing: String { "the shared state '\(id)'" }
+
+    // MARK: Refused messages
+
+    /// Counts the peer as lacking this value until one of its messages is taken.
+    func report(_ problem: SessionProblem, of sender: String) {
+        guard refused.contains(sender) || refused.count < StateLimits.peersMax else { return }
+        refused.insert(sender)
+        board.report(problem)
+    }
+
+    func reportMerge(_ kind: StateRegister.Kind, of sender: String) {
+        report(
+            SessionProblem(
+                .differentMerge, of: sender,
+                "\(thing) is merged by .\(kind) on '\(sender)' and by .\(register.kind) on this device",
+                advice: "Give both apps the same merge."), of: sender)
+    }
+
+    func reportVersion(_ error: any Error, of sender: String) {
+        report(
+            SessionProblem(
+                .incompatiblePeer, of: sender, "\(thing) of '\(sender)' can't be read here: \(error)",
+                advice: "Update the app on both devices."), of: sender)
+    }
+
+    /// The peer has a state like this one.
+    func clear(_ peerID: String) {
+        guard let suspect = suspects.removeValue(forKey: peerID) else { return }
+        if cleared.count < StateLimits.peersMax { cleared.insert(peerID) }
+        board.solve(suspect.problem.code, of: peerID)
+    }
+
+    /// Called when a message of this peer was taken, or the peer was forgotten.
+    func solveProblems(of peerID: String) {
+        clear(peerID)
+        guard refused.remove(peerID) != nil else { return }
+        board.solve(.differentMerge, of: peerID)
+        board.solve(.incompatiblePeer, of: peerID)
+    }
+
+    // MARK: Other IDs
+
+    /// A peer has another state than this one, or this one in another session. If it has no such state as ours, two apps that mean
+    /// the same call it differently. Evidence: the peer's state has the same fields, no `SharedState` here has its ID, and a peer
+    /// that can be reached doesn't answer for ours within two seconds.
+    func receive(stranger snapshot: AnySessionSyncSnapshot) {
+        let (metadata, sender) = (snapshot.metadata, snapshot.metadata.sourcePeerID)
+        guard metadata.featureID.hasPrefix(Self.featurePrefix), sender != connection.transport.localPeer.id,
+            suspects[sender] == nil, !cleared.contains(sender), suspects.count < StateLimits.peersMax,
+            connection.transport.knownPeers.contains(where: { $0.id == sender }), !leftOut.contains(sender),
+            !StateRegistry.has(metadata.featureID, metadata.sessionID, near: self),
+            let problem = difference(snapshot)
+        else { return }
+        suspects[sender] = Suspect(
+            featureID: metadata.featureID, sessionID: metadata.sessionID, problem: problem)
+        greet(sender)
+        work()
+        connection.clock.wake(at: connection.clock.elapsed + StateLimits.answerTime) { [weak self] in
+            Task { @MainActor [weak self] in self?.judge(sender) }
+        }
+    }
+
+    private func difference(_ snapshot: AnySessionSyncSnapshot) -> SessionProblem? {
+        let (metadata, sender) = (snapshot.metadata, snapshot.metadata.sourcePeerID)
+        if metadata.featureID == featureID {
+            return SessionProblem(
+                .differentSession, of: sender,
+                "\(thing) is in the session \(metadata.sessionID) on '\(sender)' and in \(connection.sessionID) on this device",
+                advice: "Give both connections the same sessionID:.")
+        }
+        guard metadata.sessionID == connection.sessionID, metadata.payloadType == StateMessage.payloadType,
+            let shape = try? snapshot.decodeState(as: StateMessage.self).shape, shape == coder.shape
+        else { return nil }
+        let other = metadata.featureID.dropFirst(Self.featurePrefix.count)
+        return SessionProblem(
+            .differentID, of: sender,
+            "'\(sender)' shares '\(other)' and no '\(id)', this device shares '\(id)' and no '\(other)', with the same fields",
+            advice: "Give both the same id:. By default it is the name of the type with those that it is nested in.")
+    }
+
+    private func judge(_ sender: String) {
+        guard let suspect = suspects[sender] else { return }
+        guard reachable.contains(sender),
+            !StateRegistry.has(suspect.featureID, suspect.sessionID, near: self)
+        else {
+            suspects[sender] = nil
+            return
+        }
+        suspects[sender]?.isReported = true
+        board.report(suspect.problem)
+        showProgress()
+    }
+
+    /// This device has such a state too, now.
+    func appeared(_ featureID: String, _ sessionID: UUID) {
+        for (peerID, suspect) in suspects where suspect.featureID == featureID && suspect.sessionID == sessionID {
+            suspects[peerID] = nil
+            board.solve(suspect.problem.code, of: peerID)
+        }
+        showProgress()
+    }
+
+    /// Peers that can't have this value, because something differs.
+    var differingPeers: Set<String> { refused.union(suspects.filter(\.value.isReported).keys) }
+
+    // MARK: Errors
+
+    /// Lists what lasts of `errors`.
+    func showErrors() {
+        board.set(.idInUse, of: id, idProblem)
+        board.set(.storeFailed, of: id, errors.storing.map { .storeFailed(of: id, "\(thing) can't be stored", $0) })
+        board.set(.unreadableValue, of: id, errors.reading.map { .unreadableValue(of: id, thing, "\($0)") })
+        board.set(.incompatiblePeer, of: id, errors.withheld.map(sendFailure(.incompatiblePeer)))
+        let sending = [errors.sending, errors.context].compactMap { $0 as? ConnectionError }.first(where: \.isLasting)
+        let isTooLarge = if case .payloadTooLarge? = sending { true } else { false }
+        board.set(.valueTooLarge, of: id, isTooLarge ? sending.map(sendFailure(.valueTooLarge)) : nil)
+        board.set(.sendFailed, of: id, isTooLarge ? nil : sending.map(sendFailure(.sendFailed)))
+    }
+
+    private var idProblem: SessionProblem? {
+        if errors.refusal != nil {
+            return SessionProblem(
+                .idInUse, of: id,
+                "a shared state with values of another type than \(State.self) has the ID '\(id)', so nothing is shared",
+                advice: "Give one of them another id:.")
+        }
+        guard errors.route != nil else { return nil }
+        return SessionProblem(
+            .idInUse, of: id, "something else on this connection receives '\(featureID)', so nothing comes here",
+            advice: "Let that route go.")
+    }
+
+    private func sendFailure(_ code: SessionProblem.Code) -> (ConnectionError) -> SessionProblem {
+        { [id, thing] in SessionProblem(code, of: id, "\(thing) can't be sent: \($0.description)", advice: $0.advice) }
+    }
+}
+
+extension SessionProblem.Code {
+    /// A peer combines concurrent changes of a shared state by another `merge`, so neither takes the other's changes.
+    public static let differentMerge = Self("differentMerge")
+    /// A peer shares a state with the same fields under another `id:`, so the two never meet.
+    public static let differentID = Self("differentID")
+    /// A peer shares the state in another session (`TransportConnection(sessionID:)`), so the two never meet.
+    public static let differentSession = Self("differentSession")
+}
