@@ -25,7 +25,8 @@ package final class ProblemBoard: Observable, Sendable {
     }
 
     /// Adds a problem, in place of an earlier one with the same code and subject. The oldest makes room.
-    package func report(_ problem: SessionProblem) {
+    /// - Parameter isMistake: false for failures that no call site has caused, which aren't printed.
+    package func report(_ problem: SessionProblem, isMistake: Bool = true) {
         guard !state.withLock({ $0.problems.contains(problem) }) else { return }
         let isNew = registrar.withMutation(of: self, keyPath: \.problems) {
             state.withLock { state in
@@ -36,7 +37,7 @@ package final class ProblemBoard: Observable, Sendable {
             }
         }
         #if DEBUG
-            if isNew { StandardError.print(problem.errorDescription ?? problem.message) }
+            if isNew, isMistake { StandardError.print(problem.errorDescription ?? problem.message) }
         #endif
     }
 

@@ -2,8 +2,8 @@ public import MeshBase
 
 /// A mistake at a call site, or a failure, that lasts until it is solved.
 ///
-/// Sessions, shared states, stored keys and requests list theirs in `problems`. In debug builds each is also printed on standard
-/// error, once.
+/// Sessions, shared states, stored keys and requests list theirs in `problems`. In debug builds each that a call site
+/// has caused is also printed on standard error, once.
 public struct SessionProblem: CodedError, Hashable, Identifiable {
     /// The kind of problem, to branch on. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {

@@ -94,7 +94,7 @@ extension DeliveryShell {
     }
 
     func failed(_ reason: String) {
-        problems.report(.transportFailed(localPeer.id, reason))
+        problems.report(.transportFailed(localPeer.id, reason), isMistake: false)
         perform { state, now in
             for address in state.lines.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
                 state.core.disconnected(address, reason: reason, now)

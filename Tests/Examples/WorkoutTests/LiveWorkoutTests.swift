@@ -153,7 +153,9 @@ struct LiveWorkoutTests {
         try await world.devices[1].tap(.pause)
         await world.settle { world.agree && world.devices.allSatisfy { $0.state.phase == .paused } }
         await world.settle {
-            world.devices.allSatisfy { $0.part == .member && $0.session?.memberIDs.count == 5 && $0.session?.viewNumber == 1 }
+            world.devices.allSatisfy {
+                $0.part == .member && $0.session?.memberIDs.count == 5 && $0.session?.viewNumber == 1
+            }
         }
     }
 

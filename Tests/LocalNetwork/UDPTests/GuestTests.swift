@@ -228,7 +228,8 @@
             third.start()
             first.invite(tablet.id.description)
             try await eventually("a group of three, all connected") {
-                third.isMember && [first, second, third].allSatisfy { $0.viewNumber == first.viewNumber && $0.viewNumber > 0 }
+                third.isMember
+                    && [first, second, third].allSatisfy { $0.viewNumber == first.viewNumber && $0.viewNumber > 0 }
                     && watch.reaches(tablet) && tablet.reaches(watch)
             }
             #expect(watch.trusted.peers.map(\.id) == [phone.id])
