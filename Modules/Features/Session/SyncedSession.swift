@@ -475,12 +475,20 @@ extension SyncedSession {
     /// How that peer stands; nil when nothing is known of it.
     public func status(of peerID: String) -> SessionPeerStatus? { peers.first { $0.peerID == peerID } }
 
-    /// How far an own event has come, by its id; nil for what is none, or lies further back than the newest 16,384.
-    public func delivery(of eventID: UUID) -> SessionEventDelivery? {
+    /// How far an event of this device has come, and whether it has an effect.
+    public func delivery(of envelope: SessionSyncEnvelope<Event>) -> SessionEventDelivery {
+        delivery(of: envelope.metadata.eventID)
+    }
+
+    /// How far an event of this device has come, by its ID.
+    public func delivery(of eventID: UUID) -> SessionEventDelivery {
         // Reading these lets a view follow.
         _ = (peers, deliveryTurn)
         return core.delivery(of: eventID)
     }
+
+    /// Events whose effect is in the state and whose place may still change. Complexity: O(events that aren't confirmed).
+    package var unconfirmedEffectCount: Int { core.engine.unconfirmedEffectCount }
 
     /// The last event held of a peer without a gap, the local one included; 0 when nothing is.
     public func heldSequence(of peerID: String) -> UInt64 { core.heldSequence(of: peerID) }

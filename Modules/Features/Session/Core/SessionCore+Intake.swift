@@ -55,6 +55,10 @@ extension SessionCore {
         updates.record(applied.events)
         statistics.applied += applied.arrivals.count
         statistics.late += applied.lateCount
+        if applied.lateCount > 0 {
+            deliveries.forgetUnchanged()
+            directives.showsDeliveries = true
+        }
         statistics.duplicates += applied.repeatedCount
         statistics.ignored += applied.ignoredCount
         if arrivals.isEmpty { arrivals = applied.arrivals } else { arrivals += applied.arrivals }
