@@ -70,6 +70,7 @@
                 case .waiting: "waiting"
                 case .provisional: "provisional"
                 case .notAdmitted: "not admitted"
+                case .elsewhere: "elsewhere"
                 }
             return isHere || isReachable ? standing : "away, \(standing)"
         }

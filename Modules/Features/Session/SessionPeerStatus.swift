@@ -38,4 +38,6 @@ public enum SessionPeerSync: Hashable, Sendable {
     case provisional
     /// It wants to join, and the group has no place for it: its events are not taken.
     case notAdmitted
+    /// It runs another session of the feature, or another feature: the session's `problems` say which.
+    case elsewhere
 }

@@ -50,4 +50,8 @@ extension SessionProblem.Code {
     public static let peerIDInUse = Self("peerIDInUse")
     /// The transport could not start, or has failed.
     public static let transportFailed = Self("transportFailed")
+    /// A store can't be read or written. Values stay in memory meanwhile.
+    public static let storeFailed = Self("storeFailed")
+    /// Something could not be sent, and sending it again can't succeed.
+    public static let sendFailed = Self("sendFailed")
 }

@@ -94,7 +94,7 @@
                 case .behind(let count):
                     sync = "behind"
                     behind = count
-                case .waiting, .provisional, .notAdmitted, nil: sync = "joining"
+                case .waiting, .provisional, .notAdmitted, .elsewhere, nil: sync = "joining"
                 }
             }
             self.behind = behind

@@ -29,6 +29,11 @@ extension SessionCore {
         wake()
     }
 
+    /// Those that aren't of this session.
+    func envelopesOfOthers(in batch: [AnySessionSyncEnvelope]) -> [AnySessionSyncEnvelope] {
+        batch.contains { !isMine($0.metadata) } ? batch.filter { !isMine($0.metadata) } : []
+    }
+
     func isMine(_ metadata: SessionSyncMetadata) -> Bool {
         metadata.featureID == engine.featureID && metadata.sessionID == engine.sessionID
     }

@@ -69,6 +69,7 @@ extension SessionCore {
     private func sync(lacking count: UInt64) -> SessionPeerSync { count == 0 ? .upToDate : .behind(by: count) }
 
     private func syncOfOutsider(_ peerID: String) -> SessionPeerSync {
+        if elsewhere.contains(peerID) { return .elsewhere }
         if heard[peerID]?.isNotAdmitted == true { return .notAdmitted }
         return engine.isProvisional && shownPeerID == peerID ? .provisional : .waiting
     }

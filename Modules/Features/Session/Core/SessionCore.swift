@@ -90,6 +90,8 @@ where
     // What is known of peers beside the engine.
     var heard: [String: HeardPeer] = [:]
     var company = CompanyLedger()
+    /// Peers that run another session or feature, as far as that was reported.
+    var elsewhere: Set<String> = []
     var shownPeerID: String?
     var reachablePeerIDs: Set<String> = []
     /// Whether the transport names who is reachable.
