@@ -104,7 +104,7 @@
                     storedSamples = stored
                     try recorded.write(["\(launch) \(stored)"])
                 }
-                let count = unwritten.prefix { session.delivery(of: $0.id) != .submitted }.count
+                let count = unwritten.prefix { session.delivery(of: $0.id).step != .submitted }.count
                 if count > 0 {
                     try accepted.write(unwritten.prefix(count).map { "\($0.tap.rawValue)" })
                     unwritten.removeFirst(count)
@@ -113,7 +113,7 @@
                     wasMember.toggle()
                     say(of: session)
                 }
-                underWay.removeFirst(underWay.prefix { session.delivery(of: $0) == .confirmed }.count)
+                underWay.removeFirst(underWay.prefix { session.delivery(of: $0).step == .confirmed }.count)
             }
         }
 

@@ -96,6 +96,22 @@ extension EventLog {
         return low
     }
 
+    /// The first entry with that stamp that is wanted. O(log n).
+    func place(of stamp: HybridTimestamp, where isWanted: (EntryHeader) -> Bool) -> Int? {
+        withHeaders { header in
+            var (low, high) = (0, entries.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if header(middle).stamp.rawValue < stamp.rawValue { low = middle + 1 } else { high = middle }
+            }
+            while low < entries.count, header(low).stamp == stamp {
+                if isWanted(header(low)) { return low }
+                low += 1
+            }
+            return nil
+        }
+    }
+
     /// The total order of events.
     @inlinable
     static func precedes(_ left: LogEntry<Event>, _ right: LogEntry<Event>, in sources: SourceTable) -> Bool {

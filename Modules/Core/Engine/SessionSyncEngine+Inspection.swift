@@ -73,6 +73,18 @@ extension SessionSyncEngine {
     /// Own entries that are not confirmed.
     public var ownUnconfirmedCount: Int { ownUnconfirmed }
 
+    /// Unconfirmed events that the reducer took. O(log).
+    package var unconfirmedEffectCount: Int {
+        log.entries.dropFirst(announcedCount).count { entry in
+            if entry.outcome == .applied, case .event = entry.content { true } else { false }
+        }
+    }
+
+    /// What an own event in the log does at its place for now; nil for another event, or one that isn't reduced yet. O(log n).
+    package func outcome(ofOwn sequence: UInt64, _ stamp: HybridTimestamp) -> SessionEventOutcome? {
+        log.place(of: stamp) { $0.slot == 0 && $0.sequence == sequence }.flatMap { log.entries[$0].outcome }
+    }
+
     package var ownUnconfirmedByteCount: Int { ownUnconfirmedBytes }
 
     /// Own events that `takeDirectives` has not handed over as confirmed. O(log).

@@ -37,6 +37,8 @@ struct StateComparison: Sendable {
     /// Periodic controls that carry a digest: enough for one of them to arrive over a bad link.
     private static let tellingsMax = 8
 
+    var hasDivergedMember: Bool { !diverged.isEmpty }
+
     var newestPosition: UInt64 { own.last?.position ?? 0 }
 
     /// - Returns: whether it differs from the state of a member that agreed before.
@@ -131,6 +133,9 @@ extension SessionSyncEngine {
         comparison.forget { sources.slot(of: $0).map { !sources[$0].isOpen } ?? true }
         if comparison.add(digest) { pending.raise(.stateDiverged(position: digest.position)) }
     }
+
+    /// Another member's last comparable state differed from this engine's.
+    package var hasDivergedMember: Bool { comparison.hasDivergedMember }
 
     mutating func compareStates(_ digest: StateDigest, _ slot: Int) {
         if comparison.hear(digest, of: sources[slot].source) {

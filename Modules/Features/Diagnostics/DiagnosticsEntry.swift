@@ -40,6 +40,8 @@ public struct DiagnosticsEntry: Codable, Hashable, Sendable {
     public var to: String?
     /// The feature of the message or the state.
     public var feature: String?
+    /// The ID of the message's or the state's session; nil in recordings of earlier versions.
+    public var session: String?
     /// The type of the message's payload.
     public var payloadType: String?
     /// The message's place in its author's sequence.
@@ -107,6 +109,7 @@ extension DiagnosticsEntry {
         from = metadata.sourcePeerID
         self.to = to
         feature = metadata.featureID
+        session = metadata.sessionID.uuidString
         payloadType = metadata.payloadType
         sequence = metadata.sequence
         message = metadata.eventID.uuidString

@@ -36,6 +36,7 @@
             let head = session.image.head
             self.init(at: Date().timeIntervalSince1970, peer: session.source.peerID, kind: .state)
             feature = session.featureID
+            self.session = session.sessionID.uuidString
             confirmed = session.confirmedCount
             cut = head.cut.milliseconds
             vector = Dictionary(head.held.entries.map { ("\($0.source)", $0.sequence) }) { max($0, $1) }
@@ -69,6 +70,7 @@
                 case .waiting: "waiting"
                 case .provisional: "provisional"
                 case .notAdmitted: "not admitted"
+                case .elsewhere: "elsewhere"
                 }
             return isActive || isReachable ? standing : "away, \(standing)"
         }

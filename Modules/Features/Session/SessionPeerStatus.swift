@@ -38,18 +38,6 @@ public enum SessionPeerSync: Hashable, Sendable {
     case provisional
     /// It wants to join, and the group has no place for it: its events are not taken.
     case notAdmitted
-}
-
-/// How far one own event has come. Each step includes the ones before.
-public enum SessionEventDelivery: Hashable, Sendable {
-    /// Applied here; not in the store yet.
-    case submitted
-    /// In the store: it survives a crash, and will be sent until every member has acknowledged it.
-    case accepted
-    /// Handed to the transport.
-    case sent
-    /// Acknowledged by so many other members, at least one.
-    case held(by: Int)
-    /// Held by all, at its final place in the order.
-    case confirmed
+    /// It runs another session of the feature, or another feature: the session's `problems` say which.
+    case elsewhere
 }

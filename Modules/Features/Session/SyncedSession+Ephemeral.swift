@@ -17,6 +17,7 @@ extension SyncedSession {
     ///   128 bytes, `closed`, and what encoding throws.
     public func show<Value>(_ value: Value, as key: EphemeralKey<Value>, at moment: Date? = nil) throws {
         guard phase != .closed else { throw SessionSyncError.sessionClosed }
+        if !hasStarted { expectStart() }
         let bytes = try CompactCodec().encode(value)
         let moment = moment ?? now
         let loss = CodingLoss.report(

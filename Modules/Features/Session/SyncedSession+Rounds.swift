@@ -234,7 +234,7 @@ extension SyncedSession {
         let peers: [SessionPeer?] =
             receivers.isEverybody ? audience(isKept: true) : receivers.peers.sorted { $0.id < $1.id }
         for peer in peers where !isStateTooLarge {
-            let isDone = await attempt {
+            let isDone = await attempt(of: "\(featureID) state") {
                 do {
                     try await transport.sendSnapshot(AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot, to: peer)
                 } catch let error as SessionSyncError {
@@ -276,15 +276,20 @@ extension SyncedSession {
     /// nil is everybody: where the transport cannot tell peers apart, each takes what is for it.
     private func peer(_ id: String?) -> SessionPeer? { id.flatMap { id in transport.knownPeers.first { $0.id == id } } }
 
-    /// - Parameter isVital: whether a user should know that it failed; what is not is said again with the next exchange.
+    /// - Parameters:
+    ///   - isVital: whether a user should know that it failed; what is not is said again with the next exchange.
+    ///   - subject: what is sent, for the session's problems; nil is the feature.
     @discardableResult
     private func attempt(
-        isVital: Bool = true, counting count: WritableKeyPath<SessionStatistics, Int>? = nil,
+        isVital: Bool = true, of subject: String? = nil, counting count: WritableKeyPath<SessionStatistics, Int>? = nil,
         _ send: () async throws -> Void
     ) async -> Bool {
         do {
             try await send()
-            if isVital { forgetSendError() }
+            if isVital {
+                forgetSendError()
+                reportSend(of: subject ?? featureID, nil)
+            }
             if let count { turn { $0.statistics[keyPath: count] += 1 } }
             return true
         } catch {
@@ -293,6 +298,7 @@ extension SyncedSession {
             if isVital, !Task.isCancelled {
                 turn { $0.statistics.sendFailures += 1 }
                 lastSendError = error
+                reportSend(of: subject ?? featureID, error)
             }
             return false
         }

@@ -17,6 +17,7 @@ extension SyncedSession {
     public func record<Sample>(_ sample: Sample, in series: Series<Sample>, at moment: Date? = nil) throws {
         // By the core, since to read what is observed takes longer than all the rest.
         guard !core.isClosed else { throw SessionSyncError.sessionClosed }
+        if !hasStarted { expectStart() }
         let time = try SampleTime.microseconds(moment ?? now)
         if try core.record(sample, in: series, at: time) { turn { $0.beginWritingSamples() } }
     }

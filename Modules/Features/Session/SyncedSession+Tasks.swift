@@ -24,13 +24,6 @@ extension SyncedSession {
                     instead of UUID(), random numbers and Date().
                     """)
             }
-            for case .stateDiverged(let position) in alarms {
-                StandardError.print(
-                    """
-                    after \(position) confirmed events another device has another state of '\(featureID)'. Reducers or \
-                    decoders differ: raise configuration.reducerVersion with each version of the app that changes them.
-                    """)
-            }
         }
     #endif
 

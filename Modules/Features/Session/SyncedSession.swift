@@ -66,7 +66,9 @@ where
     /// Why the store could not be read or written; nil once it could. Until then nothing is sent or confirmed, unless
     /// the session goes on in memory. `StorageError.Code.damaged` just after `open`: that series was set aside, everything else is
     /// loaded.
-    public internal(set) var storeError: (any Error)?
+    public internal(set) var storeError: (any Error)? {
+        didSet { reportStoreError() }
+    }
     /// What an accepted event survives.
     public internal(set) var durability = StoreDurability.memory
     /// Moves on when `shown` may say something else.
@@ -96,6 +98,18 @@ where
     @ObservationIgnored let memory = StoreWriter(MemoryStore())
 
     @ObservationIgnored let guests: SessionGuests
+    @ObservationIgnored let life: SessionLife
+    // See `SyncedSession+Problems`.
+    @ObservationIgnored var hasStarted = false
+    @ObservationIgnored var isStartExpected = false
+    @ObservationIgnored let startTimer = OwnedTasks()
+    /// By peer.
+    @ObservationIgnored var otherSessions: [String: OtherSession] = [:]
+    @ObservationIgnored var isAnswerAwaited = false
+    @ObservationIgnored let differenceTimer = OwnedTasks()
+    /// Peers that aren't admitted, and since when.
+    @ObservationIgnored var waitingPeers: [String: Date] = [:]
+    @ObservationIgnored var isFull = false
     @ObservationIgnored private let listeners = OwnedTasks()
     @ObservationIgnored private let exchangeTimer = OwnedTasks()
     @ObservationIgnored private let requestTimer = OwnedTasks()
@@ -167,6 +181,10 @@ where
         self.configuration = configuration
         steadyClock = SteadyClock(wall: configuration.now, uptime: configuration.uptime)
         guests = SessionGuests(transport, sessionID: engine.sessionID, featureID: engine.featureID)
+        life = SessionLife(
+            StartedSessions.Place(
+                peerID: transport.localPeer.id, featureID: engine.featureID, sessionID: engine.sessionID),
+            uptime: configuration.uptime, warn: configuration.warn)
         heldCore = Core(
             engine: engine, configuration: configuration,
             at: Core.Moment(now: steadyClock.now, knownPeers: transport.knownPeers), hotPath: hotPath,
@@ -198,6 +216,7 @@ where
             return
         }
         phase = .running
+        noteStart()
         let retained = transport.latestPeerSnapshot(featureID: featureID)
         core.pieceBytes = min(
             CopyPiece.bytesMax, configuration.copyMessageBytesMax,
@@ -214,6 +233,7 @@ where
         phase = .stopped
         turn { $0.stop() }
         cancelTasks()
+        noteStop()
     }
 
     /// Stops for good, once what was submitted and the final snapshot have been handed to the transport and reachable
@@ -255,6 +275,7 @@ where
         phase = .closed
         core.isClosed = true
         guests.end()
+        noteStop()
         stateTopic.finish()
         statusTopic.finish()
         seriesTopic.finish()
@@ -301,7 +322,11 @@ where
     @discardableResult
     public func submit(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
         guard _phase != .closed else { throw SessionSyncError.sessionClosed }
-        return try turn { try $0.submit(event, at: moment) }
+        if !hasStarted { expectStart() }
+        do { return try turn { try $0.submit(event, at: moment) } } catch {
+            reportFull(error)
+            throw error
+        }
     }
 
     /// The same, now.
@@ -344,16 +369,19 @@ where
     }
 
     private func listen() {
-        let envelopes = transport.envelopeBatches { [featureID] in $0.featureID == featureID }
+        // The controls of other features too: they tell of a peer whose IDs differ.
+        let envelopes = transport.envelopeBatches { [featureID] in
+            $0.featureID == featureID || $0.payloadType == SessionControl.payloadType
+        }
         let snapshots = transport.receiveSnapshots()
         let requests = transport.receiveSnapshotRequests()
         let reachability = transport.reachabilityChanges()
         listeners.hold([
-            Task { [weak self] in for await change in reachability { self?.turn { $0.receive(change) } } },
+            Task { [weak self] in for await change in reachability { self?.receive(change) } },
             Task { [weak self] in
                 while let batch = await envelopes.next() {
                     for slice in Slices(batch[...]) {
-                        self?.turn { $0.receive(Array(slice)) }
+                        self?.receive(Array(slice))
                         // A stream that has more gives it without a pause.
                         if slice.count >= 64 { await Task.yield() }
                     }
@@ -371,6 +399,17 @@ where
             },
             Task { [weak self] in for await request in requests { self?.turn { $0.receive(request) } } },
         ])
+    }
+
+    private func receive(_ batch: [AnySessionSyncEnvelope]) {
+        let others = core.envelopesOfOthers(in: batch)
+        if others.count < batch.count { turn { $0.receive(batch) } }
+        if !others.isEmpty || !otherSessions.isEmpty { compareIDs(batch, others: others) }
+    }
+
+    private func receive(_ change: SessionPeerReachability) {
+        turn { $0.receive(change) }
+        if !change.isReachable, let peer = change.peer { forgetOtherSession(of: peer.id) }
     }
 }
 
@@ -426,12 +465,16 @@ extension SyncedSession {
         remoteEventTopic.publish(contentsOf: directives.remoteEvents)
         remoteSnapshotTopic.publish(contentsOf: directives.remoteSnapshots)
         confirmedTopic.publish(contentsOf: directives.confirmed)
-        tell(directives.alarms)
+        if !directives.alarms.isEmpty {
+            tell(directives.alarms)
+            report(directives.alarms)
+        }
         if !directives.updates.isEmpty { tell(directives.updates) }
         ephemeralTopic.publish(contentsOf: directives.ephemerals)
         #if DEBUG
             warn(of: directives.alarms)
         #endif
+        reportRoom()
         if isRoomAwaited, core.hasRoom {
             isRoomAwaited = false
             roomTopic.publish(())
@@ -464,6 +507,7 @@ extension SyncedSession {
         }
         let peers = core.peers
         show(peers)
+        reportCompany(peers)
     }
 
     /// Whether it is running, for those who do not follow it.
@@ -489,12 +533,20 @@ extension SyncedSession {
     /// How that peer stands; nil when nothing is known of it.
     public func status(of peerID: String) -> SessionPeerStatus? { peers.first { $0.peerID == peerID } }
 
-    /// How far an own event has come, by its id; nil for what is none, or lies further back than the newest 16,384.
-    public func delivery(of eventID: UUID) -> SessionEventDelivery? {
+    /// How far an event of this device has come, and whether it has an effect.
+    public func delivery(of envelope: SessionSyncEnvelope<Event>) -> SessionEventDelivery {
+        delivery(of: envelope.metadata.eventID)
+    }
+
+    /// How far an event of this device has come, by its ID.
+    public func delivery(of eventID: UUID) -> SessionEventDelivery {
         // Reading these lets a view follow.
         _ = (peers, deliveryTurn)
         return core.delivery(of: eventID)
     }
+
+    /// Events whose effect is in the state and whose place may still change. Complexity: O(events that aren't confirmed).
+    package var unconfirmedEffectCount: Int { core.engine.unconfirmedEffectCount }
 
     /// The last event held of a peer without a gap, the local one included; 0 when nothing is.
     public func heldSequence(of peerID: String) -> UInt64 { core.heldSequence(of: peerID) }

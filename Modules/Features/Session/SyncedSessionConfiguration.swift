@@ -1,4 +1,5 @@
 public import Foundation
+import MeshBase
 public import MeshEngine
 import MeshIdentity
 public import MeshTransport
@@ -119,6 +120,8 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     public var uptime: @Sendable () -> Duration = { SystemClock().elapsed }
     /// Lets that much time pass by `uptime`.
     public var wait: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    /// Takes lines for the developer; debug builds only. Tests pass their own.
+    package var warn: @Sendable (String) -> Void = { StandardError.print($0) }
     /// Seeds what proves that a peer lives; another number for each launch.
     package var randomSeed: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
 

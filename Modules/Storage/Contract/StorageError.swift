@@ -14,6 +14,9 @@ public struct StorageError: CodedError {
         public static let missing = Code(description: "missing")
         /// What is stored is not what was written. Nothing of it has been changed.
         public static let damaged = Code(description: "damaged")
+        /// The bytes are what was written, and the app's type can't be made of them: the type has changed since, or a newer version
+        /// of the app has written them. Nothing of it has been changed.
+        public static let unreadableState = Code(description: "unreadableState")
         /// It is whole, and older than it has been. Nothing of it has been changed.
         public static let outdated = Code(description: "outdated")
         /// A newer version of the library has written it.

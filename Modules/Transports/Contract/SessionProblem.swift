@@ -65,7 +65,7 @@ extension SessionProblem {
 
 extension Error {
     /// Why, for the middle of a message: without the full stop.
-    fileprivate var reason: String {
+    package var reason: String {
         let text = shownText
         return text.hasSuffix(".") ? String(text.dropLast()) : text
     }

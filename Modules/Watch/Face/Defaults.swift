@@ -1,5 +1,6 @@
 import Foundation
 import MeshIdentity
+import MeshTransport
 
 extension URL {
     /// The connection's own folder, where the app names none.
@@ -14,25 +15,10 @@ extension URL {
 }
 
 extension SessionPeer {
-    private static let defaultsKey = "sessionmesh.peerID"
-
-    /// This install of the app.
+    /// This installation of the app; of a session that only stands in for a real one, a new installation each time.
     static func thisDevice(isStandIn: Bool) -> SessionPeer {
-        let kept = isStandIn ? nil : UserDefaults.standard.string(forKey: defaultsKey)
-        let id = kept ?? UUID().uuidString
-        if kept == nil, !isStandIn { UserDefaults.standard.set(id, forKey: defaultsKey) }
-        return SessionPeer(id: id, deviceClass: .current, appInstanceID: id, topology: .pairedCompanion)
-    }
-}
-
-extension SessionPeerDeviceClass {
-    static var current: SessionPeerDeviceClass {
-        #if os(watchOS)
-            .watch
-        #elseif os(iOS)
-            .phone
-        #else
-            .unknown
-        #endif
+        guard isStandIn else { return .thisDevice(topology: .pairedCompanion) }
+        return SessionPeer(
+            id: UUID().uuidString, deviceClass: .unknown, appInstanceID: UUID().uuidString, topology: .pairedCompanion)
     }
 }

@@ -8,3 +8,4 @@ typealias TrainingSession = SyncedSession<
 @MainActor struct Trainer { func begin(_ exercise: String) async throws -> Int { 1 } }
 @MainActor let trainer = Trainer()
 @MainActor var session: TrainingSession { fatalError() }
+@MainActor var tap: TrainingEvent { fatalError() }

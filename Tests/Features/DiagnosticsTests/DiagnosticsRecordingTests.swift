@@ -82,6 +82,12 @@ struct DiagnosticsRecordingTests {
         #expect(Set(envelopes.map(\.message)) == [metadata.eventID.uuidString])
         #expect(
             envelopes.allSatisfy { $0.at == 5 && $0.from == "phone" && $0.sequence == 4 && $0.feature == "workout" })
+        #expect(envelopes.allSatisfy { $0.session == metadata.sessionID.uuidString })
+        let lines = String(decoding: session.recording.jsonLines, as: UTF8.self)
+        let earlier = lines.replacing(/"session":"[^"]*",/, with: "")
+        #expect(earlier != lines)
+        let read = try DiagnosticsRecording(jsonLines: Data(earlier.utf8)).entries
+        #expect(read.count == entries.count && read.allSatisfy { $0.session == nil }, "of an earlier version")
         #expect(session.records(after: 0).count == session.records.count)
         #expect(session.records(after: session.recordedCount).isEmpty)
         await session.close()

@@ -47,9 +47,7 @@ import Testing
         for tap in 1...10 {
             try here.submit(.add(tap), at: world.now)
             let envelope = try there.submit(.add(-tap), at: world.now)
-            await world.settle(until: {
-                there.delivery(of: envelope.metadata.eventID).map { $0 != .submitted } ?? false
-            })
+            await world.settle(until: { there.delivery(of: envelope).step != .submitted })
             if tap % 4 == 0 {
                 there.stop()
                 let name = there.source

@@ -15,27 +15,29 @@ import Testing
 
     @Test func `an event is submitted, accepted, sent, held and confirmed, in this order`() async throws {
         let (here, there) = await world.pair()
-        var seen: [SessionEventDelivery] = []
+        var seen: [SessionEventDelivery.Step] = []
         let id = try here.submit(.add(1), at: world.now).metadata.eventID
         func look() {
-            if let state = here.delivery(of: id), seen.last != state { seen.append(state) }
+            let step = here.delivery(of: id).step
+            if seen.last != step { seen.append(step) }
         }
         look()
         await world.settle(until: {
             look()
-            return here.delivery(of: id) == .confirmed
+            return here.delivery(of: id).step == .confirmed
         })
         #expect(seen.first == .submitted)
         #expect(seen.last == .confirmed)
         let ranks = seen.map(rank)
         #expect(ranks == ranks.sorted())
         #expect(seen.contains(.sent))
-        #expect(there.delivery(of: id) == nil, "not its own")
-        #expect(here.delivery(of: UUID()) == nil)
+        #expect(there.delivery(of: id) == SessionEventDelivery(step: .unknown, effect: .unknown), "not its own")
+        #expect(here.delivery(of: UUID()).step == .unknown)
     }
 
-    private func rank(_ delivery: SessionEventDelivery) -> Int {
-        switch delivery {
+    private func rank(_ step: SessionEventDelivery.Step) -> Int {
+        switch step {
+        case .unknown: -1
         case .submitted: 0
         case .accepted: 1
         case .sent: 2
@@ -50,11 +52,11 @@ import Testing
         await world.settle(until: { here.reachablePeerIDs.isEmpty })
         let id = try here.submit(.add(1), at: world.now).metadata.eventID
         await world.settle()
-        #expect(here.delivery(of: id) == .accepted)
+        #expect(here.delivery(of: id).step == .accepted)
         #expect(here.status(of: "watch")?.sync == .behind(by: 1))
         #expect(here.status(of: "watch")?.isReachable == false)
         world.network.heal()
-        await world.settle(until: { here.delivery(of: id) == .confirmed })
+        await world.settle(until: { here.delivery(of: id).step == .confirmed })
         #expect(there.state.total == 1)
         #expect(here.status(of: "watch")?.sync == .upToDate)
     }
@@ -64,10 +66,10 @@ import Testing
         there.start()
         let ids = try (1...5).map { try there.submit(.add($0), at: world.now).metadata.eventID }
         await world.settle()
-        #expect(ids.allSatisfy { there.delivery(of: $0) == .accepted })
+        #expect(ids.allSatisfy { there.delivery(of: $0).step == .accepted })
         let here = world.session(world.transport(phone), incarnation: 1)
         here.start()
-        await world.settle(until: { ids.allSatisfy { there.delivery(of: $0) == .confirmed } })
+        await world.settle(until: { ids.allSatisfy { there.delivery(of: $0).step == .confirmed } })
         #expect(here.state.total == 15)
     }
 
@@ -113,9 +115,9 @@ import Testing
         await world.settle(until: { here.storeError != nil })
         await world.settle()
         #expect(there.state.total == 0)
-        #expect(here.delivery(of: id) == .submitted)
+        #expect(here.delivery(of: id).step == .submitted)
         store.isFailing.withLock { $0 = false }
-        await world.settle(until: { here.delivery(of: id) == .confirmed })
+        await world.settle(until: { here.delivery(of: id).step == .confirmed })
         #expect(here.storeError == nil)
         #expect(there.state.total == 1)
         #expect(try store.image()?.head.settledCount ?? 0 > 0)

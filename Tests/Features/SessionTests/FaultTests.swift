@@ -96,10 +96,10 @@ import Testing
         await world.settle(until: { here.reachablePeerIDs.isEmpty })
         let id = try here.submit(.add(1), at: world.now).metadata.eventID
         await world.settle(until: { here.statistics.sendFailures > 0 })
-        #expect(here.delivery(of: id) == .accepted)
+        #expect(here.delivery(of: id).step == .accepted)
         world.network.heal()
         await world.settle(until: { there.state.total == 1 })
-        await world.settle(until: { here.delivery(of: id) == .confirmed })
+        await world.settle(until: { here.delivery(of: id).step == .confirmed })
 
         var (phone, watch) = (ReferenceAdapter(), ReferenceAdapter())
         // Its send throws, and nobody keeps it.
@@ -130,14 +130,14 @@ import Testing
         let (here, there) = await world.pair { $0.isHighRate = { _ in true } }
         world.network.setConditions(ScenarioConditions(lossRate: 1), from: phone, to: watch)
         let id = try here.submit(.add(1), at: world.now).metadata.eventID
-        await world.settle(until: { here.delivery(of: id) == .sent })
+        await world.settle(until: { here.delivery(of: id).step == .sent })
         await world.settle()
-        let isHeldTooEarly = here.delivery(of: id) != .sent
+        let isHeldTooEarly = here.delivery(of: id).step != .sent
         #expect(there.state.total == 0 && !isHeldTooEarly)
         // The reference knows nothing beyond a send that did not throw.
         let referenceSaysDelivered = here.statistics.sendFailures == 0
         world.network.setConditions(nil, from: phone, to: watch)
-        await world.settle(until: { here.delivery(of: id) == .confirmed })
+        await world.settle(until: { here.delivery(of: id).step == .confirmed })
         expect(!isHeldTooEarly, !referenceSaysDelivered)
         #expect(there.state.total == 1)
     }

@@ -55,7 +55,7 @@ private struct CrowdedTransport: WrappingTransport {
         await world.settle(until: { here.statistics.sendFailures == 1 })
         #expect(here.lastSendError as? SessionSyncError == .queueFull(limit: 1))
         #expect(there.state.total == 0)
-        await world.settle(until: { here.delivery(of: id) == .confirmed })
+        await world.settle(until: { here.delivery(of: id).step == .confirmed })
         #expect(there.state.total == 1)
     }
 }

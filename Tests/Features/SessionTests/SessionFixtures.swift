@@ -137,6 +137,7 @@ let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
         configuration.now = { [network] in network.now.addingTimeInterval(clockAhead) }
         configuration.uptime = { [network] in network.elapsed }
         configuration.wait = { [weak self] in try await self?.sleep($0) }
+        configuration.warn = { _ in }
         configuration.measure = { work in
             work()
             return .zero

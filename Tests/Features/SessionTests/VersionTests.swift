@@ -149,7 +149,11 @@ import Testing
         try new.submit(.note("oat", on: "milk"))
         await world.settle()
         new.stop()
-        await #expect(throws: StorageError.self) { _ = try await older(transport, 1, in: store) }
+        let error = await #expect(throws: StorageError.self) { _ = try await older(transport, 1, in: store) }
+        #expect(error?.code == .unreadableState)
+        let text = error?.localizedDescription ?? ""
+        #expect(text.contains("event 1 of phone") && text.contains("GroceryEvent"), "\(text)")
+        #expect(text.contains("note") && text.contains("Docs/Versions.md"), "\(text)")
         let again = try await newer(transport, 1, in: store)
         #expect(again.state.notes == ["milk": "oat"], "nothing was touched")
     }
@@ -159,12 +163,15 @@ import Testing
         let store = try await storeOfOlder(transport)
         var configuration = SyncedSessionConfiguration<Strict, GroceryEvent>()
         world.adapt(&configuration, incarnation: 1)
-        await #expect(throws: StorageError.self) {
+        let error = await #expect(throws: StorageError.self) {
             _ = try await SyncedSession.open(
                 sessionID: sessionID, featureID: "groceries", transport: transport, store: store,
                 initialState: Strict(),
                 reducer: StrictReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
         }
+        #expect(error?.code == .unreadableState)
+        let text = error?.localizedDescription ?? ""
+        #expect(text.contains("the state can't be read as Strict") && text.contains("notes"), "\(text)")
     }
 
     private struct Strict: Codable, Sendable {

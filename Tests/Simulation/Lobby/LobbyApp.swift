@@ -146,12 +146,12 @@ final class LobbyApp: Sendable {
         guard !unsettled.withLock({ $0.isEmpty }), !isDead.withLock({ $0 }) else { return }
         for (number, sessionID, id) in unsettled.withLock({ $0 }) {
             let session = sessions.withLock { $0 }.last { $0.sessionID == sessionID }
-            switch session?.delivery(of: id) {
+            switch session?.delivery(of: id).step {
             case .accepted, .sent: ledger.note(number, in: sessionID, .stored)
             case .held, .confirmed:
                 ledger.note(number, in: sessionID, .held)
                 unsettled.withLock { $0.removeAll { $0.number == number } }
-            case .submitted, nil: break
+            case .unknown, .submitted, nil: break
             }
         }
     }

@@ -103,12 +103,12 @@ final class SessionWatchApp: PairApp {
         Task { @MainActor in
             guard let session = session.withLock({ $0 }), !isDead.withLock({ $0 }) else { return }
             for (number, id) in taps {
-                switch session.delivery(of: id) {
+                switch session.delivery(of: id).step {
                 case .accepted, .sent: ledger.withLock { $0.note(number, .stored) }
                 case .held, .confirmed:
                     ledger.withLock { $0.note(number, .held) }
                     unsettled.withLock { $0[number] = nil }
-                case .submitted, nil: break
+                case .unknown, .submitted: break
                 }
             }
         }

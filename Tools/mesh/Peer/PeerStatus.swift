@@ -18,8 +18,8 @@
         let events: Int
         /// Measurements that are kept, as far as they have come here.
         let samples: Int
-        /// Events that every member has, at their final place.
-        let confirmed: UInt64
+        /// Those of the events that every member has, at their final place.
+        let confirmed: Int
         /// Peers whose taps count, this one among them, and how often that has changed.
         let members: Int
         let view: UInt64
@@ -51,7 +51,11 @@
             laps = state.laps.count
             events = state.eventCount
             samples = workout.totals.sampleCount
-            confirmed = workout.session?.confirmedCount ?? 0
+            // Taps that the policy refuses are confirmed too, and are no events here.
+            confirmed =
+                workout.session.map {
+                    max(0, min(Int(clamping: $0.confirmedCount), state.eventCount - $0.unconfirmedEffectCount))
+                } ?? 0
             members = workout.session?.memberIDs.count ?? 0
             view = workout.session?.viewNumber ?? 0
             digest = state.digest
@@ -90,7 +94,7 @@
                 case .behind(let count):
                     sync = "behind"
                     behind = count
-                case .waiting, .provisional, .notAdmitted, nil: sync = "joining"
+                case .waiting, .provisional, .notAdmitted, .elsewhere, nil: sync = "joining"
                 }
             }
             self.behind = behind

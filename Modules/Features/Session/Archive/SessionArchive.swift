@@ -213,8 +213,9 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     /// The image as it was when it was last saved; nil when the store has none.
     ///
     /// Complexity: O(what is stored of this session).
-    /// - Throws: `StorageError`: `damaged` for parts that do not fit together, `newerSchema` for what a newer version of
-    ///   the library has written, and what the store throws. Nothing has been changed then.
+    /// - Throws: `StorageError`: `damaged` for parts that do not fit together, `unreadableState` for a state or an event that the app's
+    ///   types can't be made of, `newerSchema` for what a newer version of the library has written, and what the store
+    ///   throws. Nothing has been changed then.
     public mutating func load() throws -> SessionEngineImage<State, Event>? {
         let catalog = try catalog()
         stored = Set(catalog.map(\.name))
@@ -228,7 +229,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         }
         let stored: StoredHead<Event> = try decode(headBytes, "head")
         guard let baseBytes = try store.value(for: baseKey) else { throw damaged("the base is missing") }
-        let base: SessionBase<State> = try decode(baseBytes, "base")
+        let base = try decodeBase(baseBytes)
         do {
             try stored.head.checkNumbers()
             try base.checkNumbers()
@@ -255,6 +256,8 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
                     throw WireError(.missingField, "a stored effect without a place")
                 }
                 image.head.sideEffectsDue.append(try stored.effect(of: sources, codec))
+            } catch let error as UnreadableValue {
+                throw unreadable("the event of side effect \(entry.position)", error)
             } catch {
                 throw damaged("side effect \(entry.position) cannot be read", cause: error)
             }
@@ -313,6 +316,8 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
                     try codec.decode(direct: StoredRecord.self, from: $0)
                 }
                 log.append(try stored.record(of: source, sequence: entry.position, codec))
+            } catch let error as UnreadableValue {
+                throw unreadable("event \(entry.position) of \(source)", error)
             } catch {
                 throw damaged("event \(entry.position) of \(source) cannot be read", cause: error)
             }
@@ -325,6 +330,26 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         } catch {
             throw damaged("the \(name) cannot be read", cause: error)
         }
+    }
+
+    private func decodeBase(_ bytes: [UInt8]) throws -> SessionBase<State> {
+        do {
+            return try codec.decode(SessionBase<State>.self, from: bytes)
+        } catch {
+            // The base's own fields are the library's.
+            guard let error = UnreadableValue(State.self, error, below: ["reduced", "state"]) else {
+                throw damaged("the base cannot be read", cause: error)
+            }
+            throw unreadable("the state", error)
+        }
+    }
+
+    private func unreadable(_ what: String, _ error: UnreadableValue) -> StorageError {
+        StorageError(
+            .unreadableState,
+            "session \(sessionID) of '\(featureID)': \(what) can't be read as \(error.place); another version of the app has "
+                + "written it. Update the app, or let the type read it: see Docs/Versions.md",
+            cause: error.cause)
     }
 
     private func damaged(_ what: String, cause: (any Error)? = nil) -> StorageError {

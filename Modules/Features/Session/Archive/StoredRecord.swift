@@ -78,7 +78,11 @@ struct StoredRecord: WireCodable {
     }
 
     private func content<Event: Codable & Sendable>(_ codec: CompactCodec) throws -> SessionRecord<Event>.Content {
-        if let event { return .event(try codec.decode(Event.self, from: event)) }
+        if let event {
+            do { return .event(try codec.decode(Event.self, from: event)) } catch {
+                throw UnreadableValue(Event.self, error, below: []) ?? error
+            }
+        }
         if let opaque {
             return .opaque(bytes: opaque.bytes, codec: opaque.codec, payloadType: opaque.payloadType)
         }

@@ -7,14 +7,19 @@ import MeshIdentity
 struct DeliveryLedger {
     struct Entry {
         var sequence: UInt64
+        var stamp: HybridTimestamp
         var isSent = false
         var isConfirmed = false
+        /// At its final place.
+        var isRejected = false
     }
 
     private var entries: [UUID: Entry] = [:]
     /// Oldest first, and where it begins.
     private var order: [UUID] = []
     private var head = 0
+    /// Those that left the state as it was when they were submitted.
+    private var unchanged: Set<UUID> = []
     /// Everything up to here is in the store.
     private var acceptedSequence: UInt64 = 0
 
@@ -24,16 +29,21 @@ struct DeliveryLedger {
 
     func isAccepted(_ entry: Entry) -> Bool { entry.sequence <= acceptedSequence }
 
-    mutating func add(_ metadata: SessionSyncMetadata) {
+    func isUnchanged(_ id: UUID) -> Bool { unchanged.contains(id) }
+
+    mutating func add(_ metadata: SessionSyncMetadata, isUnchanged: Bool = false) {
         let id = metadata.eventID
+        if isUnchanged { unchanged.insert(id) }
         if entries[id] != nil {
             entries[id]?.sequence = metadata.sequence
+            entries[id]?.stamp = metadata.stamp
             return
         }
-        entries[id] = Entry(sequence: metadata.sequence)
+        entries[id] = Entry(sequence: metadata.sequence, stamp: metadata.stamp)
         order.append(id)
         guard order.count - head > Self.countMax else { return }
         entries[order[head]] = nil
+        unchanged.remove(order[head])
         head += 1
         if 2 * head > order.count {
             order.removeFirst(head)
@@ -43,5 +53,14 @@ struct DeliveryLedger {
 
     mutating func accept(through sequence: UInt64) { acceptedSequence = sequence }
     mutating func markSent(_ id: UUID) { entries[id]?.isSent = true }
-    mutating func confirm(_ ids: [UUID]) { for id in ids { entries[id]?.isConfirmed = true } }
+
+    mutating func confirm(_ id: UUID, isRejected: Bool) {
+        entries[id]?.isConfirmed = true
+        entries[id]?.isRejected = isRejected
+    }
+
+    /// Events before them have come late.
+    mutating func forgetUnchanged() {
+        if !unchanged.isEmpty { unchanged = unchanged.filter { entries[$0]?.isConfirmed ?? false } }
+    }
 }

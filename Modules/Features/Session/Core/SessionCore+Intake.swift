@@ -29,6 +29,11 @@ extension SessionCore {
         wake()
     }
 
+    /// Those that aren't of this session.
+    func envelopesOfOthers(in batch: [AnySessionSyncEnvelope]) -> [AnySessionSyncEnvelope] {
+        batch.contains { !isMine($0.metadata) } ? batch.filter { !isMine($0.metadata) } : []
+    }
+
     func isMine(_ metadata: SessionSyncMetadata) -> Bool {
         metadata.featureID == engine.featureID && metadata.sessionID == engine.sessionID
     }
@@ -55,6 +60,10 @@ extension SessionCore {
         updates.record(applied.events)
         statistics.applied += applied.arrivals.count
         statistics.late += applied.lateCount
+        if applied.lateCount > 0 {
+            deliveries.forgetUnchanged()
+            directives.showsDeliveries = true
+        }
         statistics.duplicates += applied.repeatedCount
         statistics.ignored += applied.ignoredCount
         if arrivals.isEmpty { arrivals = applied.arrivals } else { arrivals += applied.arrivals }

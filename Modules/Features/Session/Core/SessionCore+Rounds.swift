@@ -149,7 +149,9 @@ extension SessionCore {
         guard !confirmed.isEmpty else { return }
         statistics.confirmed += confirmed.count
         let own = confirmed.map(\.envelope).filter { $0.metadata.sourcePeerID == engine.localPeerID }
-        deliveries.confirm(own.map(\.metadata.eventID))
+        for event in confirmed where event.envelope.metadata.sourcePeerID == engine.localPeerID {
+            deliveries.confirm(event.envelope.metadata.eventID, isRejected: event.outcome == .rejected)
+        }
         if samples.count > 0 { samples.count -= min(samples.count, own.count { configuration.isHighRate($0.payload) }) }
         directives.confirmed += confirmed
         updates.record(confirmed)

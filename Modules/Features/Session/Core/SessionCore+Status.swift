@@ -11,8 +11,12 @@ extension SessionCore {
         engine.held.entries.filter { $0.source.peerID == peerID }.map(\.sequence).max() ?? 0
     }
 
-    func delivery(of eventID: UUID) -> SessionEventDelivery? {
-        guard let entry = deliveries[eventID] else { return nil }
+    func delivery(of eventID: UUID) -> SessionEventDelivery {
+        guard let entry = deliveries[eventID] else { return .unknown }
+        return SessionEventDelivery(step: step(of: entry), effect: effect(of: entry, eventID))
+    }
+
+    private func step(of entry: DeliveryLedger.Entry) -> SessionEventDelivery.Step {
         if entry.isConfirmed { return .confirmed }
         let holders = engine.membership.open.count { member in
             member.source != engine.source
@@ -21,6 +25,13 @@ extension SessionCore {
         if holders > 0 { return .held(by: holders) }
         if entry.isSent { return .sent }
         return deliveries.isAccepted(entry) ? .accepted : .submitted
+    }
+
+    private func effect(of entry: DeliveryLedger.Entry, _ id: UUID) -> SessionEventDelivery.Effect {
+        let isRejected =
+            entry.isConfirmed ? entry.isRejected : engine.outcome(ofOwn: entry.sequence, entry.stamp) == .rejected
+        if isRejected { return .rejected }
+        return deliveries.isUnchanged(id) ? .unchanged : .applied
     }
 
     /// In the order of their ids. Complexity: O(peers × members).
@@ -58,6 +69,7 @@ extension SessionCore {
     private func sync(lacking count: UInt64) -> SessionPeerSync { count == 0 ? .upToDate : .behind(by: count) }
 
     private func syncOfOutsider(_ peerID: String) -> SessionPeerSync {
+        if elsewhere.contains(peerID) { return .elsewhere }
         if heard[peerID]?.isNotAdmitted == true { return .notAdmitted }
         return engine.isProvisional && shownPeerID == peerID ? .provisional : .waiting
     }

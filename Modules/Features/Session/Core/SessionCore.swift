@@ -60,6 +60,8 @@ where
     let configuration: SyncedSessionConfiguration<State, Event>
     let checkpoints: CheckpointCoding
     let hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy>
+    /// nil where states can't be compared.
+    let areEqual: (@Sendable (State, State) -> Bool)? = equality(of: State.self)
     /// Whether the link says that a peer is the user's own.
     let isOwn: @Sendable (String) -> Bool
     var engine: Engine
@@ -88,6 +90,8 @@ where
     // What is known of peers beside the engine.
     var heard: [String: HeardPeer] = [:]
     var company = CompanyLedger()
+    /// Peers that run another session or feature, as far as that was reported.
+    var elsewhere: Set<String> = []
     var shownPeerID: String?
     var reachablePeerIDs: Set<String> = []
     /// Whether the transport names who is reachable.
@@ -250,17 +254,19 @@ where
         _ coded: CodedEvent, _ submit: (inout Engine) throws -> SessionSyncEnvelope<Event>
     ) throws -> SessionSyncEnvelope<Event> {
         let wasBehind = engine.isBehind
+        let isSample = configuration.isHighRate(coded.event)
+        let earlier = areEqual == nil || isSample || wasBehind ? nil : engine.state
         let envelope = try submit(&engine)
+        let isUnchanged = earlier.map { areEqual?($0, engine.state) ?? false } ?? false
         if wasBehind || updates.isKept { announceApplied() }
         if engine.options.eventBytes == nil { engine.weighLastSubmitted(coded.bytes.count) }
         archive?.keep(coded.bytes, of: engine.source, envelope.metadata.sequence)
         statistics.submitted += 1
-        deliveries.add(envelope.metadata)
+        deliveries.add(envelope.metadata, isUnchanged: isUnchanged)
         let encoded = EncodedPayload(bytes: coded.bytes, codec: CompactCodec())
         outgoing.events.append(AnySessionSyncEnvelope(envelope, encoded: encoded))
         directives.showsState = true
         directives.showsDeliveries = true
-        let isSample = configuration.isHighRate(coded.event)
         if isSample { wake() } else { publishSnapshot() }
         // What an exchange says is written first: not each second of a day alone.
         scheduleExchange(isSample && isAlone ? .idle : .regular)
@@ -275,6 +281,7 @@ where
     /// Own events by their ids, after their names have changed.
     mutating func indexOwnEvents() {
         directives.showsDeliveries = true
+        deliveries.forgetUnchanged()
         samples.count = engine.ownUnconfirmedEvents.count(where: configuration.isHighRate)
         let last = engine.held[engine.source]
         let newest = last - min(last, UInt64(DeliveryLedger.countMax)) + 1
@@ -294,6 +301,14 @@ where
         outgoing.needsRound = true
         directives.hasRound = true
     }
+}
+
+/// How to compare two values of a type that is `Equatable`; nil for another type.
+private func equality<Value>(of type: Value.Type) -> (@Sendable (Value, Value) -> Bool)? {
+    func equality<Same: Equatable>(_: Same.Type) -> @Sendable (Value, Value) -> Bool {
+        { left, right in (left as? Same).map { $0 == right as? Same } ?? false }
+    }
+    return (type as? any Equatable.Type).map { equality($0) }
 }
 
 extension SessionSyncEngine {

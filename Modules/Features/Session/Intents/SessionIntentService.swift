@@ -121,11 +121,11 @@ where
     /// - Returns: once it is in the store that it begins; false where the asker does not want it any more.
     private func hasBegun(_ entry: Entry) async -> Bool {
         guard let envelope = await submitted(.begin(id: entry.id)) else { return false }
-        while session.delivery(of: envelope.metadata.eventID) == .submitted || !session.showsEverything {
+        while session.delivery(of: envelope).step == .submitted || !session.showsEverything {
             await session.drained()
             guard session.phase != .closed else { return false }
             // Stopped, or its store refuses: a session tries again with each exchange.
-            if session.delivery(of: envelope.metadata.eventID) == .submitted {
+            if session.delivery(of: envelope).step == .submitted {
                 try? await session.configuration.wait(session.configuration.exchangeInterval)
             }
             await Task.yield()

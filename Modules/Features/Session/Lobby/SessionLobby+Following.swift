@@ -97,11 +97,12 @@ extension SessionLobby {
                 }
             }
             self.session = session
+            board.solve(.storeFailed, of: featureID)
             onChange(invitation == openedHere ? .opened : .joined)
             session.start()
             letLatecomersIn()
         } catch {
-            fail(error)
+            fail(error, of: featureID)
             watch(invitation)
         }
     }

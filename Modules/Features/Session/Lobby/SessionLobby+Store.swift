@@ -1,6 +1,7 @@
 import Foundation
 import MeshIdentity
 import MeshStorage
+import MeshTransport
 
 /// One launch of a device's lobby.
 struct LobbyLife: Codable, Hashable, Sendable {
@@ -44,8 +45,10 @@ extension SessionLobby {
         life = next
     }
 
-    func fail(_ error: any Error) {
+    /// - Parameter subject: what can't be opened or kept.
+    func fail(_ error: any Error, of subject: String) {
         storeError = error
+        board.report(.lobbyFailed(subject, error))
         onChange(.storeFailed)
     }
 
@@ -55,7 +58,7 @@ extension SessionLobby {
             let bytes = try await Task.detached { try store.value(for: key) }.value
             return try bytes.map { try JSONDecoder().decode(Value.self, from: Data($0)) }
         } catch {
-            fail(error)
+            fail(error, of: key)
             return nil
         }
     }
@@ -66,8 +69,9 @@ extension SessionLobby {
             var batch = StoreBatch()
             batch.set(Array(try JSONEncoder().encode(value)), for: key)
             try await Task.detached { [batch] in try store.commit(batch) }.value
+            board.solve(.storeFailed, of: key)
         } catch {
-            fail(error)
+            fail(error, of: key)
         }
     }
 }

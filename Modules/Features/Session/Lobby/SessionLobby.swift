@@ -73,6 +73,8 @@ where
     @ObservationIgnored var openedHere: SessionInvitation?
     @ObservationIgnored var following: Task<Void, Never>?
     @ObservationIgnored let listeners = OwnedTasks()
+    @ObservationIgnored var hasStarted = false
+    @ObservationIgnored let startTimer = OwnedTasks()
     @ObservationIgnored var revision: UInt64 = 0
     /// nil until the store has been asked: nothing is told and nothing followed before.
     @ObservationIgnored var life: LobbyLife?
@@ -112,6 +114,9 @@ where
 
     /// Begins to listen, starts the transport, and goes on with the session that the store has.
     public func start() async {
+        hasStarted = true
+        startTimer.cancel()
+        board.solve(.notStarted)
         listen()
         board.start(transport)
         await beginLife()
@@ -126,6 +131,7 @@ where
     ///
     /// Returns once the session is there, or `storeError` says why not.
     public func open() async {
+        if !hasStarted { expectStart() }
         if life == nil { await beginLife() }
         let (number, openedAt) = invitation?.next(at: base.now()) ?? (1, base.now())
         let own = SessionSource(peerID: transport.localPeer.id, incarnation: incarnation)
@@ -135,6 +141,16 @@ where
         openedHere = opened
         consider(opened)
         await settled()
+    }
+
+    private func expectStart() {
+        startTimer.hold([
+            Task { [weak self, wait = base.wait] in
+                try? await wait(problemPatience)
+                guard let self, !Task.isCancelled, !self.hasStarted else { return }
+                self.board.report(.notStarted("\(self.featureID).lobby"))
+            }
+        ])
     }
 
     /// Lets a device that came late take part in the session that is under way.
@@ -158,6 +174,7 @@ where
     /// Waits until the others have what was submitted here, at most `closePatience`, and ends. The transport stays open.
     public func stop() async {
         listeners.cancel()
+        startTimer.cancel()
         await settled()
         try? await session?.close()
     }

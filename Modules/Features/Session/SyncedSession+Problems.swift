@@ -1,0 +1,329 @@
+import Foundation
+import MeshBase
+import MeshEngine
+import MeshIdentity
+public import MeshTransport
+
+extension SessionProblem.Code {
+    /// The app uses a session or a lobby and has not called `start()`, so nothing is sent.
+    public static let notStarted = Self("notStarted")
+    /// A peer runs another session of the same feature.
+    public static let sessionIDDiffers = Self("sessionIDDiffers")
+    /// A peer runs a feature that this device doesn't run, and not this session's feature.
+    public static let featureIDDiffers = Self("featureIDDiffers")
+    /// A device wants to join a session whose members don't take it in.
+    public static let notAdmitted = Self("notAdmitted")
+    /// Another member has another state after the same events.
+    public static let stateDiverged = Self("stateDiverged")
+    /// `submit` throws, because too many events wait to be sent or confirmed.
+    public static let logFull = Self("logFull")
+}
+
+extension SessionProblem {
+    static func notStarted(_ featureID: String) -> Self {
+        Self(
+            .notStarted, of: featureID, "'\(featureID)' was never started, so nothing is sent",
+            advice: "Call start() once, when the session or its lobby has been made.")
+    }
+
+    static func storeFailed(_ featureID: String, _ error: any Error, waits: Bool) -> Self {
+        Self(
+            .storeFailed, of: featureID, "the store of '\(featureID)' can't be read or written: \(error.reason)",
+            advice: waits
+                ? "Mend the cause. While nothing can be written, the session sends and confirms nothing."
+                : "The session goes on in memory, and a relaunch loses what is new.")
+    }
+
+    /// - Parameter subject: the session or the name that the lobby opens or keeps.
+    static func lobbyFailed(_ subject: String, _ error: any Error) -> Self {
+        Self(
+            .storeFailed, of: subject, "the lobby can't open or keep '\(subject)': \(error.reason)",
+            advice: "Mend the cause, then call open() or start() again.")
+    }
+
+    fileprivate static func sendFailed(_ subject: String, _ error: any Error) -> Self {
+        Self(
+            .sendFailed, of: subject, "'\(subject)' can't be sent: \(error.reason)",
+            advice: "Sending it again can't succeed.")
+    }
+
+    fileprivate static func differs(_ peerID: String, _ other: OtherSession, from place: StartedSessions.Place) -> Self
+    {
+        let peer = String(peerID.prefix(64))
+        guard other.featureID == place.featureID else {
+            return Self(
+                .featureIDDiffers, of: peerID,
+                "'\(peer)' runs '\(other.featureID.prefix(64))' and this device runs '\(place.featureID)', so neither gets the "
+                    + "other's events",
+                advice: "Give the feature the same ID on both, or open both features on both.")
+        }
+        return Self(
+            .sessionIDDiffers, of: peerID,
+            "'\(peer)' runs session \(other.sessionID) of '\(place.featureID)' and this device runs session \(place.sessionID), "
+                + "so neither gets the other's events",
+            advice: "Begin the session on one device, and let the others learn its ID: by a SessionLobby, or by "
+                + "transport.sessions(featureID:).")
+    }
+
+    fileprivate static func notAdmitted(_ peerID: String, to featureID: String) -> Self {
+        Self(
+            .notAdmitted, of: peerID,
+            "'\(peerID.prefix(64))' wants to join '\(featureID)': it isn't invited, or the group is full",
+            advice: "Call invite(_:) with its ID, or pair it as the user's own. A group has 16 members at most.")
+    }
+
+    fileprivate static func notAdmitted(_ featureID: String) -> Self {
+        Self(
+            .notAdmitted, of: featureID, "this device isn't a member of '\(featureID)', because the group is full",
+            advice: "Let another device leave() the session. A group has 16 members at most.")
+    }
+
+    fileprivate static func stateDiverged(_ featureID: String, after position: UInt64) -> Self {
+        Self(
+            .stateDiverged, of: featureID,
+            "after \(position) confirmed events another device has another state of '\(featureID)'",
+            advice: "Reducers or decoders differ: raise the feature's version with each version of the app that "
+                + "changes them.")
+    }
+
+    fileprivate static func logFull(_ featureID: String, _ error: any Error) -> Self {
+        Self(
+            .logFull, of: featureID, "'\(featureID)' takes no events: \(error)",
+            advice: "Bring the other devices within reach, or call removeMember(_:) for one that won't come back.")
+    }
+}
+
+extension Error {
+    /// Whether it lasts until the app changes something. An unreachable peer or a full queue passes by itself.
+    fileprivate var isLasting: Bool {
+        switch self as? SessionSyncError {
+        case .closed, .payloadTooLarge, .payloadEncodingFailed, .unsupportedDeliveryMode: true
+        default: false
+        }
+    }
+}
+
+/// How long a problem that shows by silence is waited for.
+let problemPatience = Duration.seconds(2)
+
+// MARK: - A missing start
+
+extension SyncedSession {
+    /// Reports that `start()` is missing, if it still is after two seconds.
+    func expectStart() {
+        guard !isStartExpected else { return }
+        isStartExpected = true
+        startTimer.hold([
+            Task { [weak self, wait = configuration.wait] in
+                try? await wait(problemPatience)
+                guard let self, !Task.isCancelled, !self.hasStarted, self.phase == .stopped else { return }
+                self.board.report(.notStarted(self.featureID))
+            }
+        ])
+    }
+
+    func noteStart() {
+        hasStarted = true
+        startTimer.cancel()
+        board.solve(.notStarted)
+        life.begin()
+    }
+
+    /// A session that is stopped hears no peers.
+    func noteStop() {
+        life.end()
+        board.solve(.notStarted)
+        for peerID in otherSessions.keys { forgetOtherSession(of: peerID) }
+        differenceTimer.cancel()
+        isAnswerAwaited = false
+        for peerID in waitingPeers.keys { board.solve(.notAdmitted, of: peerID) }
+        waitingPeers = [:]
+    }
+}
+
+// MARK: - Peers whose IDs differ
+
+/// A session that a peer runs and this device doesn't.
+struct OtherSession {
+    var featureID: String
+    var sessionID: UUID
+    var since: Date
+    /// The peer runs another session of this feature that this device knows.
+    var isMatched = false
+    var isReported = false
+
+    /// Peers that are remembered.
+    static var countMax: Int { 16 }
+}
+
+extension SyncedSession {
+    private var place: StartedSessions.Place {
+        StartedSessions.Place(peerID: transport.localPeer.id, featureID: featureID, sessionID: sessionID)
+    }
+
+    /// Notes which peers run something else. A peer is mistaken if it is in reach and nothing of this session comes from it for
+    /// two seconds: its engine tells what it holds every second until it has been answered.
+    ///
+    /// Only these messages count. Snapshots may be of a session that is over.
+    func compareIDs(_ batch: [AnySessionSyncEnvelope], others: [AnySessionSyncEnvelope]) {
+        if !otherSessions.isEmpty {
+            for envelope in batch where core.isMine(envelope.metadata) {
+                forgetOtherSession(of: envelope.metadata.sourcePeerID)
+            }
+        }
+        for envelope in others where envelope.metadata.payloadType == SessionControl.payloadType {
+            note(envelope.metadata)
+        }
+    }
+
+    private func note(_ metadata: SessionSyncMetadata) {
+        let peerID = metadata.sourcePeerID
+        guard peerID != transport.localPeer.id, core.heard[peerID] == nil else { return }
+        let known = otherSessions[peerID]
+        let isSameFeature = metadata.featureID == featureID
+        let isKnownHere = StartedSessions.contains(
+            metadata.featureID, isSameFeature ? metadata.sessionID : nil, on: transport.localPeer.id)
+        if isKnownHere {
+            if isSameFeature || known?.featureID == metadata.featureID { forgetOtherSession(of: peerID) }
+            // What else it runs is no mistake: this feature is the same on both.
+            if isSameFeature, otherSessions.count < OtherSession.countMax {
+                otherSessions[peerID] = OtherSession(
+                    featureID: featureID, sessionID: metadata.sessionID, since: steadyClock.now, isMatched: true)
+            }
+            return
+        }
+        if let known {
+            // Another session of this feature says more than another feature.
+            guard isSameFeature, known.featureID != featureID else { return }
+            forgetOtherSession(of: peerID)
+        }
+        guard otherSessions.count < OtherSession.countMax else { return }
+        otherSessions[peerID] = OtherSession(
+            featureID: metadata.featureID, sessionID: metadata.sessionID, since: steadyClock.now)
+        waitForAnswer()
+    }
+
+    /// Solves what was reported: the peer has spoken in this session, or has gone.
+    func forgetOtherSession(of peerID: String) {
+        guard let other = otherSessions.removeValue(forKey: peerID), other.isReported else { return }
+        board.solve(.sessionIDDiffers, of: peerID)
+        board.solve(.featureIDDiffers, of: peerID)
+        showOtherSessions()
+    }
+
+    private func waitForAnswer() {
+        guard !isAnswerAwaited else { return }
+        let waiting = otherSessions.values.filter { !$0.isMatched && !$0.isReported }
+        guard let oldest = waiting.map(\.since).min() else { return }
+        isAnswerAwaited = true
+        let remaining = problemPatience.seconds - steadyClock.now.timeIntervalSince(oldest)
+        differenceTimer.hold([
+            Task { [weak self, wait = configuration.wait] in
+                try? await wait(.seconds(max(0.01, remaining)))
+                guard !Task.isCancelled, let self else { return }
+                self.isAnswerAwaited = false
+                self.reportOtherSessions()
+                self.waitForAnswer()
+            }
+        ])
+    }
+
+    private func reportOtherSessions() {
+        let now = steadyClock.now
+        for (peerID, other) in otherSessions.sorted(by: { $0.key < $1.key }) where !other.isMatched && !other.isReported
+        {
+            // Dates are rounded to less than a millisecond.
+            guard now.timeIntervalSince(other.since) > problemPatience.seconds - 0.001 else { continue }
+            let isSameFeature = other.featureID == featureID
+            let isKnownHere = StartedSessions.contains(
+                other.featureID, isSameFeature ? other.sessionID : nil, on: transport.localPeer.id)
+            guard !isKnownHere, core.heard[peerID] == nil,
+                !core.tellsReachability || core.reachablePeerIDs.contains(peerID)
+            else {
+                otherSessions[peerID] = nil
+                continue
+            }
+            otherSessions[peerID]?.isReported = true
+            board.report(.differs(peerID, other, from: place))
+        }
+        showOtherSessions()
+    }
+
+    private func showOtherSessions() {
+        let elsewhere = Set(otherSessions.filter(\.value.isReported).keys)
+        guard core.elsewhere != elsewhere else { return }
+        turn { core in
+            core.elsewhere = elsewhere
+            core.directives.showsStatus = true
+        }
+    }
+}
+
+// MARK: - What lasts
+
+extension SyncedSession {
+    /// After `storeError` has changed.
+    func reportStoreError() {
+        let waits = configuration.storeFailure == .wait
+        board.set(
+            .storeFailed, of: featureID, storeError.map { .storeFailed(featureID, $0, waits: waits) })
+    }
+
+    /// - Parameter error: nil after a send that succeeded.
+    func reportSend(of subject: String, _ error: (any Error)?) {
+        guard let error else { return board.solve(.sendFailed, of: subject) }
+        // A state that no message holds: members have the events, and a device that joins gets a copy in pieces.
+        if subject != featureID, case SessionSyncError.payloadTooLarge = error { return }
+        if error.isLasting { board.report(.sendFailed(subject, error)) }
+    }
+
+    func report(_ alarms: [SessionAlarm]) {
+        for alarm in alarms {
+            switch alarm {
+            case .notAdmitted(let source) where source.peerID == transport.localPeer.id:
+                board.report(.notAdmitted(featureID))
+            case .stateDiverged(let position): board.report(.stateDiverged(featureID, after: position))
+            default: break
+            }
+        }
+    }
+
+    /// With the status: reports who waits to be taken in, and solves what is over.
+    func reportCompany(_ peers: [SessionPeerStatus]) {
+        if core.engine.isSealed { board.solve(.notAdmitted, of: featureID) }
+        if !core.engine.hasDivergedMember { board.solve(.stateDiverged) }
+        let waiting = Set(
+            peers.filter { $0.sync == .notAdmitted && ($0.isReachable || !core.tellsReachability) }.map(\.peerID))
+        if waiting.isEmpty, waitingPeers.isEmpty { return }
+        let now = steadyClock.now
+        for peerID in waitingPeers.keys where !waiting.contains(peerID) {
+            waitingPeers[peerID] = nil
+            board.solve(.notAdmitted, of: peerID)
+        }
+        for peerID in waiting.sorted() {
+            let since = waitingPeers[peerID, default: now]
+            waitingPeers[peerID] = since
+            // A group that is being founded takes in the next device soon.
+            if now.timeIntervalSince(since) >= problemPatience.seconds {
+                board.report(.notAdmitted(peerID, to: featureID))
+            }
+        }
+    }
+
+    func reportFull(_ error: any Error) {
+        switch error as? SessionSyncError {
+        // One of a high rate may be left out sooner.
+        case .logFull, .queueFull:
+            guard !core.hasRoom else { return }
+            isFull = true
+            board.report(.logFull(featureID, error))
+        default: break
+        }
+    }
+
+    func reportRoom() {
+        guard isFull, core.hasRoom else { return }
+        isFull = false
+        board.solve(.logFull)
+    }
+}
