@@ -22,8 +22,9 @@ public import Observation
 /// Lives on the main actor. Nothing it starts keeps it alive.
 @MainActor @Observable
 public final class SharedSession<Feature: SessionFeature> {
-    /// The feature's state and what changes it.
+    /// The feature's state.
     public typealias State = Feature.State
+    /// An event that changes the state.
     public typealias Event = Feature.Event
     /// The session inside.
     public typealias Session = SessionOf<Feature>

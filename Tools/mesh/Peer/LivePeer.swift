@@ -59,8 +59,9 @@
                 for task in tasks { task.cancel() }
                 others.cancel()
             }
-            await workout.start()
+            // The workout would start it too, and could only list what it throws.
             try transport.start()
+            await workout.start()
             terminal?.enter()
             output.remark("\(workout.name): \(PeerKey.help)")
             output.show(status)
