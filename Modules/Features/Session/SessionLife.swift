@@ -33,13 +33,20 @@ final class SessionLife: Sendable {
     }
 
     func begin() {
-        startedAt.withLock { $0 = uptime() }
-        StartedSessions.add(place)
+        let isNew = startedAt.withLock { startedAt in
+            defer { startedAt = uptime() }
+            return startedAt == nil
+        }
+        if isNew { StartedSessions.begin(place) }
     }
 
     /// - Returns: when it began, if it has not ended before.
     @discardableResult
-    func end() -> Duration? { startedAt.withLock { $0.take() } }
+    func end() -> Duration? {
+        let startedAt = startedAt.withLock { $0.take() }
+        if startedAt != nil { StartedSessions.end(place) }
+        return startedAt
+    }
 
     #if DEBUG
         /// Features that were warned of, 32 at most.
@@ -51,34 +58,48 @@ final class SessionLife: Sendable {
     #endif
 }
 
-/// The sessions that were started in this process, the newest 256. A peer that runs one of them isn't mistaken about its ID: this
-/// device runs it too, or has moved on from it before the peer.
+/// The sessions that run in this process, and the last 256 that have run. A peer that runs one of them isn't mistaken about its ID:
+/// this device runs it too, or has moved on from it before the peer.
 enum StartedSessions {
     /// A session on a device. Tests and servers run several devices in one process.
     struct Place: Hashable, Sendable {
         let peerID: String
         let featureID: String
-        let sessionID: UUID
+        /// nil stands for all sessions of the feature.
+        var sessionID: UUID?
+
+        var feature: Place { Place(peerID: peerID, featureID: featureID) }
     }
 
-    private static var countMax: Int { 256 }
-    /// Oldest first.
-    private static let places = Locked<[Place]>([])
+    private struct State {
+        /// How many sessions run, by session and by feature.
+        var running: [Place: Int] = [:]
+        /// Oldest first.
+        var ended: [Place] = []
+    }
 
-    static func add(_ place: Place) {
-        places.withLock { places in
-            places.removeAll { $0 == place }
-            places = (places + [place]).suffix(countMax)
+    private static var endedMax: Int { 256 }
+    private static let state = Locked(State())
+
+    static func begin(_ place: Place) {
+        state.withLock { for place in [place, place.feature] { $0.running[place, default: 0] += 1 } }
+    }
+
+    static func end(_ place: Place) {
+        state.withLock { state in
+            for place in [place, place.feature] {
+                let rest = (state.running[place] ?? 0) - 1
+                state.running[place] = rest > 0 ? rest : nil
+            }
+            state.ended.removeAll { $0 == place }
+            state.ended = (state.ended + [place]).suffix(endedMax)
         }
     }
 
-    /// - Parameter sessionID: nil asks for any session of the feature.
-    static func contains(_ featureID: String, _ sessionID: UUID?, on peerID: String) -> Bool {
-        places.withLock { places in
-            places.contains { place in
-                place.peerID == peerID && place.featureID == featureID
-                    && sessionID ?? place.sessionID == place.sessionID
-            }
+    static func contains(_ place: Place) -> Bool {
+        state.withLock { state in
+            state.running[place] != nil
+                || state.ended.contains { place.sessionID == nil ? $0.feature == place : $0 == place }
         }
     }
 }

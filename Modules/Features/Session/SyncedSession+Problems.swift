@@ -47,19 +47,20 @@ extension SessionProblem {
             advice: "Sending it again can't succeed.")
     }
 
-    fileprivate static func differs(_ peerID: String, _ other: OtherSession, from place: StartedSessions.Place) -> Self
+    fileprivate static func differs(_ peerID: String, _ other: OtherSession, from featureID: String, _ sessionID: UUID)
+        -> Self
     {
         let peer = String(peerID.prefix(64))
-        guard other.featureID == place.featureID else {
+        guard other.featureID == featureID else {
             return Self(
                 .featureIDDiffers, of: peerID,
-                "'\(peer)' runs '\(other.featureID.prefix(64))' and this device runs '\(place.featureID)', so neither gets the "
+                "'\(peer)' runs '\(other.featureID.prefix(64))' and this device runs '\(featureID)', so neither gets the "
                     + "other's events",
                 advice: "Give the feature the same ID on both, or open both features on both.")
         }
         return Self(
             .sessionIDDiffers, of: peerID,
-            "'\(peer)' runs session \(other.sessionID) of '\(place.featureID)' and this device runs session \(place.sessionID), "
+            "'\(peer)' runs session \(other.sessionID) of '\(featureID)' and this device runs session \(sessionID), "
                 + "so neither gets the other's events",
             advice: "Begin the session on one device, and let the others learn its ID: by a SessionLobby, or by "
                 + "transport.sessions(featureID:).")
@@ -157,10 +158,6 @@ struct OtherSession {
 }
 
 extension SyncedSession {
-    private var place: StartedSessions.Place {
-        StartedSessions.Place(peerID: transport.localPeer.id, featureID: featureID, sessionID: sessionID)
-    }
-
     /// Notes which peers run something else. A peer is mistaken if it is in reach and nothing of this session comes from it for
     /// two seconds: its engine tells what it holds every second until it has been answered.
     ///
@@ -176,14 +173,20 @@ extension SyncedSession {
         }
     }
 
+    /// Of another feature any session counts.
+    private func isKnownHere(_ otherFeatureID: String, _ sessionID: UUID) -> Bool {
+        StartedSessions.contains(
+            .init(
+                peerID: transport.localPeer.id, featureID: otherFeatureID,
+                sessionID: otherFeatureID == featureID ? sessionID : nil))
+    }
+
     private func note(_ metadata: SessionSyncMetadata) {
         let peerID = metadata.sourcePeerID
         guard peerID != transport.localPeer.id, core.heard[peerID] == nil else { return }
         let known = otherSessions[peerID]
         let isSameFeature = metadata.featureID == featureID
-        let isKnownHere = StartedSessions.contains(
-            metadata.featureID, isSameFeature ? metadata.sessionID : nil, on: transport.localPeer.id)
-        if isKnownHere {
+        if isKnownHere(metadata.featureID, metadata.sessionID) {
             if isSameFeature || known?.featureID == metadata.featureID { forgetOtherSession(of: peerID) }
             // What else it runs is no mistake: this feature is the same on both.
             if isSameFeature, otherSessions.count < OtherSession.countMax {
@@ -234,17 +237,14 @@ extension SyncedSession {
         {
             // Dates are rounded to less than a millisecond.
             guard now.timeIntervalSince(other.since) > problemPatience.seconds - 0.001 else { continue }
-            let isSameFeature = other.featureID == featureID
-            let isKnownHere = StartedSessions.contains(
-                other.featureID, isSameFeature ? other.sessionID : nil, on: transport.localPeer.id)
-            guard !isKnownHere, core.heard[peerID] == nil,
+            guard !isKnownHere(other.featureID, other.sessionID), core.heard[peerID] == nil,
                 !core.tellsReachability || core.reachablePeerIDs.contains(peerID)
             else {
                 otherSessions[peerID] = nil
                 continue
             }
             otherSessions[peerID]?.isReported = true
-            board.report(.differs(peerID, other, from: place))
+            board.report(.differs(peerID, other, from: featureID, sessionID))
         }
         showOtherSessions()
     }

@@ -189,6 +189,24 @@ import Testing
         #expect(told.isEmpty)
     }
 
+    @Test func `Of sessions that have ended 256 are remembered, and every one that runs`() {
+        func place(_ number: Int?) -> StartedSessions.Place {
+            let id = number.map {
+                UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8($0 / 256), UInt8($0 % 256)))
+            }
+            return StartedSessions.Place(peerID: "bounded", featureID: "bounded", sessionID: id)
+        }
+        StartedSessions.begin(place(999))
+        for number in 0..<400 {
+            StartedSessions.begin(place(number))
+            StartedSessions.end(place(number))
+        }
+        #expect(StartedSessions.contains(place(999)) && StartedSessions.contains(place(nil)))
+        #expect(!StartedSessions.contains(place(0)), "the oldest")
+        StartedSessions.end(place(999))
+        #expect(StartedSessions.contains(place(999)) && StartedSessions.contains(place(nil)), "its last")
+    }
+
     // MARK: - What lasts
 
     @Test func `A store that fails is a problem until it works`() async throws {

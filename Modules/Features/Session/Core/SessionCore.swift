@@ -60,8 +60,7 @@ where
     let configuration: SyncedSessionConfiguration<State, Event>
     let checkpoints: CheckpointCoding
     let hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy>
-    /// nil where states can't be compared.
-    let areEqual: (@Sendable (State, State) -> Bool)? = equality(of: State.self)
+    private let hasComparableStates = State.self is any Equatable.Type
     /// Whether the link says that a peer is the user's own.
     let isOwn: @Sendable (String) -> Bool
     var engine: Engine
@@ -255,9 +254,9 @@ where
     ) throws -> SessionSyncEnvelope<Event> {
         let wasBehind = engine.isBehind
         let isSample = configuration.isHighRate(coded.event)
-        let earlier = areEqual == nil || isSample || wasBehind ? nil : engine.state
+        let earlier = hasComparableStates && !isSample && !wasBehind ? engine.state : nil
         let envelope = try submit(&engine)
-        let isUnchanged = earlier.map { areEqual?($0, engine.state) ?? false } ?? false
+        let isUnchanged = (earlier as? any Equatable)?.equals(engine.state) ?? false
         if wasBehind || updates.isKept { announceApplied() }
         if engine.options.eventBytes == nil { engine.weighLastSubmitted(coded.bytes.count) }
         archive?.keep(coded.bytes, of: engine.source, envelope.metadata.sequence)
@@ -303,12 +302,8 @@ where
     }
 }
 
-/// How to compare two values of a type that is `Equatable`; nil for another type.
-private func equality<Value>(of type: Value.Type) -> (@Sendable (Value, Value) -> Bool)? {
-    func equality<Same: Equatable>(_: Same.Type) -> @Sendable (Value, Value) -> Bool {
-        { left, right in (left as? Same).map { $0 == right as? Same } ?? false }
-    }
-    return (type as? any Equatable.Type).map { equality($0) }
+extension Equatable {
+    fileprivate func equals(_ other: Any) -> Bool { self == other as? Self }
 }
 
 extension SessionSyncEngine {
