@@ -35,7 +35,9 @@ extension SessionProblem {
     package static func peerIDInUse(_ id: String) -> Self {
         Self(
             .peerIDInUse, of: id, "another device uses the peer ID '\(id)', so neither sees the other",
-            advice: "Give each device an ID of its own, such as SessionPeer.thisDevice().")
+            advice:
+                "Give each device an ID of its own: SessionPeer.thisDevice(), with a name for each of two processes on one device."
+        )
     }
 
     package static func transportFailed(_ peerID: String, _ reason: String) -> Self {
