@@ -48,7 +48,7 @@ extension WatchConnection {
             request, strategy: strategy, maxAttempts: maxAttempts, connectionTimeout: connectionTimeout)
     }
 
-    /// Handles requests of that type from now on, in place of the handler before. See ``SessionRequests/register(_:fileID:line:handler:)``.
+    /// Handles requests of that type from now on, in place of the handler before. See `SessionRequests.register`.
     public func register<R: WatchRequest>(
         _ requestType: R.Type, fileID: StaticString = #fileID, line: UInt = #line,
         handler: @escaping @Sendable (R) async throws -> R.Response

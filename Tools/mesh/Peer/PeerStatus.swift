@@ -20,6 +20,8 @@
         let samples: Int
         /// Those of the events that every member has, at their final place.
         let confirmed: Int
+        /// Taps that every member has, at their final place: the confirmed events, and those that the policy refuses.
+        let confirmedTaps: UInt64
         /// Peers whose taps count, this one among them, and how often that has changed.
         let members: Int
         let view: UInt64
@@ -51,7 +53,7 @@
             laps = state.laps.count
             events = state.eventCount
             samples = workout.totals.sampleCount
-            // Taps that the policy refuses are confirmed too, and are no events here.
+            confirmedTaps = workout.session?.confirmedCount ?? 0
             confirmed =
                 workout.session.map {
                     max(0, min(Int(clamping: $0.confirmedCount), state.eventCount - $0.unconfirmedEffectCount))
@@ -71,7 +73,10 @@
         func differs(from other: PeerStatus) -> Bool {
             (part, phase, laps, events, digest, sessionID) != (
                 other.part, other.phase, other.laps, other.events, other.digest, other.sessionID
-            ) || (confirmed, members, view) != (other.confirmed, other.members, other.view)
+            )
+                || (confirmed, confirmedTaps, members, view) != (
+                    other.confirmed, other.confirmedTaps, other.members, other.view
+                )
                 || peers.map(\.withoutTime) != other.peers.map(\.withoutTime)
         }
     }
