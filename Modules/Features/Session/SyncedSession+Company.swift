@@ -1,11 +1,11 @@
 import Foundation
 import MeshEngine
 
-/// Three and more devices, and moving on without one.
+/// Members of a session: who joins, leaves and is removed.
 ///
-/// Members of a view decide on the next by majority: it takes in whoever was invited, whoever comes back and whoever lost its
-/// store, and lets go whoever has not been heard for `memberTimeout`. All of that happens by itself; these calls are for what
-/// only a person can say.
+/// A majority of the members decides on each change. It adds devices that were invited, that return, or that lost their store. It
+/// removes a member that has been silent for `memberTimeout`. The session does so without the app; these calls are for decisions
+/// of a person.
 extension SyncedSession {
     /// Lets that peer, which has the session open too, become a member. Former members and, by default, the user's own devices
     /// need no invitation (`admits`). A group has 16 members at most; the next device raises `notAdmitted`.

@@ -90,8 +90,7 @@ extension SessionDiagnosticEvent: CustomStringConvertible {
         case .storeWentBack(let peer):
             "\(peer) has messages that this store doesn't know: it is an older copy of itself"
         case .peerIDInUse(let peer):
-            "another device has the peer id '\(peer)' of this one too, or what this one sends comes back to it: give each "
-                + "device a peer id of its own"
+            "\(SessionProblem.peerIDInUse(peer).message); or the output of this device comes back as its input"
         }
     }
 }

@@ -118,14 +118,14 @@ private struct Picky: Codable, Sendable, Equatable {
     }
 
     @Test func `A store that refuses writes is a problem until it takes them`() async throws {
-        let store = RefusingStore()
+        let store = FailingStore()
         let world = try RouterWorld { _ in store }
         let router = world["phone"].router
         try await router.attach(to: world["phone"].connection)
-        store.isRefusing.withLock { $0 = true }
+        store.isFailing.withLock { $0 = true }
         await #expect(throws: StorageError.self) { try await router.set(7, for: StorageKey<Int>("volume")) }
         #expect(router.problems.map(\.code) == [.storeFailed])
-        store.isRefusing.withLock { $0 = false }
+        store.isFailing.withLock { $0 = false }
         #expect(try await world.run { router.problems.isEmpty })
     }
 
@@ -143,21 +143,4 @@ private struct Picky: Codable, Sendable, Equatable {
         #expect(router.problems.isEmpty)
         await router.detach()
     }
-}
-
-private final class RefusingStore: SessionStore {
-    let base = MemoryStore()
-    let isRefusing = Locked(false)
-
-    var durability: StoreDurability { .memory }
-    func commit(_ batch: StoreBatch) throws {
-        if isRefusing.withLock({ $0 }) { throw StorageError(.full, "no room") }
-        try base.commit(batch)
-    }
-    func value(for key: String) throws -> [UInt8]? { try base.value(for: key) }
-    func catalog(prefix: String) throws -> StoreCatalog { try base.catalog(prefix: prefix) }
-    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
-        try base.entries(of: journal, from: position, maxBytes: maxBytes)
-    }
-    func close() {}
 }
