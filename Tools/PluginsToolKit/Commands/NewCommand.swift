@@ -35,7 +35,7 @@
         static let configuration = CommandConfiguration(
             commandName: "benchmark",
             abstract: "Write a package that measures a state of your own: does it fit, and in which codec?",
-            discussion: "Rows: path (within the package), lines. Docs/Reference/DoesMyStateFit.md goes on from there.")
+            discussion: "Rows: path (within the package), lines. Docs/Reference/Tools.md goes on from there.")
 
         @OptionGroup var options: NewPackageOptions
 
