@@ -89,7 +89,9 @@ import Testing
     }
 
     @Test(arguments: [-3_600.0, 0, 3_600], [Duration.zero, .seconds(10)])
-    func `after a relaunch the wall clock counts, and the error is not known`(jump: TimeInterval, waits: Duration) async throws {
+    func `after a relaunch the wall clock counts, and the error is not known`(jump: TimeInterval, waits: Duration)
+        async throws
+    {
         let world = VirtualWorld(seed: 2)
         let clock = world.clocks().phone
         let store = MemoryStore()
