@@ -23,17 +23,18 @@ struct PhoneScreen: View {
                 }
             }
             Section("Watch") {
-                TimelineView(.periodic(from: .now, by: 1)) { _ in Text(match.otherDevice ?? watch) }
+                TimelineView(.periodic(from: .now, by: 1)) { _ in Text(watch) }
                 ForEach(match.problems, id: \.self) { Text($0) }
             }
         }
     }
 
-    /// Why this phone has not heard from a watch yet.
+    /// The status of the watch: as the system says it until the two apps have met, then as the session says it.
     private var watch: String {
         let session = WCSession.default
         guard session.activationState == .activated else { return "Looking for the watch" }
         guard session.isPaired else { return "Pair a watch with this phone" }
+        if let status = match.otherDevice { return status }
         return session.isWatchAppInstalled ? "Open the app on the watch" : "Install the app in the Watch app"
     }
 }
