@@ -3,7 +3,8 @@ import SessionMesh
 import Testing
 
 @MainActor @Suite(.timeLimit(.minutes(1))) struct MatchLobbyTests {
-    @Test func `the watch follows each match that the phone opens`() async throws {
+    @Test("The watch follows each match that the phone opens")
+    func watchFollows() async throws {
         let network = ScenarioNetwork(seed: 1)
         func lobby(_ name: String) -> MatchLobby {
             let peer = SessionPeer(id: name, deviceClass: .unknown, appInstanceID: name, topology: .pairedCompanion)

@@ -30,7 +30,8 @@
             }
         }
 
-        @Test func `taps on both devices, out of range and through a relaunch, end in one match`() async throws {
+        @Test("Taps on both devices, out of range and through a relaunch, end in one match")
+        func tapsEndInOneMatch() async throws {
             let (phoneStore, watchStore) = (MemoryStore(), MemoryStore())
             let phone = try launch(pair.phone, phoneStore)
             var watch = try launch(pair.watch, watchStore)

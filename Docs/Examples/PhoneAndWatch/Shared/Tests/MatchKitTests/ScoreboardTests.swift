@@ -4,7 +4,8 @@ import SessionMesh
 import Testing
 
 @MainActor @Suite(.timeLimit(.minutes(1))) struct ScoreboardTests {
-    @Test func `a match outlives the app that shows it`() async throws {
+    @Test("A match outlives the app that shows it")
+    func matchOutlivesApp() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "MatchKitTests-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -19,7 +20,8 @@ import Testing
         }
     }
 
-    @Test func `a preview shows a match in its thirteenth minute`() async throws {
+    @Test("A preview shows a match in its thirteenth minute")
+    func previewShowsMatch() async throws {
         let match = Scoreboard.preview
         while match.home == 0 { try await Task.sleep(for: .milliseconds(1)) }
         #expect(match.time >= .seconds(12 * 60) && match.isRunning)
