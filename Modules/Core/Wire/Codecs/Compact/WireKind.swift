@@ -1,4 +1,4 @@
-/// What kind of value follows, in every place where `compact` writes one. See Docs/WireFormat.md.
+/// What kind of value follows, in every place where `compact` writes one. See Docs/Internals/WireFormat.md.
 @frozen
 public struct WireKind: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt8
