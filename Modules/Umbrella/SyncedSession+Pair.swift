@@ -1,5 +1,5 @@
 import Foundation
-public import MeshIdentity
+import MeshIdentity
 public import MeshScenarioTransport
 public import MeshSession
 import MeshTransport

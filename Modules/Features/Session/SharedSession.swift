@@ -1,7 +1,7 @@
 public import Foundation
 import MeshBase
 public import MeshEngine
-public import MeshIdentity
+import MeshIdentity
 public import MeshStorage
 public import MeshTransport
 public import Observation

@@ -1,6 +1,6 @@
 import MeshBase
 import MeshIdentity
-public import Observation
+package import Observation
 
 /// The problems of one object: at most 32, the newest last. Observable; safe to use from any thread.
 ///

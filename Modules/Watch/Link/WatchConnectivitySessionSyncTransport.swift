@@ -30,6 +30,10 @@ public import MeshTransport
 /// session is activated. Safe to use from any thread.
 public final class WatchConnectivitySessionSyncTransport: DeliveringTransport {
     public let delivery: LinkTransport
+    private let link: WatchConnectivityLink
+
+    /// The transport's problems. On a phone, also a missing watch and a missing watch app, until the watch can be reached. Observable.
+    public var problems: [SessionProblem] { delivery.problems + link.problems.problems }
 
     /// Over the app's own session, keeping in memory what is not acknowledged.
     public convenience init(localPeer: SessionPeer) {
@@ -51,7 +55,7 @@ public final class WatchConnectivitySessionSyncTransport: DeliveringTransport {
         store: (any SessionStore)? = nil, configuration: DeliveryConfiguration = .watchConnectivity,
         clock: any DeliveryClock = SystemClock()
     ) throws {
-        let link = WatchConnectivityLink(session, channel: channel, cancelsOutstanding: store != nil, clock: clock)
+        link = WatchConnectivityLink(session, channel: channel, cancelsOutstanding: store != nil, clock: clock)
         var configuration = configuration
         if configuration.payloadLimit.bytes > PayloadLimit.watchConnectivityPayload.bytes {
             configuration.payloadLimit = .watchConnectivityPayload

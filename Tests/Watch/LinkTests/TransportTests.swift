@@ -43,6 +43,26 @@ import Testing
         #expect(await atWatch.sequences(3) == [1, 2, 3])
     }
 
+    @Test func `A missing watch and a missing watch app are problems of the phone until the watch can be reached`()
+        async throws
+    {
+        let world = World()
+        world.device(.watch).isPaired = false
+        let phone = try world.launch(.phone)
+        world.pair.advance(by: .seconds(2))
+        #expect(phone.problems.map(\.code) == [.notPaired])
+        world.device(.watch).uninstall()
+        world.device(.watch).isPaired = true
+        world.pair.advance(by: .seconds(2))
+        #expect(phone.problems.map(\.code) == [.appNotInstalled])
+        world.device(.watch).install()
+        let watch = try world.launch(.watch)
+        world.pair.advance(by: .seconds(5))
+        #expect(phone.problems.isEmpty)
+        #expect(watch.problems.isEmpty, "a watch has no such problem")
+        withExtendedLifetime(phone) {}
+    }
+
     @Test func `The newest snapshot outlives a relaunch in the application context`() async throws {
         let world = try World.running()
         for revision in 1...3 as ClosedRange<UInt64> {

@@ -81,9 +81,21 @@ extension WatchConnectivityLink: WatchSessionListener {
             return isArrival ? counterpart : nil
         }
         calls.run()
+        reportAbsence(session, isActive && self.state.withLock { $0.address == nil && $0.phase == .open })
         guard let arrival else { return }
         begin(with: arrival)
         refresh()
+    }
+
+    /// A phone names no counterpart while none is paired, or while the watch doesn't have the app.
+    private func reportAbsence(_ session: WCSessionState, _ isAbsent: Bool) {
+        var problem: SessionProblem?
+        if isAbsent, !session.isPaired { problem = .notPaired }
+        if isAbsent, session.isPaired, !session.isWatchAppInstalled { problem = .appNotInstalled }
+        for code in [SessionProblem.Code.notPaired, .appNotInstalled] where code != problem?.code {
+            problems.solve(code)
+        }
+        if let problem { problems.report(problem, isMistake: false) }
     }
 
     private func setLive(_ isLive: Bool, _ state: inout State) {
@@ -247,4 +259,20 @@ extension WatchConnectivityLink: WatchSessionListener {
         state.places[address]?.isBlocked = false
         tell { $0.writable(address) }
     }
+}
+
+extension SessionProblem.Code {
+    /// No watch is paired with this phone.
+    public static let notPaired = Self("notPaired")
+    /// The paired watch doesn't have the watch app.
+    public static let appNotInstalled = Self("appNotInstalled")
+}
+
+extension SessionProblem {
+    fileprivate static let notPaired = Self(
+        .notPaired, of: "watch", "no Apple Watch is paired with this iPhone",
+        advice: "Pair one in the Watch app on the iPhone.")
+    fileprivate static let appNotInstalled = Self(
+        .appNotInstalled, of: "watch", "the paired Apple Watch doesn't have the watch app",
+        advice: "Install it in the Watch app on the iPhone. Its bundle ID must begin with that of the iPhone app.")
 }

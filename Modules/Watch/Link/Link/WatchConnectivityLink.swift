@@ -47,6 +47,7 @@ public final class WatchConnectivityLink: TransportLink {
     let cancelsOutstanding: Bool
     let calls = OrderedCalls()
     let state = Locked(State())
+    let problems = ProblemBoard()
 
     /// Of whoever can be reached although the session names nobody.
     static let unnamed: LinkAddress = "unnamed"
