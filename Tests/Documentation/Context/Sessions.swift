@@ -5,7 +5,10 @@ import MeshTransport
 
 struct GroceryFeature: SessionFeature {
     struct State: Codable, Sendable { var items: [String] = [] }
-    enum Event: Codable, Sendable { case add(String), buy(String) }
+    enum Event: Codable, Sendable {
+        case add(String)
+        case buy(String)
+    }
     static let featureID = "groceries"
     let initialState = State()
 
