@@ -1,4 +1,4 @@
-/// How frames are written, each as a message of a WebSocket (Docs/Server/Resume.md).
+/// How frames are written, each as a message of a WebSocket (Docs/Internals/ResumeProtocol.md).
 public enum FrameEncoding: String, Hashable, Sendable, CaseIterable {
     /// A JSON object in a text message. Also where no subprotocol was agreed on.
     case json
