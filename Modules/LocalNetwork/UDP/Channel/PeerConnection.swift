@@ -152,12 +152,16 @@
             end(nil, saying: nil)
         }
 
+        private static let refusal = "it ended the connection before greeting; it may not trust this device"
+
         func failed(_ error: any Error) {
             switch phase {
             case .proving where verdict != nil: refuseVerdict()
-            case .proving: refuse(UDPRefusal.Code(handshake: error), "\(error)")
-            // It has ended the connection after its side of the handshake: that is how a refusal looks from here.
-            case .greeting: refuse(.refusedByPeer, "\(error)")
+            case .proving:
+                let code = UDPRefusal.Code(handshake: error)
+                refuse(code, code == .refusedByPeer ? Self.refusal : "\(error)")
+            // Of TLS 1.3 the client learns only after the handshake that the server refuses it.
+            case .greeting: refuse(.refusedByPeer, Self.refusal)
             case .connected: end("the connection failed: \(error)", saying: nil)
             case .ended: gate?.abort()
             }

@@ -99,8 +99,9 @@
         /// - Returns: whether the connection is let in; it is closed otherwise.
         private func accept(_ channel: any Channel) -> Bool {
             guard !isClosing, let remote = channel.remoteAddress, let ip = remote.ip else { return false }
+            let place = UDPManualPeer(host: ip.description, port: UInt16(clamping: remote.port ?? 0)).description
             func refuse(_ code: UDPRefusal.Code, _ message: String) -> Bool {
-                refused(UDPRefusal(code: code, remote: "\(remote)", peerID: nil, isDialedHere: false, message: message))
+                refused(UDPRefusal(code: code, remote: place, peerID: nil, isDialedHere: false, message: message))
                 return false
             }
             if let interface, !interface.has(channel.localAddress) {
@@ -112,7 +113,7 @@
             lastNumber += 1
             let connection = PeerConnection(
                 channel, number: lastNumber, isDialedHere: false, expected: nil, remoteAddress: remote,
-                remote: "\(remote)", hub: self)
+                remote: place, hub: self)
             connection.admittedFrom = ip.description
             begin(connection)
             return true

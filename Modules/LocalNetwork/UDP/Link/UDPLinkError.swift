@@ -59,7 +59,7 @@
         /// What binding a socket threw.
         init(binding place: String, _ error: any Error) {
             switch (error as? IOError)?.errnoCode {
-            case EADDRINUSE: self.init(.portTaken, "somebody listens at \(place)")
+            case EADDRINUSE: self.init(.portTaken, "another program listens at \(place)")
             case EACCES, EPERM: self.init(.notPermitted, "the system does not let this process listen at \(place)")
             case EADDRNOTAVAIL, EAFNOSUPPORT: self.init(.noSuchAddress, "this machine is not at \(place)")
             default: self.init(.systemCallFailed, "listening at \(place): \(error)")
