@@ -7,7 +7,7 @@ let package = Package(
     name: "Player",
     platforms: [.macOS(.v14), .iOS(.v17), .watchOS(.v10)],
     products: [.library(name: "Player", targets: ["Player"])],
-    // In a copy: .package(url: "https://github.com/…/SessionMesh", from: "0.1.0", traits: []).
+    // In a copy: .package(url: "https://github.com/OWNER/SessionMesh", from: "0.1.0", traits: []).
     dependencies: [.package(name: "SessionMesh", path: "../../..", traits: [])],
     targets: [
         .target(

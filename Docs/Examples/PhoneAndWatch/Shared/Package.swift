@@ -6,7 +6,7 @@ let package = Package(
     platforms: [.iOS(.v17), .watchOS(.v10), .macOS(.v14)],
     products: [.library(name: "MatchKit", targets: ["MatchKit"])],
     dependencies: [
-        // In a copy: .package(url: "ADDRESS-OF-SESSIONMESH", from: "0.1.0", traits: ["SQLite"]).
+        // In a copy: .package(url: "https://github.com/OWNER/SessionMesh", from: "0.1.0", traits: ["SQLite"]).
         .package(name: "SessionMesh", path: "../../../..", traits: ["SQLite"])
     ],
     targets: [
