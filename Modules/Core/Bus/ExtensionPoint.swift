@@ -13,7 +13,7 @@ public struct ExtensionPoint<Value: Sendable>: Sendable {
 public struct Contribution<Value: Sendable>: Sendable {
     /// The plugin that contributed it.
     public let plugin: PluginID
-    /// What it contributed.
+    /// The value that the plugin contributed.
     public let value: Value
 }
 

@@ -1,6 +1,6 @@
 public import MeshFoundation
 
-/// What goes wrong in a session or on its way between peers.
+/// An error of a session, or of a message on its way between peers.
 public enum SessionSyncError: Error, Hashable, Sendable {
     /// The envelope or snapshot belongs to another session.
     case sessionMismatch
@@ -20,7 +20,7 @@ public enum SessionSyncError: Error, Hashable, Sendable {
     case payloadDecodingFailed(payloadType: String, description: String)
     /// The named peer is not one of the transport's known peers.
     case unknownPeer(id: String)
-    /// Nobody can be reached now, and the mode does not wait.
+    /// No peer can be reached now, and the delivery mode doesn't wait.
     case notReachable
     /// The session knows as many peers and incarnations as it may; nothing was taken.
     case tooManySources(limit: Int)
@@ -28,7 +28,8 @@ public enum SessionSyncError: Error, Hashable, Sendable {
     case outOfRange(field: String)
     /// A bounded queue is full; nothing was taken.
     case queueFull(limit: Int)
-    /// As many own events as the log may hold are not confirmed; no sequence was taken.
+    /// The log holds as many unconfirmed own events as it may. No sequence was taken: wait for room, or for a peer to
+    /// return.
     case logFull(limit: Int)
     /// The session has ended here; nothing was taken.
     case sessionEnded

@@ -2,7 +2,7 @@
     public import MeshBus
     internal import MeshWire
 
-    /// Registers `LibdeflateCompressor`.
+    /// A plugin that registers ``LibdeflateCompressor``.
     public struct LibdeflatePlugin: Plugin {
         /// It has no settings.
         public init() {}
