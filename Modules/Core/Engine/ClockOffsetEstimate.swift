@@ -1,6 +1,6 @@
 package import MeshFoundation
 
-/// How much a peer's clock is ahead of the local one, from round trips of controls.
+/// The time by which a peer's clock is ahead of the local one, estimated from round trips of control messages.
 ///
 /// A message cannot arrive before it was sent: each round trip gives bounds that hold whatever the delays were. The estimate
 /// is the middle of what the last 8 round trips leave, and half the distance is its stated error. Both clocks drift, so a

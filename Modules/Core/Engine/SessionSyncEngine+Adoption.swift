@@ -238,7 +238,7 @@ public struct SessionBase<State: Codable & Sendable>: Sendable, Codable {
     }
 }
 
-/// Who is in the group, who was, and from where on.
+/// The members and former members of a group, and the sequences from which they count.
 public struct SessionMembership: Hashable, Sendable, Codable {
     /// Open members and the stamp at or below which each has authored nothing; zero for who founded.
     package var open: [Member]

@@ -8,23 +8,23 @@ public import MeshIdentity
 /// randomness, no settings of the device, and nothing that tells a local event from a remote one. An error rejects the
 /// event: a local one is never submitted, a remote one is recorded without effect.
 public protocol SessionSyncReducer<State, Event>: Sendable {
-    /// One feature's state.
+    /// The type of the feature's state.
     associatedtype State: Codable & Sendable
-    /// What may happen to it.
+    /// The type of the events that change the state.
     associatedtype Event: Codable & Sendable
 
-    /// Applies one event.
+    /// Applies one event to the state.
     ///
     /// - Throws: any error, to reject the event; what was done to `state` then is undone.
     func reduce(state: inout State, event: Event, context: SessionEventContext) throws
 }
 
-/// What a reducer may know beside the event: only facts that are equal on every replica.
+/// The facts beside the event that a reducer may use. They are equal on every replica.
 public struct SessionEventContext: Sendable {
     /// The event's own: who, when, which session, which event id.
     public let metadata: SessionSyncMetadata
 
-    /// For tests of a reducer: an engine makes its own.
+    /// Creates a context for tests of a reducer. In a session, the engine creates it.
     @inlinable
     public init(metadata: SessionSyncMetadata) { self.metadata = metadata }
 }
@@ -33,25 +33,25 @@ public struct SessionEventContext: Sendable {
 ///
 /// To the implementer: `shouldApply` must be pure and deterministic, like a reducer.
 public protocol SessionConflictPolicy<State, Event>: Sendable {
-    /// One feature's state.
+    /// The type of the feature's state.
     associatedtype State: Codable & Sendable
-    /// What may happen to it.
+    /// The type of the events that change the state.
     associatedtype Event: Codable & Sendable
 
     /// Whether the event is to be reduced. A rejected one keeps its sequence and changes nothing.
     func shouldApply(event: Event, context: SessionConflictContext<State>) -> Bool
 }
 
-/// What a policy may know beside the event: only facts that are equal on every replica.
+/// The facts beside the event that a policy may use. They are equal on every replica.
 public struct SessionConflictContext<State: Sendable>: Sendable {
     /// The state before the event, at the event's place in the order.
     public let state: State
     /// The previous event in the order in which this replica applies.
     public let lastAppliedMetadata: SessionSyncMetadata?
-    /// The event's own.
+    /// The metadata of the event to judge.
     public let metadata: SessionSyncMetadata
 
-    /// For tests of a policy: an engine makes its own.
+    /// Creates a context for tests of a policy. In a session, the engine creates it.
     @inlinable
     public init(state: State, lastAppliedMetadata: SessionSyncMetadata?, metadata: SessionSyncMetadata) {
         self.state = state
@@ -60,12 +60,12 @@ public struct SessionConflictContext<State: Sendable>: Sendable {
     }
 }
 
-/// Applies every event.
+/// A conflict policy that applies every event.
 public struct AcceptingConflictPolicy<State: Codable & Sendable, Event: Codable & Sendable>: SessionConflictPolicy {
     /// A policy that rejects nothing.
     public init() {}
 
-    /// Always true.
+    /// Returns true for every event.
     @inlinable
     public func shouldApply(event: Event, context: SessionConflictContext<State>) -> Bool { true }
 }
@@ -110,7 +110,7 @@ public struct SessionRandomNumberGenerator: RandomNumberGenerator, Sendable {
         return range.lowerBound &+ Int(truncatingIfNeeded: generator.upTo(width))
     }
 
-    /// In 0..<1, in steps of 2⁻⁵³.
+    /// Returns the next number in 0..<1, a multiple of 2⁻⁵³.
     public mutating func fraction() -> Double { generator.fraction() }
 
     /// The elements in another order. Source: Fisher, Yates, in Durstenfeld's form (CACM 7, 1964). Complexity: O(n).
@@ -151,7 +151,7 @@ where
 }
 
 extension ReducedState {
-    /// How many explicit ids are remembered. Part of the state: every replica forgets the same ones.
+    /// The number of explicit event IDs that are remembered. Part of the state: every replica forgets the same ones.
     public static var recentEventIDsMax: Int { 256 }
 }
 
