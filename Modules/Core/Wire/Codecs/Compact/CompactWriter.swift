@@ -75,7 +75,7 @@ extension CompactWriter {
         writeHead(head, value ? .true : .false)
     }
 
-    /// Writes 8 bytes.
+    /// Writes a number as 8 bytes, little-endian.
     @inlinable @inline(__always)
     public mutating func write(_ value: Double, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 8)
@@ -84,7 +84,7 @@ extension CompactWriter {
         bytes.append((isOnlyNaN ? .nan : value).bitPattern.littleEndian)
     }
 
-    /// Writes 4 bytes.
+    /// Writes a number as 4 bytes, little-endian.
     @inlinable @inline(__always)
     public mutating func write(_ value: Float, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 4)
@@ -129,7 +129,7 @@ extension CompactWriter {
         bytes.append(high.littleEndian)
     }
 
-    /// Writes 16 bytes.
+    /// Writes a UUID as 16 bytes.
     @inlinable @inline(__always)
     public mutating func write(_ value: UUID, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 16)

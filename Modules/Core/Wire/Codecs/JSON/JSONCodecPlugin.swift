@@ -1,6 +1,6 @@
 public import MeshBus
 
-/// Registers `JSONCodec`.
+/// A plugin that registers ``JSONCodec``.
 public struct JSONCodecPlugin: Plugin {
     /// It has no settings.
     public init() {}
