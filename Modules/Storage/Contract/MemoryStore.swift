@@ -11,7 +11,7 @@ public struct MemoryStore: SessionStore {
 
     private let state = Locked(State())
 
-    /// An empty store.
+    /// Creates an empty store.
     public init() {}
 
     public var durability: StoreDurability { .memory }

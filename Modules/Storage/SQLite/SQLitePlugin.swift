@@ -3,7 +3,7 @@
     public import MeshBus
     internal import MeshStorage
 
-    /// Registers `SQLiteStore`.
+    /// A plugin that registers ``SQLiteStore``.
     public struct SQLitePlugin: Plugin {
         /// It has no settings.
         public init() {}

@@ -32,7 +32,7 @@
             case normal
         }
 
-        /// What is checked when a file is opened.
+        /// The checks when a file is opened.
         public enum Verification: Hashable, Sendable {
             /// SQLite's structure and every row. Complexity: O(bytes stored).
             case full
@@ -52,7 +52,7 @@
 
         /// Absolute, and without symbolic links.
         public let path: String
-        /// What a commit survives, as `sync` has chosen.
+        /// The failure that a commit survives, as chosen by `sync`.
         public let durability: StoreDurability
         private let options: Options
         private let phase: Locked<Phase>

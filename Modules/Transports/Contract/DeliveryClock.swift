@@ -1,6 +1,6 @@
 public import MeshFoundation
 
-/// What a transport knows of time: what passes, what the clock on the wall says, and a call when it is due.
+/// The clocks of a transport: elapsed time, wall time, and a call when a deadline is due.
 ///
 /// Tests and `ScenarioNetwork` pass one of virtual time.
 public protocol DeliveryClock: Sendable {
@@ -27,7 +27,7 @@ extension DeliveryClock {
     }
 }
 
-/// The system's clocks.
+/// A delivery clock that reads the system's clocks.
 public struct SystemClock: DeliveryClock {
     private static let start = ContinuousClock.now
     /// A hundred years, as which every later deadline counts: the runtime traps on what exceeds 64 bits of nanoseconds.

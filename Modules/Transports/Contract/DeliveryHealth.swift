@@ -1,4 +1,4 @@
-/// How a peer is, judged by what it answers and never by what a platform claims.
+/// The health of a connection to a peer, judged by its answers and never by the platform's claims.
 public enum DeliveryHealth: String, Hashable, Sendable, Codable {
     /// A round trip has come back on this connection, and nothing is overdue.
     case reachable

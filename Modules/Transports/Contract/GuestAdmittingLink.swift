@@ -8,8 +8,8 @@
 ///   connection must end and may begin anew, so that the observer knows which it is.
 /// - Guests have live lanes only, and live in memory: a link must never write them where it keeps whom it trusts.
 public protocol GuestAdmittingLink: TransportLink {
-    /// From now on these peers are let in as guests and no others. The connection of one that is a guest no longer, and not
-    /// trusted either, must end, and nothing that it keeps of it may let it back in.
+    /// Admits these peers as guests, and no other guests. The connection of a former guest that isn't trusted either
+    /// must end, and nothing kept of it may let it back in.
     ///
     /// Called from any thread, never by two at once, before `open` too. Must return soon and must never call the observer
     /// from within.

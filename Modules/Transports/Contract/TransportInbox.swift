@@ -54,6 +54,8 @@ public final class TransportInbox: Sendable {
     private let reachability: Topic<SessionPeerReachability>
     private let retained = Locked(Retained())
 
+    /// Creates an inbox without subscribers.
+    ///
     /// - Parameters:
     ///   - bufferLimit: elements that wait for one slow subscriber of one stream.
     ///   - featureLimit: features of which the newest snapshot is kept.
@@ -94,12 +96,13 @@ public final class TransportInbox: Sendable {
         enqueue(envelopes, isDurable: isDurable).complete()
     }
 
-    /// See ``SessionSyncTransport/receiveEnvelopes()``.
+    /// Subscribes to all envelopes. See ``SessionSyncTransport/receiveEnvelopes()``.
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { envelopes.subscribe() }
-    /// See ``SessionSyncTransport/receiveSnapshotRequests()``.
+    /// Subscribes to peers' requests for a snapshot. See ``SessionSyncTransport/receiveSnapshotRequests()``.
     public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { requests.subscribe() }
 
-    /// See ``SessionSyncTransport/envelopeBatches(where:)``. An envelope waits for the first subscriber that wants it.
+    /// Subscribes to wanted envelopes in batches. See ``SessionSyncTransport/envelopeBatches(where:)``. An envelope
+    /// waits for the first subscriber that wants it.
     public func envelopeBatches(
         where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
     ) -> EnvelopeBatches {
@@ -175,8 +178,9 @@ extension TransportInbox {
 // MARK: - Room for durable envelopes
 
 extension TransportInbox {
-    /// How many durable envelopes can be delivered now without dropping one for anybody; `durableLimit` less what is kept
-    /// while nobody subscribes. 0 also where `waitingBytesMax` wait. O(subscribers).
+    /// The number of durable envelopes that can be delivered now without dropping one for any subscriber:
+    /// `durableLimit` less the envelopes kept while there is no subscriber. 0 also while `waitingBytesMax` bytes wait.
+    /// O(subscribers).
     ///
     /// The fullest subscriber decides, so that a slow one loses nothing. One that does not read at all must not stop the
     /// others for ever: whoever delivers has a clock, and calls `abandonFullSubscribers` when its patience is at an end.
@@ -185,7 +189,7 @@ extension TransportInbox {
     /// The same, and how many bytes they may have together.
     package var durableSpace: TopicRoom { envelopes.space }
 
-    /// Of all durable envelopes delivered so far, how many every subscriber is done with: it has asked for the next.
+    /// The number of durable envelopes that every subscriber is done with, having asked for the next one.
     public var durableDoneCount: UInt64 { envelopes.keptDoneCount }
 
     /// Calls `body` once, when no subscriber's buffer is more than half full: at once if that is so, else on the thread of

@@ -1,6 +1,6 @@
 public import MeshBus
 
-/// Registers MeshDelivery.
+/// A plugin that registers MeshDelivery.
 public struct DeliveryPlugin: Plugin {
     /// It has no settings.
     public init() {}

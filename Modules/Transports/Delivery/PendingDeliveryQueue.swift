@@ -8,7 +8,7 @@ import MeshTransport
 /// newest, at most `featureLimit` of them. What is superseded goes first; what is then too much is refused with an error,
 /// so that nothing that was taken is ever dropped.
 public struct PendingDeliveryQueue: Sendable {
-    /// What waits.
+    /// An element that waits in the queue.
     public enum Element: Sendable {
         /// An envelope, with what its sender wants of it.
         case envelope(AnySessionSyncEnvelope, DeliveryOptions)
@@ -28,17 +28,21 @@ public struct PendingDeliveryQueue: Sendable {
     public let featureLimit: Int
     private var entries: [Entry] = []
 
+    /// Creates an empty queue with bounds.
+    ///
     /// - Parameter envelopeLimit: snapshots that must arrive each count as envelopes.
     public init(envelopeLimit: Int = 200, featureLimit: Int = 256) {
         self.envelopeLimit = envelopeLimit
         self.featureLimit = featureLimit
     }
 
-    /// Whether nothing waits.
+    /// Whether the queue is empty.
     public var isEmpty: Bool { entries.isEmpty }
-    /// Elements that wait.
+    /// The number of elements that wait.
     public var count: Int { entries.count }
 
+    /// Appends an envelope to the queue.
+    ///
     /// - Parameters:
     ///   - expiresAt: milliseconds since 1970 after which nobody wants it. See `removeExpired`.
     /// - Throws: `queueFull`; nothing was taken then.

@@ -12,6 +12,8 @@ public final class LoopbackSessionSyncTransport: DeliveringTransport {
     /// All of it: options, diagnostics.
     public let delivery: LinkTransport
 
+    /// Creates a transport that returns to this peer what it sends.
+    ///
     /// - Parameters:
     ///   - budget: refuses larger payloads and says how they are written; nil leaves both to delivery.
     ///   - bufferLimit: elements that wait for one slow subscriber; see `TransportInbox`.

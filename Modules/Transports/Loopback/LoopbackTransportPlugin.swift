@@ -3,7 +3,7 @@ import MeshDelivery
 import MeshIdentity
 import MeshTransport
 
-/// Registers MeshLoopbackTransport.
+/// A plugin that registers MeshLoopbackTransport.
 public struct LoopbackTransportPlugin: Plugin {
     /// It has no settings.
     public init() {}

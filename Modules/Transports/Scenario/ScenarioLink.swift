@@ -29,6 +29,8 @@ public final class ScenarioLink: TransportLink {
         replaced?.failed("another link of this peer was opened")
     }
 
+    /// Sends a packet by the network's conditions for that direction.
+    ///
     /// - Throws: `LinkError` with `full`, `unreachable`, `oversized` or `closed`.
     public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
         if let refusal = core.withLock({ $0.accept(packet, from: peerID, linkID: id, to: address) }) { throw refusal }
@@ -37,12 +39,13 @@ public final class ScenarioLink: TransportLink {
     /// All devices of a scenario belong to one user.
     public func isOwn(_ peerID: String) -> Bool { true }
 
-    /// What was taken before still arrives. A second later the two are connected anew.
+    /// Ends a connection. Packets that were accepted before still arrive, and a second later the two peers are
+    /// connected again.
     public func disconnect(_ address: LinkAddress) {
         core.withLock { $0.disconnect(peerID, linkID: id, from: address) }
     }
 
-    /// What was taken before is under way and still arrives.
+    /// Closes the link. Packets that were accepted before still arrive.
     public func close() async {
         core.withLock { $0.leave(peerID, linkID: id) }
     }

@@ -25,7 +25,7 @@ public import MeshTransport
 /// is cut nobody is told: what is sent that way vanishes, or waits on the lane `stream`. The network forgets its links
 /// when it goes.
 public final class ScenarioNetwork: Sendable {
-    /// What everything that the network does to packets follows from.
+    /// The seed that decides everything the network does to packets.
     public let seed: UInt64
     /// The virtual wall clock's first moment.
     public let start: Date
@@ -33,6 +33,8 @@ public final class ScenarioNetwork: Sendable {
     let transports = Locked(ScenarioTransports())
     private let turn = Locked(())
 
+    /// Creates a network without peers whose behavior follows from a seed.
+    ///
     /// - Parameters:
     ///   - conditions: of every direction without its own.
     ///   - start: by default midnight UTC, 1 January 2026.
@@ -125,7 +127,7 @@ extension ScenarioNetwork {
     /// Packets and announcements that are under way. Timers do not count.
     public var pendingCount: Int { core.withLock { $0.pendingCount } }
 
-    /// What was delivered and lost so far: the newest entries, up to `traceLimit`.
+    /// The newest packets that were delivered or lost, up to `traceLimit`.
     public var trace: [ScenarioTraceEntry] { core.withLock { $0.trace.entries } }
 
     private func run(until limit: UInt64, stopsWhenIdle: Bool) -> Int {
@@ -166,7 +168,7 @@ extension NetworkCore.Delivery {
 // MARK: - Faults
 
 extension ScenarioNetwork {
-    /// Of every direction without its own. What is under way already keeps its time.
+    /// The conditions of every direction without its own. Packets under way keep their arrival time.
     public var conditions: ScenarioConditions {
         get { core.withLock { $0.conditions } }
         set { core.withLock { $0.conditions = newValue } }

@@ -3,7 +3,7 @@ import MeshDelivery
 import MeshIdentity
 import MeshTransport
 
-/// Registers MeshScenarioTransport.
+/// A plugin that registers MeshScenarioTransport.
 public struct ScenarioTransportPlugin: Plugin {
     /// It has no settings.
     public init() {}
