@@ -3,7 +3,7 @@ public import MeshBus
 import MeshTransport
 import MeshWatchConnectivityTransport
 
-/// Registers SessionMeshWatchConnectivity.
+/// A plugin that registers SessionMeshWatchConnectivity.
 public struct WatchConnectivityPlugin: Plugin {
     /// It has no settings.
     public init() {}

@@ -40,6 +40,8 @@ public final class WatchConnectivitySessionSyncTransport: DeliveringTransport {
         }
     }
 
+    /// Creates a transport between a phone and its watch.
+    ///
     /// - Parameters:
     ///   - channel: tells the transports of one process apart; the same on both sides.
     ///   - store: keeps what was accepted and not acknowledged, so that relaunches lose nothing; nil keeps it in memory, and
@@ -75,7 +77,7 @@ public final class WatchConnectivitySessionSyncTransport: DeliveringTransport {
 #endif
 
 extension DeliveryConfiguration {
-    /// For a phone and its watch: every payload fits a user info.
+    /// The configuration for a phone and its watch: every payload fits into a user info.
     public static var watchConnectivity: DeliveryConfiguration {
         var configuration = DeliveryConfiguration()
         configuration.payloadLimit = .watchConnectivityPayload

@@ -6,7 +6,7 @@ import MeshTransport
     import MeshSimulatedWatch
 #endif
 
-/// Registers MeshWatchConnectivityTransport.
+/// A plugin that registers MeshWatchConnectivityTransport.
 public struct WatchConnectivityTransportPlugin: Plugin {
     /// It has no settings.
     public init() {}

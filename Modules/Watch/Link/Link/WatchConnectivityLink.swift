@@ -38,7 +38,7 @@ public final class WatchConnectivityLink: TransportLink {
     /// Secured as Apple Platform Security says: paired out of band, and encrypted over Bluetooth (LE Secure) and Wi-Fi
     /// (IKEv2).
     public let traits = LinkTraits(expectedLatency: .interactive, isSecured: true)
-    /// The session below.
+    /// The session that the link sends with.
     public let session: any WCSessionProviding
 
     let names: LinkNames
@@ -95,6 +95,8 @@ public final class WatchConnectivityLink: TransportLink {
         var seen: [String: Data] = [:]
     }
 
+    /// Creates a link over a session. The link activates the session when it opens.
+    ///
     /// - Parameters:
     ///   - channel: tells the links that share a session apart; the same on both sides. At most 64 bytes count.
     ///   - cancelsOutstanding: takes back what an earlier life of this link has queued and the system still holds. Right
