@@ -1,6 +1,6 @@
 public import MeshBus
 
-/// Registers MeshDiscovery.
+/// A plugin that registers MeshDiscovery.
 public struct DiscoveryPlugin: Plugin {
     /// It has no settings.
     public init() {}

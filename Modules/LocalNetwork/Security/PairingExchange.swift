@@ -1,6 +1,7 @@
 #if UDP || MQTT || WebSocket
-    /// How two devices that have never met come to trust each other's keys, over a TLS connection on which each has proven
-    /// its key and neither is trusted yet. A value without I/O and without a clock; both sides have one.
+    /// An exchange by which two devices that have never met come to trust each other's keys. It runs over a TLS
+    /// connection on which each has proven its key and neither is trusted yet. A value without I/O and without a clock;
+    /// both sides have one.
     ///
     /// - `secret`: one device shows a `PairingSecret`, the other reads it. Each proves by HMAC-SHA256 over both keys, both
     ///   nonces, both names and the roles that it knows the secret, which never travels.
@@ -12,7 +13,7 @@
     /// One try and 60 seconds: whatever throws has ended the exchange, and another one takes a person who asks for it. After
     /// an error, close the connection. Times are of any clock that does not jump.
     public struct PairingExchange: Sendable {
-        /// How the two prove that they are the ones their people mean.
+        /// The proof that the two devices are the ones their users mean.
         public enum Method: Sendable, Hashable {
             /// One device shows it, the other reads it.
             case secret(PairingSecret)
@@ -28,9 +29,9 @@
             case responder = 2
         }
 
-        /// How long an exchange may take.
+        /// Maximum duration of an exchange: 60 seconds.
         public static let lifetime = Duration.seconds(60)
-        /// The longest message.
+        /// Maximum size of a message in bytes.
         public static let messageBytesMax = PairingMessage.bytesMax
 
         enum Stage: Equatable {
@@ -53,6 +54,8 @@
         /// When the exchange ends by itself.
         public let deadline: Duration
 
+        /// Creates one side of an exchange.
+        ///
         /// - Parameters:
         ///   - local: the key that this side has proven on the connection.
         ///   - remote: the key that the other side has.
@@ -78,11 +81,11 @@
             deadline = now + Self.lifetime
         }
 
-        /// Nothing more comes of this exchange.
+        /// Whether the exchange has ended.
         public var isOver: Bool { stage == .over }
     }
 
-    /// What to do next, in order.
+    /// A step for the caller to take, in order.
     public enum PairingStep: Sendable, Hashable {
         /// Send these bytes to the other side, as one message.
         case send([UInt8])
@@ -118,7 +121,8 @@
             }
         }
 
-        /// What the person says about the digits.
+        /// Reports the user's answer about the digits.
+        ///
         /// - Returns: after a no, what tells the other side; the exchange is over then.
         /// - Throws: `outOfOrder` when there is nothing to confirm or it has been confirmed, `timedOut`, `over`.
         public mutating func confirm(_ agrees: Bool, now: Duration) throws(PairingError) -> [PairingStep] {
@@ -132,7 +136,8 @@
             return [send(.agreement, word: agreement(of: role))] + pairedOnceBothAgree()
         }
 
-        /// Lets time pass.
+        /// Checks the deadline against the current time.
+        ///
         /// - Throws: `timedOut` at the deadline, once.
         public mutating func tick(now: Duration) throws(PairingError) {
             if stage != .over { try check(now) }

@@ -7,7 +7,7 @@
     /// change what the file says at that moment, and `reload` takes over what another process has written. Calls that
     /// write block while the disk works.
     public final class TrustedPeers: Sendable {
-        /// How many peers one may trust; each is a pin that every connection is compared with.
+        /// Maximum number of trusted peers. Every connection is compared with each of them.
         public static let countMax = 256
 
         private let file: PrivateFile?

@@ -1,6 +1,6 @@
 public import MeshBus
 
-/// Registers MeshUDPTransport.
+/// A plugin that registers MeshUDPTransport.
 public struct UDPTransportPlugin: Plugin {
     /// It has no settings.
     public init() {}

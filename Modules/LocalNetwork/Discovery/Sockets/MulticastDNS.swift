@@ -59,13 +59,13 @@ public final class MulticastDNS: ServiceDiscovery {
     }
 }
 
-/// What can be chosen about `MulticastDNS`.
+/// The options of `MulticastDNS`.
 public struct MulticastDNSOptions: Hashable, Sendable {
     /// The names of the interfaces to use, and no others; nil for what `NetworkInterfaces.usable` chooses.
     public var interfaces: Set<String>?
-    /// How often the list of interfaces is looked at.
+    /// The time between two looks at the list of network interfaces.
     public var interfaceCheck = Duration.seconds(2)
-    /// What the protocol leaves open.
+    /// The options that the protocol leaves open.
     public var configuration = MulticastDNSConfiguration()
     /// Another one than 5353 meets nobody but who chose the same.
     package var port = MulticastSocket.port

@@ -29,6 +29,8 @@
         private let tally = Locked(DiscoveryStatistics())
         private let thread = DiscoveryThread()
 
+        /// Creates a discovery that uses the system's responder.
+        ///
         /// - Parameter interface: the name of the only network interface to use; nil for all that the responder uses.
         public init(type: ServiceType = .sessionMesh, interface: String? = nil) {
             self.type = type
@@ -37,6 +39,8 @@
 
         deinit { thread.stop(nil) }
 
+        /// Starts announcing and looking for services.
+        ///
         /// - Throws: `DiscoveryError` with `noInterface` when there is none of that name, `alreadyStarted`, or
         ///   `systemCallFailed` when there is no thread or pipe to be had.
         public func start(_ observer: any ServiceObserver) throws {

@@ -28,7 +28,7 @@
             public static let noProtocol = Code(description: "noProtocol")
             /// It speaks no version of the link that is spoken here.
             public static let unsupportedVersion = Code(description: "unsupportedVersion")
-            /// What it has sent makes no sense.
+            /// The peer broke the protocol.
             public static let protocolError = Code(description: "protocolError")
             /// Two devices have one identity.
             public static let clonedIdentity = Code(description: "clonedIdentity")
@@ -42,13 +42,13 @@
 
         /// Why it was not let in.
         public let code: Code
-        /// Where it is: address and port.
+        /// The address and port of the refused peer.
         public let remote: String
-        /// Whose key it has, if that is known.
+        /// The ID of the peer's key, if it is known.
         public let peerID: PeerID?
         /// Whether this side has dialed.
         public let isDialedHere: Bool
-        /// What happened, in words for people.
+        /// The description of the refusal, for people.
         public let message: String
 
         public var description: String {
