@@ -1,6 +1,6 @@
 public import MeshBus
 
-/// Registers MeshMQTTTransport. What it describes is there with the trait MQTT.
+/// A plugin that registers MeshMQTTTransport. Its transport is built with the trait MQTT.
 public struct MQTTTransportPlugin: Plugin {
     /// It has no settings.
     public init() {}

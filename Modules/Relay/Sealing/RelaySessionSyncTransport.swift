@@ -12,7 +12,7 @@
     /// A peer's id is that of its key, so nobody can speak as somebody else.
     public final class RelaySessionSyncTransport: DeliveringTransport {
         public let delivery: LinkTransport
-        /// What moves the bytes; it has the statistics.
+        /// The link that moves the bytes and counts them.
         public let link: RelayLink
 
         /// The local peer's id is that of the identity.

@@ -38,9 +38,9 @@ extension SessionCoordinator {
         }
     }
 
-    /// What the numbers of a session's events promise.
+    /// The promise behind the numbers of a session's events.
     public enum Sequencing: String, Hashable, Sendable {
-        /// They grow. A number that was skipped means nothing.
+        /// The numbers grow, and a skipped number means nothing.
         case monotonic
         /// They follow one another: a number that was skipped is an event that is missing.
         case contiguous
@@ -48,7 +48,7 @@ extension SessionCoordinator {
 
     /// When an event need not be replayed any more.
     public enum Acknowledgement: String, Hashable, Sendable {
-        /// As soon as `didReceive` has returned.
+        /// The coordinator acknowledges an event once `didReceive` has returned.
         case onReceive
         /// Once the app says `acknowledge(through:)`. After a crash what was not acknowledged comes again.
         case byApp

@@ -54,12 +54,16 @@ public struct ReconnectPolicy: Sendable {
         self.init(from: shortest, to: longest, seed: .random(in: 0 ... .max))
     }
 
+    /// Creates a policy whose waits follow from a seed, for tests.
+    ///
     /// - Parameter seed: the same waits for the same seed, for tests.
     public init(from shortest: Duration, to longest: Duration, seed: UInt64) {
         backoff = Backoff(from: shortest, to: longest)
         random = SplitMix64(seed: seed)
     }
 
+    /// Returns the time to wait before the next attempt, or nil after a fatal code.
+    ///
     /// - Parameters:
     ///   - code: with which the server closed; nil when the connection broke or was never there.
     ///   - atLeast: what the server asked for.

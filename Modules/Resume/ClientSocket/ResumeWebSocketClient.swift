@@ -26,6 +26,8 @@
         /// Its `events`, `state` and `currentSnapshot` say how it goes.
         public var coordinator: SessionCoordinator { follower.coordinator }
 
+        /// Creates a client that connects, resumes and passes each event to `handle`. It starts with `run()`.
+        ///
         /// - Parameters:
         ///   - url: `wss:`, or `ws:` on this machine.
         ///   - configuration: `contiguous` and `byApp`, as gateways of ours need. With `byApp` an event is acknowledged when

@@ -1,6 +1,6 @@
 public import MeshBus
 
-/// Registers MeshResumeGateway.
+/// A plugin that registers MeshResumeGateway.
 public struct ResumeGatewayPlugin: Plugin {
     /// It has no settings.
     public init() {}

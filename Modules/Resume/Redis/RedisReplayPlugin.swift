@@ -1,7 +1,7 @@
 #if Redis
     public import MeshBus
 
-    /// Registers MeshRedisReplay.
+    /// A plugin that registers MeshRedisReplay.
     public struct RedisReplayPlugin: Plugin {
         /// It has no settings.
         public init() {}

@@ -20,7 +20,7 @@ public struct WebSocketError: CodedError {
     public let message: String
     public let cause: (any Error)?
 
-    /// For those who make WebSockets of another kind.
+    /// Creates an error for WebSockets of another implementation.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         (self.code, self.message, self.cause) = (code, message, cause)
     }

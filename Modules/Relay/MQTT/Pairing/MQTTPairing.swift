@@ -13,7 +13,7 @@
     ///
     /// There is one exchange and one try. A `PairingSecret` is used for one pairing.
     public final class MQTTPairing: Sendable {
-        /// How long the window stays open.
+        /// The time for which the pairing window stays open.
         public static let window = PairingExchange.lifetime
 
         private typealias Outcome = Result<TrustedPeer, any Error>
@@ -31,6 +31,8 @@
         private let state: Locked<State>
         private let start = ContinuousClock.now
 
+        /// Creates a pairing of two devices over a broker, by a secret that one shows and the other reads.
+        ///
         /// - Parameters:
         ///   - trustedPeers: where the peer goes when all is well.
         ///   - name: what the other person sees this device called.

@@ -29,13 +29,15 @@
             }
         }
 
-        /// Whom the link connects, and nobody else.
+        /// The peers that the link connects. It refuses all others.
         public let trustedPeers: TrustedPeers
         private let client: any RelayClient
         private let state: Locked<State>
         private let diagnostics: Topic<SessionDiagnosticEvent>?
         private let start = ContinuousClock.now
 
+        /// Creates a link through a relay. It connects once it is opened.
+        ///
         /// - Parameters:
         ///   - identity: who this peer is.
         ///   - trustedPeers: whom it talks to, beside guests.
@@ -55,10 +57,10 @@
                         own: try OwnKey(identity), limits: lanes.mapValues(\.bytes), answerTime: answerTime)))
         }
 
-        /// What the link has done so far.
+        /// The counters of the link so far.
         public var statistics: RelayLinkStatistics { state.withLock { $0.core.statistics } }
 
-        /// Where the relay is, for people.
+        /// The relay's address, for people.
         public var relayAddress: String { client.address }
 
         private var now: Duration { start.duration(to: .now) }
@@ -189,7 +191,7 @@
         }
     }
 
-    /// What a link has done, in messages.
+    /// The counters of a link's messages.
     public struct RelayLinkStatistics: Hashable, Sendable {
         /// Messages given to the relay.
         public var packetsSent = 0
@@ -199,10 +201,10 @@
         public var forged = 0
         /// Seen before, or overtaken by a newer one: refused. A relay's own repetitions count here too.
         public var replayed = 0
-        /// From nobody who is trusted, or on keys that are no more: ignored.
+        /// The number of messages from peers that aren't trusted, or under keys that have expired. They are ignored.
         public var strangers = 0
 
-        /// Nothing yet.
+        /// Creates counters that are all zero.
         public init() {}
     }
 

@@ -7,7 +7,7 @@ public struct MemoryMailboxStore: MailboxStore {
     private let contents: Locked<MailboxValues>
     private let topic = Topic<MailboxWord>(bufferLimit: 4096)
 
-    /// An empty store.
+    /// Creates an empty store.
     public init(_ limits: ReplayLimits = MailboxBounds.queue) {
         buffer = MemoryReplayBuffer(limits)
         contents = Locked(MailboxValues(streamsMax: limits.streams))
