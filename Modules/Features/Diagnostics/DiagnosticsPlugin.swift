@@ -1,7 +1,7 @@
 public import MeshBus
 import MeshTransport
 
-/// Registers MeshDiagnostics.
+/// A plugin that registers MeshDiagnostics.
 public struct DiagnosticsPlugin: Plugin {
     /// It has no settings.
     public init() {}

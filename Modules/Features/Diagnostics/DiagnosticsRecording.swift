@@ -8,7 +8,7 @@ public struct DiagnosticsRecording: Sendable {
     /// Entries of a recording that is read.
     public static let entriesMax = 1_000_000
 
-    /// In the order in which they were recorded.
+    /// The entries in the order in which they were recorded.
     public var entries: [DiagnosticsEntry]
 
     /// A recording of these entries.
@@ -36,7 +36,7 @@ public struct DiagnosticsRecording: Sendable {
         }
     }
 
-    /// The same entries as lines, the last of which ends too.
+    /// The entries as JSON, one in a line. The last line ends with a newline too.
     public var jsonLines: Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -16,18 +16,21 @@ public protocol FileCarrier: AnyObject, Sendable {
     func begin(_ observer: any FileCarrierObserver)
     /// Whether files to that peer (nil: to whichever takes it) go by this platform rather than in chunks.
     func carries(to peer: SessionPeer?) -> Bool
+    /// Starts the transfer of a file by the platform.
+    ///
     /// - Throws: why the platform does not take it; `notActivated` when it has not started yet: what an earlier launch has
     ///   left is then offered to it again.
     func carry(_ file: URL, id: UUID, header: Data) throws(ConnectionError)
     /// Takes a file back that is under way. One that is not is fine.
     func cancel(_ id: UUID)
-    /// What the platform still has under way, also from earlier launches; nothing before it has started.
+    /// The IDs of the transfers that the platform has under way, those of earlier launches included. Empty before it
+    /// has started.
     var outstandingIDs: Set<UUID> { get }
 }
 
-/// Whom a carrier tells. Safe to call from any thread.
+/// The receiver of a carrier's events. Safe to call from any thread.
 public protocol FileCarrierObserver: AnyObject, Sendable {
-    /// How much of a file has gone, 0...1.
+    /// Reports the share of a file that has been sent, 0...1.
     func carried(_ id: UUID, fractionCompleted: Double)
     /// The platform is done with the file: the other device has it, or nothing more will come of it.
     func finished(_ id: UUID, error: ConnectionError?)

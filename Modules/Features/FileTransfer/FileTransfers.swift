@@ -79,7 +79,7 @@ public final class FileTransfers {
         if let courier { carrier?.begin(courier) }
     }
 
-    /// Sends a file. It must stay where it is, unchanged, until the transfer has ended.
+    /// Sends a file to a peer. It must stay where it is, unchanged, until the transfer has ended.
     ///
     /// Reads the file once before it returns, for its hash; the transfer is then in the connection's store. Waits for the
     /// peer as long as that takes: who wants it to end sooner cancels it.
@@ -128,7 +128,8 @@ public final class FileTransfers {
     /// what a slow one misses, what has not been taken is offered again at the next launch.
     public var receivedFiles: AsyncStream<ReceivedFile> { table.subscribe() }
 
-    /// Ends it. What has not ended goes on at the next launch; whoever waits gets `notActivated`. Idempotent.
+    /// Ends file transfer on this connection. Unfinished transfers go on at the next launch, and callers that wait get
+    /// `notActivated`. Idempotent.
     public func close() async {
         listeners.cancel()
         await exchange.stop()

@@ -82,7 +82,8 @@ public actor StorageRouter {
 
     // MARK: - Values
 
-    /// Stores a value. One that is stored already changes nothing.
+    /// Stores a value and shows it to observers. One that is stored already changes nothing.
+    ///
     /// - Throws: what encoding throws; `KeySyncError.Code.tooLarge`. The stored value is then unchanged. What the store throws: the
     ///   router keeps the value in memory, and writes and sends it once the store takes it.
     public func set<Value>(_ value: Value, for key: StorageKey<Value>) throws {
@@ -164,7 +165,7 @@ public actor StorageRouter {
         return stream
     }
 
-    /// How far the exchange with the peers is.
+    /// The progress of the exchange with the peers.
     public var progress: KeyProgress { replica.progress }
 
     /// The progress now, and again whenever it has changed; of those that nobody reads the newest stays.

@@ -20,7 +20,7 @@ public struct SessionDeparture: Hashable, Sendable {
         case untold
     }
 
-    /// Which of the peer's lives: a peer that comes back is a member under another name.
+    /// The source that left. A peer that returns is a member under another source.
     public let source: SessionSource
     /// Why the session goes on without it.
     public let reason: Reason

@@ -1,9 +1,9 @@
 public import Foundation
 public import MeshEngine
 
-/// How a peer stands to the local session now.
+/// The status of a peer, as the local session knows it.
 public struct SessionPeerStatus: Hashable, Sendable, Identifiable {
-    /// The `SessionPeer.id`.
+    /// The peer's `SessionPeer.id`.
     public let peerID: String
     /// Whether its state is this device's.
     public let sync: SessionPeerSync
@@ -20,13 +20,13 @@ public struct SessionPeerStatus: Hashable, Sendable, Identifiable {
     public let lastHeardAt: Date?
     /// Since when it has been heard without a silence of thirty exchange intervals, by the local clock; nil before it was.
     public let heardSince: Date?
-    /// How much its clock is ahead; nil before the first round trip.
+    /// The time by which the peer's clock is ahead of the local one; nil before the first round trip.
     public let clockOffset: ClockOffsetEstimate?
 
     public var id: String { peerID }
 }
 
-/// How far a peer has come with what is held here.
+/// The progress of a peer compared with the events that this device holds.
 public enum SessionPeerSync: Hashable, Sendable {
     /// A member that has acknowledged everything.
     case upToDate

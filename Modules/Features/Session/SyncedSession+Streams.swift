@@ -9,12 +9,14 @@ extension SyncedSession {
     /// The state now and each time it has changed; of states that a slow reader has not taken only the newest is kept.
     public func states() -> AsyncStream<State> { stateTopic.subscribeOnMainActor(startingWith: [state]) }
 
-    /// How every peer stands, now and each time it has changed; of what a slow reader has not taken the newest is kept.
+    /// Returns a stream of the status of all peers: the current one first, then each change. A slow reader gets only
+    /// the newest.
     public func statuses() -> AsyncStream<[SessionPeerStatus]> {
         statusTopic.subscribeOnMainActor(startingWith: [peers])
     }
 
-    /// How every series stands, now and each time it has changed; of what a slow reader has not taken the newest is kept.
+    /// Returns a stream of the status of all series: the current one first, then each change. A slow reader gets only
+    /// the newest.
     public func seriesUpdates() -> AsyncStream<[SeriesStatus]> { seriesTopic.subscribe(startingWith: [seriesStatuses]) }
 
     /// Events of other peers that changed the state, as they take their place. Up to 1024 wait, of which the oldest make

@@ -28,6 +28,8 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     public let id: String
     @ObservationIgnored let replica: StateReplica<State>
 
+    /// Creates a value that is shared under its ID on the connection.
+    ///
     /// - Parameters:
     ///   - initialValue: shown until somebody changes the value; older than every change.
     ///   - connection: its store, if any, keeps the value, what changed when, and how far each peer is.

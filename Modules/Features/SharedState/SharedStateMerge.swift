@@ -1,4 +1,4 @@
-/// What becomes of changes that two peers make without knowing of each other. All peers must choose the same.
+/// A rule for changes that two peers make without knowing of each other. All peers must use the same rule.
 ///
 /// A change whose author has seen the other one always replaces it.
 public struct SharedStateMerge<State: Sendable>: Sendable {

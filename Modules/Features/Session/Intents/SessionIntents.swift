@@ -2,7 +2,7 @@ public import Foundation
 public import MeshEngine
 import MeshIdentity
 
-/// Which device owns a feature, and what devices have asked of each other: a part of the feature's state.
+/// The owner of a feature and the devices' requests to each other, as a part of the feature's state.
 ///
 /// ```swift
 /// struct Groceries: SessionIntentState { var intents = SessionIntents<Checkout, Receipt>(); … }
@@ -23,9 +23,9 @@ public struct SessionIntents<Intent: Codable & Sendable, Answer: Codable & Senda
 
     /// nil until a device that serves has taken over.
     public private(set) var owner: SessionSource?
-    /// Counts the owners.
+    /// The number of times that the ownership has changed.
     public private(set) var term: UInt64 = 0
-    /// In the order in which they were asked.
+    /// The intents that are kept, in the order in which they were asked.
     public private(set) var entries: [Entry] = []
 
     /// Open intents of one peer. Of a further one nothing is taken.
@@ -38,6 +38,8 @@ public struct SessionIntents<Intent: Codable & Sendable, Answer: Codable & Senda
     /// No owner, and nothing asked.
     public init() {}
 
+    /// Returns the intent with that ID, or nil if it isn't kept.
+    ///
     /// Complexity: O(entries).
     public subscript(id: UUID) -> Entry? { entries.first { $0.id == id } }
 
@@ -107,9 +109,9 @@ extension SessionIntents: Hashable where Intent: Hashable, Answer: Hashable {}
 
 /// A feature's state that has an owner and intents in it.
 public protocol SessionIntentState {
-    /// What devices ask of each other.
+    /// The type of the requests that devices send to each other.
     associatedtype Intent: Codable & Sendable
-    /// What they answer.
+    /// The type of the answers to the requests.
     associatedtype Answer: Codable & Sendable
 
     /// The owner, and what has been asked. The reducer changes it with `apply`.
@@ -118,9 +120,9 @@ public protocol SessionIntentState {
 
 /// A feature's event of which one case carries what happens to them: `case intents(SessionIntentStep<Intent, Answer>)`.
 public protocol SessionIntentEvent {
-    /// What devices ask of each other.
+    /// The type of the requests that devices send to each other.
     associatedtype Intent: Codable & Sendable
-    /// What they answer.
+    /// The type of the answers to the requests.
     associatedtype Answer: Codable & Sendable
 
     /// The event that carries a step; as a rule a case of that name.

@@ -32,7 +32,7 @@ where
 {
     /// The sessions that the lobby opens.
     public typealias Session = SyncedSession<State, Event, Reducer, ConflictPolicy>
-    /// How they are set up.
+    /// The configuration of the sessions that the lobby opens.
     public typealias Configuration = SyncedSessionConfiguration<State, Event>
     /// Makes or opens the session of that id, with what the lobby adds to its configuration.
     public typealias Opening =
@@ -40,7 +40,7 @@ where
 
     /// The feature; one lobby for each on a transport.
     @ObservationIgnored public let featureID: String
-    /// As this device calls itself.
+    /// The name of this device that other devices see.
     @ObservationIgnored public let name: String
     /// The transport that connects the devices. The lobby starts it, and doesn't close it.
     @ObservationIgnored public let transport: any SessionSyncTransport
@@ -48,9 +48,9 @@ where
     public internal(set) var invitation: SessionInvitation?
     /// nil where this device only watches, and before the first session.
     public internal(set) var session: Session?
-    /// What this device is to the session that is under way.
+    /// The part that this device plays in the current session.
     public internal(set) var part = SessionPart.none
-    /// What members were seen to show, where this device only watches.
+    /// The latest state seen from members while this device only watches; nil otherwise.
     public internal(set) var observed: SessionSighting<State>?
     /// Other devices that are here or have been here, in the order of their ids; 64 at most are told apart.
     public internal(set) var devices: [SessionDevice] = []
@@ -63,7 +63,7 @@ where
     @ObservationIgnored let membersMax: Int
     @ObservationIgnored let isOver: @MainActor (State) -> Bool
     @ObservationIgnored let opening: Opening
-    /// What has happened, at once: of a session that has been opened, before it starts.
+    /// Called at once on each change. For a session that has been opened, the call comes before it starts.
     @ObservationIgnored public var onChange: @MainActor (SessionLobbyChange) -> Void = { _ in }
     /// Under which this device writes events of sessions that begin now.
     @ObservationIgnored var incarnation: UInt32
@@ -83,6 +83,8 @@ where
     /// Names sessions that begin here.
     @ObservationIgnored package var makeSessionID: @Sendable () -> UUID = { UUID() }
 
+    /// Creates a lobby that finds, opens and joins sessions of one feature. Call `start()` to begin.
+    ///
     /// - Parameters:
     ///   - transport: not started yet, so that nothing is missed.
     ///   - membersMax: devices of one session, 2 where not every device reaches every other.
@@ -180,9 +182,9 @@ where
     }
 }
 
-/// What a device is to the session that is under way.
+/// The part that a device plays in the current session.
 public enum SessionPart: String, Hashable, Sendable, Codable {
-    /// There is none.
+    /// The device knows of no session.
     case none
     /// It takes part: what its user taps counts.
     case member
@@ -192,9 +194,9 @@ public enum SessionPart: String, Hashable, Sendable, Codable {
 
 /// Another device that runs the same feature.
 public struct SessionDevice: Hashable, Sendable {
-    /// The `SessionPeer.id`.
+    /// The device's `SessionPeer.id`.
     public let peerID: String
-    /// As it calls itself, made fit for a screen.
+    /// The name that the device gave itself, bounded and made printable.
     public let name: String
     /// Whether the transport reaches it now.
     public internal(set) var isReachable: Bool
@@ -214,14 +216,14 @@ public struct SessionSighting<State: Sendable>: Sendable {
     public let state: State
     /// The member that showed it.
     public let peerID: String
-    /// By this device's clock.
+    /// The moment at which the state arrived, by this device's clock.
     public let seenAt: Date
     /// Which of the states of that peer's engine, and of how many events.
     let revision: UInt64
     let eventCount: UInt64
 }
 
-/// What a lobby tells of besides its properties.
+/// A change that a lobby reports to `onChange`.
 public enum SessionLobbyChange: Hashable, Sendable {
     /// A device has come or gone, or takes part.
     case devices
@@ -231,7 +233,7 @@ public enum SessionLobbyChange: Hashable, Sendable {
     case opened, joined, watching
     /// Another device's session takes the place of the one that was under way here.
     case superseded
-    /// `storeError` says why.
+    /// The store failed; `storeError` has the reason.
     case storeFailed
 }
 
