@@ -42,7 +42,7 @@ public struct PluginBus: Sendable {
         self.extensions = registry
     }
 
-    /// All plugins, in dependency order: what a plugin requires stands before it.
+    /// The plugins in dependency order: each stands after the plugins that it requires.
     public var descriptors: [PluginDescriptor] { plugins.map(\.descriptor) }
 
     /// Returns the values that plugins have contributed to a point, in dependency order. O(contributions to the point).

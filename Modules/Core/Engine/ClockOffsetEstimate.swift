@@ -25,8 +25,8 @@ public struct ClockOffsetEstimate: Hashable, Sendable {
     package func local(_ moment: Date) -> Date { moment.addingTimeInterval(-offsetSeconds) }
 }
 
-/// When a peer sent its last control, by its clock, and when that arrived, by the sender's clock: what the peer needs
-/// to complete a round trip.
+/// The time of a peer's last control by its clock, and of its arrival by the sender's clock: the peer needs both to
+/// complete a round trip.
 public struct ClockEcho: Hashable, Sendable, Codable {
     /// The peer that the echo is for.
     package var source: SessionSource

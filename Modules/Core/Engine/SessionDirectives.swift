@@ -95,7 +95,7 @@ public enum SessionEventOutcome: UInt8, Hashable, Sendable, Codable {
     case rejected
     /// Its explicit id had an effect before.
     case repeated
-    /// Not readable by this version: kept, without effect.
+    /// The event isn't readable by this version. It is kept, without effect.
     case unread
 }
 

@@ -275,7 +275,7 @@ public struct SessionMembership: Hashable, Sendable, Codable {
     }
 }
 
-/// All of a session for a newcomer: base, log and members. Travels beside the state of a snapshot.
+/// The whole session for a device that joins: base, log and members. Travels beside the state of a snapshot.
 public struct SessionCheckpoint<State: Codable & Sendable, Event: Codable & Sendable>: Sendable, Codable {
     /// What every message of the sender says.
     package var control: SessionControl

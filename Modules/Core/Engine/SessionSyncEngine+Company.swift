@@ -136,7 +136,7 @@ extension SessionSyncEngine {
     /// The members are about to decide on another view: until they have, nothing more is confirmed.
     public var isChangingView: Bool { stance.change != nil }
 
-    /// It wants to leave, or has left.
+    /// Whether this device wants to leave, or has left.
     public var isLeaving: Bool { stance.isLeaving }
 
     /// Something is to be decided, and enough members are here for it.

@@ -2,7 +2,18 @@ import MeshBase
 public import MeshFoundation
 public import MeshIdentity
 
-/// Turns events into state, on every peer alike.
+/// A type whose `reduce` turns events into state, with equal results on every peer.
+///
+/// ```swift
+/// struct ScoreReducer: SessionSyncReducer {
+///     func reduce(state: inout Score.State, event: Score.Event, context: SessionEventContext) {
+///         switch event {
+///         case .home: state.home += 1
+///         case .away: state.away += 1
+///         }
+///     }
+/// }
+/// ```
 ///
 /// To the implementer: `reduce` must be pure and deterministic. It must read nothing but its arguments: no clock, no
 /// randomness, no settings of the device, and nothing that tells a local event from a remote one. An error rejects the
@@ -20,6 +31,21 @@ public protocol SessionSyncReducer<State, Event>: Sendable {
 }
 
 /// The facts beside the event that a reducer may use. They are equal on every replica.
+///
+/// ```swift
+/// struct Laps: SessionFeature {
+///     static let featureID = "laps"
+///     struct Lap: Codable, Sendable { var id: UUID, at: Date, by: String }
+///     enum Event: Codable, Sendable { case lap }
+///     typealias State = [Lap]
+///     let initialState: [Lap] = []
+///
+///     func reduce(state: inout [Lap], event: Event, context: SessionEventContext) {
+///         let tap = context.metadata
+///         state.append(Lap(id: context.uuid(), at: tap.causalTimestamp, by: tap.sourcePeerID))
+///     }
+/// }
+/// ```
 public struct SessionEventContext: Sendable {
     /// The event's own: who, when, which session, which event id.
     public let metadata: SessionSyncMetadata
@@ -29,7 +55,15 @@ public struct SessionEventContext: Sendable {
     public init(metadata: SessionSyncMetadata) { self.metadata = metadata }
 }
 
-/// Decides whether an event still makes sense at its place. Runs for local and remote events alike.
+/// A rule that decides whether an event still makes sense at its place, for local and remote events alike.
+///
+/// ```swift
+/// struct UpToTen: SessionConflictPolicy {
+///     func shouldApply(event: Score.Event, context: SessionConflictContext<Score.State>) -> Bool {
+///         max(context.state.home, context.state.away) < 10       // a tap after the end of the game changes nothing
+///     }
+/// }
+/// ```
 ///
 /// To the implementer: `shouldApply` must be pure and deterministic, like a reducer.
 public protocol SessionConflictPolicy<State, Event>: Sendable {

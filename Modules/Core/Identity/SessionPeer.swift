@@ -1,4 +1,10 @@
 /// One installation of an app on one device: a member of a session.
+///
+/// ```swift
+/// let peer = SessionPeer.thisDevice()                   // in an app: one ID for each installation
+/// let watch = SessionPeer(                              // in a test
+///     id: "watch", deviceClass: .watch, appInstanceID: "test", topology: .pairedCompanion)
+/// ```
 public struct SessionPeer: Hashable, Sendable, Codable, Identifiable {
     /// Stable for one install; the name under which events of this peer are ordered.
     public let id: String

@@ -1,4 +1,11 @@
-/// Something happened: an event and who did it.
+/// An event with its author, moment and session, as it travels between peers.
+///
+/// ```swift
+/// let envelope = try session.submit(.home)
+/// envelope.payload                                      // .home
+/// envelope.metadata.sourcePeerID                        // this device's ID
+/// session.delivery(of: envelope).step                   // .accepted, later .held, then .confirmed
+/// ```
 public struct SessionSyncEnvelope<Payload: Codable & Sendable>: Sendable, Codable {
     /// The event's author, moment and session.
     public var metadata: SessionSyncMetadata

@@ -4,9 +4,9 @@ public import MeshFoundation
 public enum SessionSyncError: Error, Hashable, Sendable {
     /// The envelope or snapshot belongs to another session.
     case sessionMismatch
-    /// It belongs to another feature.
+    /// The message belongs to another feature.
     case featureMismatch
-    /// It carries another type of payload than this engine reduces.
+    /// The message carries another type of payload than this engine reduces.
     case payloadTypeMismatch
     /// The peer speaks a version of the session protocol that this library does not read.
     case unsupportedProtocolVersion(received: Int, supported: Int)

@@ -4,7 +4,7 @@
 
     /// A plugin that registers ``LibdeflateCompressor``.
     public struct LibdeflatePlugin: Plugin {
-        /// It has no settings.
+        /// Creates the plugin, which has no settings.
         public init() {}
 
         public var descriptor: PluginDescriptor {

@@ -20,7 +20,7 @@ public struct DiagnosticsEntry: Codable, Hashable, Sendable {
     public enum Step: String, Codable, Sendable {
         /// The outcome of a message, as the case's name says.
         case sent, received, acknowledged, failed, lost
-        /// It came after later ones had been applied, which were rolled back and reduced again.
+        /// The event arrived after later ones had been applied, which were rolled back and reduced again.
         case late
     }
 

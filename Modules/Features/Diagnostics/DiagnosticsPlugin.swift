@@ -3,7 +3,7 @@ import MeshTransport
 
 /// A plugin that registers MeshDiagnostics.
 public struct DiagnosticsPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -5,6 +5,13 @@ public import MeshTransport
 
 /// A transport that records everything that passes the transport it wraps.
 ///
+/// ```swift
+/// let recorder = DiagnosticsSession(wrapping: transport)
+/// let game = SharedSession(Score(), over: recorder)
+/// game.send(.home)
+/// try recorder.recording.jsonLines.write(to: folder.appendingPathComponent("game.jsonl"))    // for `mesh inspect`
+/// ```
+///
 /// Use it wherever a transport is expected. The newest `recordLimit` records are kept; `events` hands on every one.
 /// An envelope is recorded when its first subscriber takes it, so recording neither delays nor drops one: subscriptions are those
 /// of the wrapped transport.

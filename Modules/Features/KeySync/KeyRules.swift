@@ -7,9 +7,9 @@ public enum PlatformAvailability: String, Hashable, Sendable, Codable {
     public var isShared: Bool { self == .all || self == .phoneWithWatchSync }
 }
 
-/// When a key travels.
+/// The rule for when a key is sent to peers.
 public enum SyncPolicy: String, Hashable, Sendable, Codable {
-    /// It stays where it is.
+    /// The key never leaves the device.
     case never
     /// Sends the key only in answers to a peer that asks, and in calls of the app.
     case manual
@@ -35,13 +35,13 @@ public struct SyncConfiguration: Hashable, Sendable {
 public enum KeyStatus: Hashable, Sendable {
     /// Every known peer has said that it has it.
     case synced
-    /// It has not arrived at every peer yet.
+    /// The value has not arrived at every peer yet.
     case pending
-    /// It does not travel by itself: its value has too many bytes.
+    /// The value isn't sent because it has too many bytes.
     case tooLarge(bytes: Int, limit: Int)
-    /// It does not go: its availability, its policy or its secrecy keeps it here, or a peer does not take it.
+    /// The value isn't sent: the key's availability, policy or secrecy keeps it here, or a peer refuses it.
     case refused(reason: String)
-    /// It could not be stored or read here.
+    /// The value couldn't be stored or read here.
     case failed(reason: String)
 }
 

@@ -2,7 +2,13 @@ public import MeshBase
 public import MeshIdentity
 public import MeshWire
 
-/// A stored value with a name, and how it is written and travels.
+/// The name of a stored value, with its type and the rules for storing and sending it.
+///
+/// ```swift
+/// let volume = StorageKey<Double>("volume")
+/// let token = StorageKey<String>("token", isSecured: true)    // never leaves this device
+/// try await StorageRouter.shared.set(0.5, for: volume)
+/// ```
 public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// Unique in the app.
     public let name: String

@@ -155,7 +155,7 @@ public actor StorageRouter {
         failures[name].map { KeyStatus.failed(reason: $0) } ?? replica.status(of: name)
     }
 
-    /// All statuses now, and again whenever one has changed.
+    /// Returns a stream of all statuses: the current ones first, then all again whenever one has changed.
     public func statuses() -> AsyncStream<[String: KeyStatus]> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: [String: KeyStatus].self, bufferingPolicy: .bufferingNewest(1))

@@ -45,9 +45,9 @@ public struct SeriesSummary: Hashable, Sendable, Codable {
 
     /// The number of samples.
     public var count = 0
-    /// When the earliest and the latest were recorded.
+    /// The moment of the earliest sample; nil while there is none.
     public var earliest: Date?
-    /// When the latest was recorded; nil while there is none.
+    /// The moment of the latest sample; nil while there is none.
     public var latest: Date?
     /// The numeric fields by name. Dots join the names of fields in nested structs.
     public var columns: [String: Column] = [:]

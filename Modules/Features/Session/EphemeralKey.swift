@@ -28,7 +28,7 @@ public struct EphemeralValue<Value: Sendable>: Sendable {
     public let value: Value
     /// The peer that shows the value, which may be this device.
     public let peerID: String
-    /// When it was shown, by the clock of its peer, to the millisecond.
+    /// The moment at which the value was shown, by the clock of its peer, to the millisecond.
     public let moment: Date
 
     /// Creates a value for previews and tests. In an app, the session creates them.

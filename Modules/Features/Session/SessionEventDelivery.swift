@@ -12,7 +12,7 @@
 public struct SessionEventDelivery: Hashable, Sendable {
     /// The progress of an event. Each step includes the ones before.
     public enum Step: Hashable, Sendable {
-        /// Not an event of this device, or further back than its newest 16,384.
+        /// The event isn't one of this device, or not among its newest 16,384.
         case unknown
         /// Applied here; not in the store yet.
         case submitted
@@ -29,7 +29,7 @@ public struct SessionEventDelivery: Hashable, Sendable {
     /// The effect of an event on the state at its place in the order. Until the event is confirmed, an event that
     /// arrives late may change it.
     public enum Effect: String, Hashable, Sendable {
-        /// Not an event of this device, or further back than its newest 16,384.
+        /// The event isn't one of this device, or not among its newest 16,384.
         case unknown
         /// The reducer ran and the event changed the state.
         case applied

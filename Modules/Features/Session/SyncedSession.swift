@@ -11,12 +11,10 @@ public import Observation
 /// A feature's live session: one engine, one transport, one store, observable state.
 ///
 /// ```swift
-/// let session = SyncedSession(
-///     sessionID: id, featureID: "workout", transport: transport,
-///     initialState: Workout(), reducer: WorkoutReducer(), conflictPolicy: WorkoutPolicy())
+/// let session = try await SessionOf<Score>.open(Score(), sessionID: sessionID, over: transport, store: store)
 /// session.start()
-/// try session.submit(.pause)               // applies at once, is written, then travels
-/// session.state                            // what a screen shows
+/// try session.submit(.home)                // applies at once, is written, then travels
+/// session.state.home                       // what a screen shows
 /// session.peers                            // who is up to date, who is behind
 /// ```
 ///
@@ -33,7 +31,7 @@ where
 {
     /// Whether the session listens.
     public enum Phase: Hashable, Sendable {
-        /// Not listening: before `start` and after `stop`; listening.
+        /// The session isn't listening (before `start` and after `stop`), or is.
         case stopped, running
         /// The session is closed and can't be started again.
         case closed
@@ -47,7 +45,7 @@ where
     /// Members that the session has gone on without since it was opened here, this device itself included, in the order in which
     /// that became known: the newest 64. Who has come back is in `memberIDs`.
     public private(set) var departures: [SessionDeparture] = []
-    /// All of them so far: more than `departures` holds once the oldest have made room.
+    /// The number of departures so far, which may exceed the number in `departures`.
     public private(set) var departureCount = 0
     /// Whether this device is in a sealed group. From then on its events are confirmed.
     public private(set) var isMember = false

@@ -8,7 +8,7 @@ public struct SharedStateConflict: Hashable, Sendable {
     public struct Change: Hashable, Sendable {
         /// The ID of the peer that made the change.
         public let peerID: String
-        /// When it was made, on its author's hybrid clock.
+        /// The moment of the change, on its author's hybrid clock.
         public let stamp: HybridTimestamp
         /// JSON of the value or of the field; nil where the field was removed.
         public let json: Data?

@@ -23,7 +23,7 @@ public protocol ServiceDiscovery: AnyObject, Sendable {
 public protocol ServiceObserver: AnyObject, Sendable {
     /// There is a service, or something about it has changed.
     func found(_ service: FoundService)
-    /// It has said goodbye, or was not heard of for too long.
+    /// Reports that a service said goodbye, or wasn't heard for too long.
     func lost(instance: String)
     /// Reports that another host has the name, and that the announcement continues under this one.
     func renamed(to instance: String)
@@ -162,7 +162,7 @@ public struct DiscoveryError: CodedError, Hashable {
         public static let systemCallFailed = Code(description: "systemCallFailed")
         /// The system's responder does not run.
         public static let unavailable = Code(description: "unavailable")
-        /// It was started before; make another one.
+        /// The discovery was started before. Make another one.
         public static let alreadyStarted = Code(description: "alreadyStarted")
         /// A label, key or type that does not fit its record.
         public static let invalidName = Code(description: "invalidName")

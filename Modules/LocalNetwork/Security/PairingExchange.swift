@@ -51,7 +51,7 @@
         var stage = Stage.fresh
         var hasAgreed = false
         var peerHasAgreed = false
-        /// When the exchange ends by itself.
+        /// The time at which the exchange ends by itself.
         public let deadline: Duration
 
         /// Creates one side of an exchange.

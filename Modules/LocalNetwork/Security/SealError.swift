@@ -17,7 +17,7 @@
         public static let replayed = SealError(value: .replayed)
         /// So far behind the newest that nobody knows whether it was accepted before.
         public static let tooOld = SealError(value: .tooOld)
-        /// Not what the peer has sealed.
+        /// The peer didn't seal this packet, or it was changed on its way.
         public static let forged = SealError(value: .forged)
         /// The plaintext is larger than `SealedDatagrams.plaintextBytesMax`.
         public static let oversized = SealError(value: .oversized)

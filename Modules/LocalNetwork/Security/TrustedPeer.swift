@@ -8,7 +8,7 @@
         /// The device's name as its user chose it: shown, and never relied on. At most 64 bytes of UTF-8 without
         /// control characters.
         public let name: String
-        /// When it was paired, by this device's clock, to the second.
+        /// The moment of the pairing by this device's clock, to the second.
         public let since: Date
         /// Whether it is a device of the same user, as the user has said while pairing. Sessions let such a device in without an
         /// invitation.

@@ -42,7 +42,15 @@
         public func relayClient() throws -> any RelayClient { GatewayRelayClient(self, dial: try makeDial()) }
     }
 
-    /// A `LinkTransport` over a `RelayLink`: paired peers that reach each other through a gateway, wherever they are.
+    /// A transport between paired peers that reach each other through a gateway, wherever they are.
+    ///
+    /// ```swift
+    /// let transport = try GatewaySessionSyncTransport(
+    ///     configuration: GatewayLinkConfiguration(
+    ///         identity: identity, trustedPeers: peers, url: "wss://gateway.example.org",
+    ///         token: { await account.token }))
+    /// let game = SharedSession(Score(), over: transport)
+    /// ```
     public typealias GatewaySessionSyncTransport = RelaySessionSyncTransport
 
     #if canImport(Darwin)

@@ -2,7 +2,7 @@ public import MeshBus
 
 /// A plugin that registers MeshMQTTTransport. Its transport is built with the trait MQTT.
 public struct MQTTTransportPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -18,7 +18,7 @@ extension SessionCoordinator {
         package var handshakeTimeout: TimeInterval
         /// Whether a gap between sequences is possible.
         public var sequencing: Sequencing
-        /// When an event counts as no longer needed, so that no resume brings it again.
+        /// The rule for when an event counts as processed, so that no resume brings it again.
         public var acknowledgement: Acknowledgement
 
         /// The defaults are the reference's.
@@ -46,7 +46,7 @@ extension SessionCoordinator {
         case contiguous
     }
 
-    /// When an event need not be replayed any more.
+    /// A rule for when an event counts as processed, so that no resume brings it again.
     public enum Acknowledgement: String, Hashable, Sendable {
         /// The coordinator acknowledges an event once `didReceive` has returned.
         case onReceive

@@ -39,8 +39,8 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable, Codable {
     public var isFatal: Bool { self == .authenticationFailed || (4010...4014).contains(rawValue) }
 }
 
-/// When a client comes again: after a random part of a time that doubles with every try (full jitter), so that the many
-/// that one server has lost do not come back at once.
+/// A policy for reconnecting: a client waits a random part of a time that doubles with every try (full jitter), so that
+/// the clients of a failed server don't return all at once.
 public struct ReconnectPolicy: Sendable {
     private var backoff: Backoff
     private var random: SplitMix64

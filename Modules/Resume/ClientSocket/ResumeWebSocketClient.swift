@@ -8,7 +8,8 @@
     ///
     /// ```swift
     /// let client = try ResumeWebSocketClient(
-    ///     "wss://gateway.example.org/", store: store, token: { await account.token }, clientProperties: .current
+    ///     "wss://gateway.example.org/", store: FileResumeStore(path: path), token: { await account.token },
+    ///     clientProperties: .current
     /// ) { message in
     ///     try await show(message.frame.payload(as: Message.self), alerts: message.reception == .live)
     /// }

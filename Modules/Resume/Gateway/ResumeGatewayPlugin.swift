@@ -2,7 +2,7 @@ public import MeshBus
 
 /// A plugin that registers MeshResumeGateway.
 public struct ResumeGatewayPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -3,7 +3,7 @@
 
     /// A plugin that registers MeshRedisReplay.
     public struct RedisReplayPlugin: Plugin {
-        /// It has no settings.
+        /// Creates the plugin, which has no settings.
         public init() {}
 
         public var descriptor: PluginDescriptor {

@@ -6,7 +6,7 @@ public struct WebSocketError: CodedError {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
-        /// It is none, or would send in clear text what leaves this machine.
+        /// The address isn't a URL of a WebSocket, or would send plain text beyond this machine.
         public static let invalidAddress = Code(description: "invalidAddress")
         /// A certificate or its key cannot be read, or they do not belong together.
         public static let invalidCertificate = Code(description: "invalidCertificate")

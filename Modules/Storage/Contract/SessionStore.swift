@@ -98,7 +98,8 @@ public struct StoreCatalog: Hashable, Sendable {
 }
 
 extension SessionStore {
-    /// All entries from a position on, a megabyte at a time.
+    /// Passes all entries from a position on to `body`, a megabyte at a time.
+    ///
     /// - Parameter body: may throw to end it early.
     public func forEachEntry(
         of journal: String, from position: UInt64 = 0, _ body: (StoreEntry) throws -> Void

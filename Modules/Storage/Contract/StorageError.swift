@@ -17,11 +17,11 @@ public struct StorageError: CodedError {
         /// The bytes are what was written, and the app's type can't be made of them: the type has changed since, or a newer version
         /// of the app has written them. Nothing of it has been changed.
         public static let unreadableState = Code(description: "unreadableState")
-        /// It is whole, and older than it has been. Nothing of it has been changed.
+        /// The stored data is whole, but older than it has been. Nothing was changed.
         public static let outdated = Code(description: "outdated")
         /// A newer version of the library has written it.
         public static let newerSchema = Code(description: "newerSchema")
-        /// It belongs to somebody else, or others may write to it or put something in its place.
+        /// The stored data belongs to another user or program, or others may write to it or replace it.
         public static let foreign = Code(description: "foreign")
         /// Another process, or another object of this one, has it open.
         public static let busy = Code(description: "busy")

@@ -2,7 +2,7 @@ public import MeshBus
 
 /// Registers MeshStorage and the store in memory.
 public struct StoragePlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

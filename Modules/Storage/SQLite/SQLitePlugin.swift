@@ -5,7 +5,7 @@
 
     /// A plugin that registers ``SQLiteStore``.
     public struct SQLitePlugin: Plugin {
-        /// It has no settings.
+        /// Creates the plugin, which has no settings.
         public init() {}
 
         public var descriptor: PluginDescriptor {

@@ -6,7 +6,8 @@
     /// A store in one file of the disk: a SQLite database in write-ahead mode.
     ///
     /// ```swift
-    /// let store = try SQLiteStore(path: "/var/lib/app/session.sqlite")
+    /// let store = try SQLiteStore(path: folder.path + "/score.sqlite")
+    /// let game = SharedSession(Score(), over: transport, store: store)
     /// ```
     ///
     /// A commit is one transaction. Every row carries a checksum over its content and its place, and the file carries
@@ -23,12 +24,12 @@
     /// an app (0xdead10cc) that holds such a lock in an app group's container while it is suspended: call `suspend` when the
     /// app enters the background, and `resume` before it becomes active.
     public final class SQLiteStore: SessionStore {
-        /// When a commit waits for the disk.
+        /// A rule for when a commit waits for the disk.
         public enum Sync: Hashable, Sendable {
             /// At every commit: what was committed survives a loss of power (`StoreDurability.machine`).
             case full
-            /// When the log is merged into the file: what was committed survives the end of the process; after a loss of
-            /// power the store is whole, and its latest commits may be missing (`StoreDurability.process`).
+            /// A commit waits only when the log is merged into the file. Commits survive the end of the process. After
+            /// a loss of power the store is whole, but its latest commits may be missing (`StoreDurability.process`).
             case normal
         }
 

@@ -4,7 +4,7 @@ public import Foundation
 public struct SampleTrack: Codable, Hashable, Sendable {
     /// The ID of the track's workout.
     public var workoutID: UUID
-    /// When the workout began.
+    /// The moment at which the workout began.
     public var startedAt: Date
     /// The points of the track, in order.
     public var points: [Point]
@@ -23,7 +23,7 @@ public struct SampleTrack: Codable, Hashable, Sendable {
 extension SampleTrack {
     /// One position, as a satellite receiver reports it.
     public struct Point: Codable, Hashable, Sendable {
-        /// When it was measured.
+        /// The moment of the measurement.
         public var time: Date
         /// The latitude in degrees.
         public var latitude: Double
@@ -56,7 +56,7 @@ extension SampleTrack {
 
 /// A reading of the heart rate.
 public struct SampleHeartRate: Codable, Hashable, Sendable {
-    /// When it was measured.
+    /// The moment of the measurement.
     public var time: Date
     /// The heart rate in beats per minute.
     public var beatsPerMinute: Double

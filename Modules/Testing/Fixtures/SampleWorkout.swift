@@ -24,7 +24,7 @@ public struct SampleWorkout: Codable, Hashable, Sendable {
     public var phase: Phase
     /// The moment at which the workout began.
     public var startedAt: Date
-    /// When the pause began; nil while it runs.
+    /// The moment at which the pause began; nil while the workout isn't paused.
     public var pausedAt: Date?
     /// The elapsed time in seconds.
     public var elapsed: Double
@@ -76,7 +76,7 @@ extension SampleWorkout {
         public var kind: Activity
         /// The moment at which the part began.
         public var startedAt: Date
-        /// When it ended; nil while it goes on.
+        /// The moment at which the part ended; nil while it goes on.
         public var endedAt: Date?
         /// The distance of the part in meters.
         public var distance: Double?

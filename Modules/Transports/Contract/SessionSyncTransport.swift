@@ -159,8 +159,8 @@ public struct SessionPeerReachability: Hashable, Sendable {
     public let isReachable: Bool
     /// The peer whose reachability changed; nil if the transport can't tell.
     public let peer: SessionPeer?
-    /// It has said farewell, as a transport does that is closed: nobody need wait for it. One that has crashed, or is out
-    /// of range, has said nothing.
+    /// Whether the peer said goodbye, as a transport does when it is closed: don't wait for it. A peer that crashed or
+    /// is out of range says nothing.
     public let hasLeft: Bool
     /// The number of the connection on which the peer answers; another one means that what was under way on the connection
     /// before is lost. nil where the transport numbers none.

@@ -36,7 +36,7 @@ public final class ScenarioLink: TransportLink {
         if let refusal = core.withLock({ $0.accept(packet, from: peerID, linkID: id, to: address) }) { throw refusal }
     }
 
-    /// All devices of a scenario belong to one user.
+    /// Returns true: all devices of a scenario belong to one user.
     public func isOwn(_ peerID: String) -> Bool { true }
 
     /// Ends a connection. Packets that were accepted before still arrive, and a second later the two peers are

@@ -13,7 +13,7 @@ public struct ScenarioTraceEntry: Hashable, Sendable, CustomStringConvertible {
 
     /// The outcome for the subject.
     public enum Outcome: String, Hashable, Sendable {
-        /// It arrived; it never will.
+        /// The packet or message arrived, or never will.
         case delivered, lost
     }
 

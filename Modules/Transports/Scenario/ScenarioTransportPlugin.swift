@@ -5,7 +5,7 @@ import MeshTransport
 
 /// A plugin that registers MeshScenarioTransport.
 public struct ScenarioTransportPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

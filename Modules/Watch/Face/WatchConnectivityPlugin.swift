@@ -5,7 +5,7 @@ import MeshWatchConnectivityTransport
 
 /// A plugin that registers SessionMeshWatchConnectivity.
 public struct WatchConnectivityPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -13,8 +13,8 @@ public import MeshTransport
 /// A phone and its watch, over WatchConnectivity: a `LinkTransport` over a `WatchConnectivityLink`.
 ///
 /// ```swift
-/// let transport = WatchConnectivitySessionSyncTransport(localPeer: peer)
-/// for await envelope in transport.receiveEnvelopes() { … }
+/// let transport = WatchConnectivitySessionSyncTransport(localPeer: .thisDevice(topology: .pairedCompanion))
+/// let game = SharedSession(Score(), over: transport)    // or over: .companion, one transport for the process
 /// ```
 ///
 /// It activates the session and shares its delegate with the app; see `WatchSessionMultiplexer`. How the modes travel:

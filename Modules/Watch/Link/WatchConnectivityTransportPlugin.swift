@@ -8,7 +8,7 @@ import MeshTransport
 
 /// A plugin that registers MeshWatchConnectivityTransport.
 public struct WatchConnectivityTransportPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

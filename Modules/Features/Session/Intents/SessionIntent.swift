@@ -13,7 +13,7 @@ public struct SessionIntent<Intent: Codable & Sendable, Answer: Codable & Sendab
     public let designated: SessionSource
     /// The moment of the request by the session's clock.
     public let askedAt: Date
-    /// It is not begun after this moment of the session's clock.
+    /// The moment of the session's clock after which the intent isn't begun.
     public let lapsesAt: Date
     /// The intent's progress: asked, begun or settled.
     public internal(set) var progress = SessionIntentProgress<Answer>.asked
@@ -36,7 +36,7 @@ public enum SessionIntentProgress<Answer: Codable & Sendable>: Codable, Sendable
     case asked
     /// The designated device has begun: it does not do so a second time.
     case begun
-    /// It has ended, in one way and for good.
+    /// The intent has ended for good, with this outcome.
     case settled(SessionIntentOutcome<Answer>)
 }
 
@@ -49,7 +49,8 @@ public enum SessionIntentOutcome<Answer: Codable & Sendable>: Codable, Sendable 
     case answered(Answer)
     /// The handler threw; the text is that of its error.
     case failed(String)
-    /// It was begun, or may have been, and nobody will say how it ended: the process that did it, or the device, has gone.
+    /// The intent was begun, or may have been, and its outcome will stay unknown: the process or the device that did it
+    /// has gone.
     case interrupted
     /// Its age was over before it was begun, as far as the device knew that says so.
     case lapsed

@@ -6,22 +6,26 @@ public import MeshStorage
 public import MeshTransport
 public import Observation
 
-/// The session of one feature that all devices within reach share, whoever of them begins it, one after another.
+/// The place where devices within reach find each other and share one session of a feature after another.
 ///
 /// ```swift
-/// let lobby = WorkoutLobby(featureID: "workout", name: "Watch", over: transport) { sessionID, configure in
-///     try await WorkoutSession.openWorkout(sessionID: sessionID, over: transport, configure: configure)
+/// let lobby = SessionLobby<Score.State, Score.Event, Score, Score>(
+///     featureID: Score.featureID, name: "Watch", over: transport
+/// ) { sessionID, configure in
+///     var configuration = SyncedSessionConfiguration<Score.State, Score.Event>()
+///     configure(&configuration)
+///     return SessionOf<Score>(Score(), sessionID: sessionID, over: transport, configuration: configuration)
 /// }
 /// await lobby.start()
-/// await lobby.open()                       // begins one here and on all devices that are connected
-/// try lobby.session?.submit(.start)
-/// lobby.observed?.state                    // or what others show, where this device takes no part
-/// try lobby.invite("tablet")               // lets a latecomer in
+/// await lobby.open()                       // begins a session on all connected devices
+/// try lobby.session?.submit(.home)
+/// lobby.observed?.state                    // the members' state, while this device only watches
+/// try lobby.invite("tablet")               // admits a device that came later
 /// ```
 ///
-/// Every device tells its name and the invitation that it goes with (`SessionInvitation`). Who opens first invites the
-/// devices that are connected then; each that hears of it joins. Who comes later watches, unless the opener was alone until
-/// then or a member invites it. Where two have begun, one session goes on and the other is left.
+/// Every device announces its name and the invitation that it follows (`SessionInvitation`). The first device that opens a
+/// session invites the devices that are connected then, and they join. A device that comes later watches, unless the opener was
+/// still alone or a member invites it. If two devices have opened a session each, one session continues and the other is left.
 ///
 /// Lives on the main actor. Nothing it starts keeps it alive, but for the session while it closes.
 @MainActor @Observable
@@ -186,9 +190,9 @@ where
 public enum SessionPart: String, Hashable, Sendable, Codable {
     /// The device knows of no session.
     case none
-    /// It takes part: what its user taps counts.
+    /// The device is a member: its user's events count.
     case member
-    /// It shows the session and has no say in it.
+    /// The device shows the session and can't change it.
     case spectator
 }
 
@@ -241,7 +245,7 @@ public enum SessionLobbyChange: Hashable, Sendable {
 public enum SessionLobbyError: ExplainedError, Hashable, Sendable {
     /// No session is under way here, or it has ended.
     case takesNoPart
-    /// It has never been heard of.
+    /// No device with that ID was ever heard.
     case unknownDevice(String)
     /// The session has as many members as it may; `limit` is their number.
     case full(limit: Int)

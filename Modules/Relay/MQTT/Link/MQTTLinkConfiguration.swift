@@ -46,7 +46,14 @@
         }
     }
 
-    /// A `LinkTransport` over a `RelayLink`: paired peers that meet at a broker, wherever they are.
+    /// A transport between paired peers that meet at an MQTT broker, wherever they are.
+    ///
+    /// ```swift
+    /// let transport = try MQTTSessionSyncTransport(
+    ///     configuration: MQTTLinkConfiguration(
+    ///         identity: identity, trustedPeers: peers, broker: MQTTBroker(host: "home.example")))
+    /// let game = SharedSession(Score(), over: transport)
+    /// ```
     public typealias MQTTSessionSyncTransport = RelaySessionSyncTransport
 
     extension PayloadLimit {

@@ -197,7 +197,7 @@
         public var packetsSent = 0
         /// Messages of peers that were opened.
         public var packetsReceived = 0
-        /// Not sealed by whom the topic names: refused.
+        /// The number of messages that the peer named by the topic didn't seal. They are refused.
         public var forged = 0
         /// Seen before, or overtaken by a newer one: refused. A relay's own repetitions count here too.
         public var replayed = 0

@@ -73,6 +73,6 @@ public enum ReconnectReason: Hashable, Sendable {
     case handshakeTimedOut
     /// The transport's own words.
     case heartbeatFailed(String)
-    /// It wants this client elsewhere.
+    /// The server asked the client to connect again, perhaps to another server.
     case serverAsked
 }

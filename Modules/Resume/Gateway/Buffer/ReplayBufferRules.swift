@@ -44,7 +44,7 @@ public struct ReplayBufferRules: Sendable {
         public let examine: @Sendable (Make) async throws -> String?
     }
 
-    /// All rules, each independent of the others.
+    /// The rules, each independent of the others.
     public static let all: [Rule] = [
         Rule(id: "numbers", summary: "events are numbered from 1 without a gap, in each stream by itself") { make in
             let buffer = try await make(ReplayLimits()).first

@@ -4,7 +4,7 @@ public import MeshBus
 public struct ConformanceReport: Hashable, Sendable, Codable {
     /// The outcome of one rule.
     public enum Outcome: String, Hashable, Sendable, Codable {
-        /// It was kept; it was not; it is not for this plugin.
+        /// The rule was kept; it was broken; it doesn't apply to this plugin.
         case passed, failed, skipped
     }
 

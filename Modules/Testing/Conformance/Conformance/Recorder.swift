@@ -24,7 +24,7 @@ public final class Recorder<Element: Sendable>: Sendable {
 
     deinit { listener.cancel() }
 
-    /// All so far, in order.
+    /// The elements so far, in order.
     public var elements: [Element] { record.withLock { $0.elements } }
     /// The number of elements so far.
     public var count: Int { record.withLock { $0.elements.count } }

@@ -13,7 +13,7 @@ public struct WireRequest: Codable, Sendable {
     public let requestID: UUID
     /// Whether nobody waits for a reply.
     public let isFireAndForget: Bool
-    /// When it was made, by the sender's clock.
+    /// The moment of the request, by the sender's clock.
     public let timestamp: Date
 
     /// Creates the request on the wire from a request of the app.

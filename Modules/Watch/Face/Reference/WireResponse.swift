@@ -15,7 +15,7 @@ public struct WireResponse: Codable, Sendable {
     public let outcome: Outcome
     /// The ID of the request that is answered.
     public let requestID: UUID
-    /// When it was made, by the answering side's clock.
+    /// The moment of the answer, by the answering side's clock.
     public let timestamp: Date
 
     /// Every field as it is.

@@ -63,27 +63,27 @@ public final class MockWCSession: StandInSession, @unchecked Sendable {
         get { configuration.withLock { $0.transferFileError } }
         set { configuration.withLock { $0.transferFileError = newValue } }
     }
-    /// Called with each message data, before its reply.
+    /// A function that gets each message's data, before its reply.
     public var onSendMessageData: (@Sendable (Data) -> Void)? {
         get { configuration.withLock { $0.onSendMessageData } }
         set { configuration.withLock { $0.onSendMessageData = newValue } }
     }
-    /// Called with each user info.
+    /// A function that gets each user info.
     public var onTransferUserInfo: (@Sendable ([String: Any]) -> Void)? {
         get { configuration.withLock { $0.onTransferUserInfo } }
         set { configuration.withLock { $0.onTransferUserInfo = newValue } }
     }
-    /// Called with each application context.
+    /// A function that gets each application context.
     public var onUpdateApplicationContext: (@Sendable ([String: Any]) -> Void)? {
         get { configuration.withLock { $0.onUpdateApplicationContext } }
         set { configuration.withLock { $0.onUpdateApplicationContext = newValue } }
     }
-    /// Called with each activation.
+    /// A function that runs at each activation.
     public var onActivate: (@Sendable () -> Void)? {
         get { configuration.withLock { $0.onActivate } }
         set { configuration.withLock { $0.onActivate = newValue } }
     }
-    /// Called with each file and its metadata.
+    /// A function that gets each file and its metadata.
     public var onTransferFile: (@Sendable (URL, [String: Any]?) -> Void)? {
         get { configuration.withLock { $0.onTransferFile } }
         set { configuration.withLock { $0.onTransferFile = newValue } }

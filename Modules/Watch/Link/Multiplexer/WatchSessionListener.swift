@@ -43,7 +43,7 @@ public enum WatchSessionEvent: Sendable {
     case activated(error: (any Error)?)
     /// The user takes another watch; nothing more is sent to this one.
     case becameInactive
-    /// It is being activated anew, for another watch.
+    /// The session is being activated again, for another watch.
     case deactivated
     /// The counterpart takes messages, or no longer.
     case reachabilityChanged

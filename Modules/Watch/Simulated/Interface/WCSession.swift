@@ -3,11 +3,11 @@ import MeshBase
 
 /// The activation state of a session.
 public enum WCSessionActivationState: Int, Hashable, Sendable {
-    /// It does not talk to anybody.
+    /// The session doesn't communicate.
     case notActivated = 0
     /// The user is switching watches: what came from the old one is still delivered, nothing is sent.
     case inactive = 1
-    /// It sends and receives.
+    /// The session sends and receives.
     case activated = 2
 }
 

@@ -29,7 +29,7 @@ public struct SimulatedWatchTraceEntry: Hashable, Sendable, CustomStringConverti
         case arrived(Lane, id: UInt64)
         /// The app was told.
         case delivered(Lane, id: UInt64)
-        /// It is gone, and nobody was told.
+        /// The message or transfer is lost, and no app was told.
         case lost(Lane, id: UInt64)
         /// The sender was told.
         case finished(Lane, id: UInt64, error: WCError.Code?)

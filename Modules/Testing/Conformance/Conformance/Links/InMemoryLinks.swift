@@ -53,7 +53,7 @@ public final class InMemoryLinks: Sendable {
         state = Locked(State(ends: Array(repeating: End(), count: count)))
     }
 
-    /// All of them, in the order of their addresses.
+    /// The links in the order of their addresses.
     public var links: [any TransportLink] { (0..<count).map { InMemoryLink(self, index: $0) } }
 
     /// Connects all that are open, and those that open later.
