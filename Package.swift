@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// One row per module, by wing (Docs/Architecture.md): what it is called, where it lives, the floor it stands on
+// One row per module, by wing (Docs/Internals/Architecture.md): what it is called, where it lives, the floor it stands on
 // and what it uses. Products, test targets and settings are derived from the rows below.
 
 struct Module {

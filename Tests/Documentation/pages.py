@@ -27,3 +27,38 @@ def blocks(page):
         elif line:
             last = line
     return found
+
+
+# What may not stand within a function.
+DECLARATION = re.compile(r"(@\w+|public |final |typealias |struct |enum |extension |actor |class |protocol |import )")
+
+
+def divided(page, page_blocks):
+    """The imports, declarations and statements of blocks, in their order."""
+    declarations, statements, imports = [], [], set()
+    for block in page_blocks:
+        depth, into = 0, None
+        for offset, line in enumerate(block.text.splitlines()):
+            code = line.split("//")[0]
+            if begins := depth == 0 and into is None:
+                into = declarations if DECLARATION.match(code) else statements
+            if code.startswith("import "):
+                imports.add(code.strip())
+                continue
+            if begins and code.strip():
+                into.append(f'#sourceLocation(file: "{page}", line: {block.line + offset})')
+            into.append(line)
+            depth += code.count("{") + code.count("(") + code.count("[")
+            depth -= code.count("}") + code.count(")") + code.count("]")
+            # An attribute on a line of its own belongs to what follows.
+            if depth == 0 and not code.startswith("@"):
+                into = None
+    return imports, declarations, statements
+
+
+def as_source(page, page_blocks, context="", with_statements=True):
+    """The page's blocks as one file: declarations as they are, statements within a function."""
+    imports, declarations, statements = divided(page, page_blocks)
+    body = "\n".join(statements)
+    function = [f'#sourceLocation(file: "{page}", line: 1)', "@MainActor func page() async throws {", body, "}"]
+    return "\n".join([*sorted(imports), context, *declarations, *(function if with_statements else []), ""])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads SessionMesh frames. Written from Docs/WireFormat.md alone, with the standard library alone.
+"""Reads SessionMesh frames. Written from Docs/Internals/WireFormat.md alone, with the standard library alone.
 
     decode_frames.py DIRECTORY     decodes every NAME.frames in it and compares with NAME.json (messages, or the code of the
                                    error); status 1 on a difference

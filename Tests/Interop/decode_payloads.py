@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads golden payloads of compact. Written from Docs/WireFormat.md alone, with the standard library alone.
+"""Reads golden payloads of compact. Written from Docs/Internals/WireFormat.md alone, with the standard library alone.
 
     decode_payloads.py DIRECTORY    decodes every NAME.compact, NAME.first.compact and NAME.direct.compact in it and compares
                                     with NAME.json (NAME.direct.json), which the json codec wrote; status 1 on a difference

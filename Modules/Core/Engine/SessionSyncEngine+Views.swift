@@ -98,7 +98,7 @@ extension SessionSyncEngine {
         raiseFork(0, sources[0].held)
     }
 
-    /// Leaves this group for another one of the same session (rule 21 of Docs/Convergence.md). Two groups come to be when a peer
+    /// Leaves this group for another one of the same session (rule 21 of Docs/Internals/Convergence.md). Two groups come to be when a peer
     /// founds one, for the first time or after it lost its store, while another exists. This member believes members and invited
     /// peers, and counts the user's own devices. It doesn't count its partner in a group of two, because one of the two has lost its
     /// store and rule 8 applies. A sealed group of one yields too: its others have left.

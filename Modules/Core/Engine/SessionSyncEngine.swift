@@ -19,7 +19,7 @@ public import MeshIdentity
 /// and promises and acknowledgements rely on it.
 ///
 /// A caller that uses only `submitLocal`, `receive`, `applySnapshot` and `store` is served as before: such an engine
-/// stays unsealed, takes any source on sight and confirms nothing. Docs/Convergence.md has the rules.
+/// stays unsealed, takes any source on sight and confirms nothing. Docs/Internals/Convergence.md has the rules.
 public struct SessionSyncEngine<State, Event, Reducer, ConflictPolicy>: Sendable
 where
     Reducer: SessionSyncReducer<State, Event>, ConflictPolicy: SessionConflictPolicy<State, Event>,

@@ -159,7 +159,7 @@ struct MemberReport: Sendable {
     }
 }
 
-/// Additions by majority (rule 24 of Docs/Convergence.md): a member that did not take part in deciding a view follows it only
+/// Additions by majority (rule 24 of Docs/Internals/Convergence.md): a member that did not take part in deciding a view follows it only
 /// when a majority of the members in reach report it.
 ///
 /// Otherwise one member could add members that don't exist, and the group would wait for them for ever. Waiting is safe: a

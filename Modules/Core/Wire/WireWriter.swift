@@ -3,7 +3,7 @@ public import MeshFoundation
 /// Writes the primitives of the wire format into one growing buffer.
 ///
 /// Integers are little-endian of fixed width or LEB128 of variable length, signed ones zigzag-folded first; see
-/// Docs/WireFormat.md. Noncopyable: the buffer has one owner and is freed with it; `reset` keeps it for the next message.
+/// Docs/Internals/WireFormat.md. Noncopyable: the buffer has one owner and is freed with it; `reset` keeps it for the next message.
 public struct WireWriter: ~Copyable {
     @usableFromInline var base: UnsafeMutableRawPointer
     @usableFromInline var capacity: Int

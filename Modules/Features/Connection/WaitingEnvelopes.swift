@@ -6,7 +6,7 @@ import MeshWire
 /// What has come for features that nobody has made yet, in the order in which it came.
 ///
 /// The transport holds it as done, so it is in the store, if there is one, until a handler has returned from it: a journal
-/// of frames (Docs/WireFormat.md) for each feature. What the store does not take or give waits in memory.
+/// of frames (Docs/Internals/WireFormat.md) for each feature. What the store does not take or give waits in memory.
 ///
 /// Bounds: 256 envelopes for a feature, of which the oldest goes, and 64 features and 16 MiB of payload, beyond which
 /// nothing is taken up.

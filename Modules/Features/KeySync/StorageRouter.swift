@@ -74,7 +74,7 @@ public actor StorageRouter {
     public func register<Value>(_ key: StorageKey<Value>) { replica.setRule(key.rule, of: key.name) }
 
     /// The connection's problems, then those of the store and of keys, until they are solved. Observable; may be read on any thread.
-    /// See Docs/KeySync.md for the codes.
+    /// See Docs/Guides/KeySync.md for the codes.
     public nonisolated var problems: [SessionProblem] {
         let own = board.problems
         return (attached.withLock { $0 }?.problems ?? []) + own

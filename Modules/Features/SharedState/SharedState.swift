@@ -21,7 +21,7 @@ public import Observation
 /// value, merge and coders are used.
 ///
 /// Lives on the main actor, where values are also encoded and decoded. Nothing it starts keeps it alive, but for what
-/// it takes to write down and to hand over the last change. Bounds are in Docs/SharedState.md.
+/// it takes to write down and to hand over the last change. Bounds are in Docs/Guides/SharedState.md.
 @MainActor @Observable @dynamicMemberLookup
 public final class SharedState<State: Codable & Sendable & Equatable> {
     /// Names the state on its connection.
@@ -55,7 +55,7 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     /// The value as this peer sees it now. Observable; set it by `update`.
     public var value: State { replica.value }
 
-    /// The connection's problems, then those of this state, until they are solved. Observable. See Docs/SharedState.md for the codes.
+    /// The connection's problems, then those of this state, until they are solved. Observable. See Docs/Guides/SharedState.md for the codes.
     public var problems: [SessionProblem] { replica.connection.problems + replica.board.problems }
 
     /// Why something has not been synced; nil once it has. What could not be sent is sent later all the same.

@@ -14,7 +14,7 @@ public import MeshBase
 /// - Hold the observer no longer than until `close` has returned.
 /// - What it promises is its lanes: see `LinkLane`. Nothing else is assumed.
 ///
-/// About a hundred lines; Docs/AddingATransport.md writes one.
+/// About a hundred lines; Docs/Transports/AddingATransport.md writes one.
 public protocol TransportLink: AnyObject, Sendable {
     /// The lanes on offer, and the largest packet of each. Constant, at least one.
     var lanes: [LinkLane: PayloadLimit] { get }

@@ -4,7 +4,7 @@ import MeshStorage
 import MeshTransport
 import MeshWire
 
-/// What delivery's part of a store looks like. Everything is a frame of Docs/WireFormat.md, with its mark, that stands
+/// What delivery's part of a store looks like. Everything is a frame of Docs/Internals/WireFormat.md, with its mark, that stands
 /// alone; numbers in names are given once and kept.
 ///
 /// | name | holds |

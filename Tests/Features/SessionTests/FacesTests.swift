@@ -11,7 +11,7 @@ import Testing
     import Combine
 #endif
 
-/// The faces of one session that tell each step in its order, as Docs/Sessions.md shows them. The model is tested in the
+/// The faces of one session that tell each step in its order, as Docs/Guides/Sessions.md shows them. The model is tested in the
 /// example's own package.
 @MainActor @Suite struct FacesTests {
     private let world = VirtualWorld(seed: 71)

@@ -6,7 +6,7 @@
 
     @testable import MeshSecurity
 
-    /// Compares what travels with committed bytes, which a reader in Python makes anew from Docs/Security.md.
+    /// Compares what travels with committed bytes, which a reader in Python makes anew from Docs/Reference/Security.md.
     ///
     /// `SESSIONMESH_UPDATE_FIXTURES=1 swift test --filter GoldenSecurityTests` writes the files anew.
     @Suite(.serialized) struct GoldenSecurityTests {

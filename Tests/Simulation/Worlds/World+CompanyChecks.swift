@@ -88,7 +88,7 @@ extension World {
     }
 
     /// Those who stay away keep what nobody else has.
-    /// And what a side has folded that goes on with the other is not issued again: see Docs/Convergence.md.
+    /// And what a side has folded that goes on with the other is not issued again: see Docs/Internals/Convergence.md.
     func expectLosses(_ core: [Int]) {
         for peer in replicas.indices where !core.contains(peer) { ghost.expectCuts(of: name(peer)) }
         guard let final = newestView?.line else { return }

@@ -14,7 +14,7 @@
     struct NewTransportCommand: ToolCommand {
         static let configuration = CommandConfiguration(
             commandName: "transport", abstract: "Write a package with a link, its plugin, its test and its tool.",
-            discussion: "Rows: path (within the package), lines. Docs/AddingATransport.md goes on from there.")
+            discussion: "Rows: path (within the package), lines. Docs/Transports/AddingATransport.md goes on from there.")
 
         @OptionGroup var options: NewPackageOptions
 
@@ -35,7 +35,7 @@
         static let configuration = CommandConfiguration(
             commandName: "benchmark",
             abstract: "Write a package that measures a state of your own: does it fit, and in which codec?",
-            discussion: "Rows: path (within the package), lines. Docs/DoesMyStateFit.md goes on from there.")
+            discussion: "Rows: path (within the package), lines. Docs/Reference/Tools.md goes on from there.")
 
         @OptionGroup var options: NewPackageOptions
 

@@ -8,7 +8,7 @@ struct GraphViolation: Hashable, Encodable, CustomStringConvertible {
     var description: String { "\(path):\(line): \(message)" }
 }
 
-// The rules (Docs/Architecture.md): rows point strictly down; only floor 7 may use its own floor; floors 0 to 2 use nothing but the
+// The rules (Docs/Internals/Architecture.md): rows point strictly down; only floor 7 may use its own floor; floors 0 to 2 use nothing but the
 // standard library, Foundation, the C library and ours. SwiftPM's own check holds imports to the rows.
 extension ModuleGraph {
     private static let topFloor = 7

@@ -1,6 +1,6 @@
 import MeshIdentity
 
-// Docs/WireFormat.md, sections "Mark" and "Report". What a writer refuses to write, a reader refuses to read.
+// Docs/Internals/WireFormat.md, sections "Mark" and "Report". What a writer refuses to write, a reader refuses to read.
 
 // MARK: - Marks
 

@@ -1,7 +1,7 @@
 import MeshFoundation
 import MeshIdentity
 
-// The bodies of Docs/WireFormat.md, section "Bodies". What is added to one in a later version goes into its extension
+// The bodies of Docs/Internals/WireFormat.md, section "Bodies". What is added to one in a later version goes into its extension
 // region, which older readers skip.
 
 // MARK: - Writing

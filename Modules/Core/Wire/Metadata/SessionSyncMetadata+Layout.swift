@@ -28,7 +28,7 @@ private enum IdentityHead {
 // MARK: - Writing
 
 extension WireWriter {
-    /// Writes metadata in the layout of Docs/WireFormat.md, section "Metadata".
+    /// Writes metadata in the layout of Docs/Internals/WireFormat.md, section "Metadata".
     ///
     /// - Returns: what the table has to remember once the message is complete.
     mutating func write(

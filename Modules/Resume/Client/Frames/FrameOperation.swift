@@ -1,6 +1,6 @@
 public import MeshBase
 
-/// The operations of frames, by the numbers that chat gateways made common (Docs/Resume.md). JSON frames say by their type
+/// The operations of frames, by the numbers that chat gateways made common (Docs/Server/Resume.md). JSON frames say by their type
 /// which dispatch is READY or RESUMED, binary ones by an operation of its own.
 package enum FrameOperation: Int, Sendable {
     case dispatch = 0

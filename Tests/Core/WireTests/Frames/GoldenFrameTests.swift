@@ -36,7 +36,7 @@ struct GoldenFrameTests {
         let file = Self.folder.appending(path: "builtin.dictionary")
         if Self.isUpdating { try Data(CompressionDictionary.builtIn.bytes).write(to: file) }
         #expect(try Array(Data(contentsOf: file)) == CompressionDictionary.builtIn.bytes)
-        let page = Checkout.root.appending(path: "Docs/WireFormat.md")
+        let page = Checkout.root.appending(path: "Docs/Internals/WireFormat.md")
         let document = try String(contentsOf: page, encoding: .utf8)
         let id = String(CompressionDictionary.builtIn.id, radix: 16, uppercase: true)
         #expect(document.contains("0x\(id), the \(CompressionDictionary.builtIn.bytes.count) bytes"))

@@ -3,7 +3,7 @@ public import MeshIdentity
 /// This library's own format: small, fast, lossless, and readable by older and newer versions of an app.
 ///
 /// Types that conform to `WireCodable` take the direct path: fields by number, no Codable. All others go through
-/// Codable: fields by name, each name once a message. A reader accepts both. See Docs/WireFormat.md for the bytes.
+/// Codable: fields by name, each name once a message. A reader accepts both. See Docs/Internals/WireFormat.md for the bytes.
 public struct CompactCodec: PayloadCodec {
     /// Whether equal values have to give equal bytes.
     public enum Mode: Hashable, Sendable {

@@ -1,4 +1,5 @@
-/// The kind of the value that follows, in every place where `compact` writes one. See Docs/WireFormat.md.
+/// The kind of the value that follows, in every place where `compact` writes one. See
+/// Docs/Internals/WireFormat.md.
 @frozen
 public struct WireKind: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt8
