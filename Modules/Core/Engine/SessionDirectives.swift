@@ -129,8 +129,8 @@ public enum SessionAlarm: Hashable, Sendable {
     case foldedUnconfirmed(count: Int)
     /// A stamp that no clock shows; the event was refused.
     case unusableStamp(SourceSequence)
-    /// A peer stated a number that nobody counts to, or a moment that is none; its message was refused. Raised by the
-    /// session, once for each peer: the engine throws `SessionSyncError.outOfRange`.
+    /// A peer stated a number or a moment outside the possible range; its message was refused. Raised by the session,
+    /// once for each peer: the engine throws `SessionSyncError.outOfRange`.
     case outOfRange(peerID: String, field: String)
     /// A source's stamps are that far ahead of the local wall clock: one of the two clocks is wrong. Its events count, and
     /// what is written here goes on after them. Told once for each source.
@@ -139,11 +139,12 @@ public enum SessionAlarm: Hashable, Sendable {
     /// of a set. What it may use instead is in its context: `uuid()`, `randomNumberGenerator` and the event's moment,
     /// `metadata.causalTimestamp`.
     case nondeterministicReducer(eventSequence: SourceSequence)
-    /// A peer that is neither a member nor follows one wants to join. Nobody has invited it, or the group has 16 members.
+    /// A peer that is neither a member nor follows one wants to join. No member has invited it, or the group has 16
+    /// members.
     case notAdmitted(SessionSource)
     /// The others go on without this member: `forked` of the local source follows, and as another incarnation it joins again.
     case fenced(view: UInt64)
-    /// Members whose version knows no views: until they are updated, nobody joins and nobody is let go.
+    /// Members whose version knows no views: until they are updated, no device joins and none is removed.
     case cannotChangeView([SessionSource])
 }
 

@@ -97,7 +97,7 @@ public struct HybridLogicalClock: Sendable, Hashable, Codable {
 }
 
 extension HybridTimestamp {
-    /// The year 4199: up to here a clock follows whoever says so, and its own wall.
+    /// The year 4199: up to here a clock follows any peer and the wall clock.
     @inlinable public static var ceiling: HybridTimestamp { HybridTimestamp(rawValue: 1 << 62) }
     /// The year 6429: what is stamped at or beyond it is refused.
     @inlinable public static var limit: HybridTimestamp { HybridTimestamp(rawValue: 1 << 63) }

@@ -24,7 +24,7 @@ public enum SessionSyncError: Error, Hashable, Sendable {
     case notReachable
     /// The session knows as many peers and incarnations as it may; nothing was taken.
     case tooManySources(limit: Int)
-    /// A peer states a number that nobody counts to, or a moment that is none; nothing was taken.
+    /// A peer states a number or a moment outside the possible range. Nothing was accepted.
     case outOfRange(field: String)
     /// A bounded queue is full; nothing was taken.
     case queueFull(limit: Int)

@@ -21,7 +21,7 @@ public final class ConnectionHealth: Sendable {
 
     /// Creates a record of a connection that is healthy so far.
     ///
-    /// - Parameter onChange: called on the thread of whoever reported what changed it.
+    /// - Parameter onChange: called on the thread that reported the change.
     public init(onChange: @escaping @Sendable (_ from: SessionHealth, _ to: SessionHealth) -> Void = { _, _ in }) {
         self.onChange = onChange
     }

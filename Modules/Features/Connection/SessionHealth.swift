@@ -18,7 +18,7 @@ public enum SessionHealth: Hashable, Sendable {
 public enum RecoverySuggestion: String, Hashable, Sendable, CaseIterable {
     /// The platform says that the other device is there, and nothing arrives.
     case restartOtherDevice = "restartWatch"
-    /// The other device does not answer because nobody runs the app there.
+    /// The other device doesn't answer because the app doesn't run there.
     case openCompanionApp
     /// An attempt to recover has failed as well.
     case restartBothDevices

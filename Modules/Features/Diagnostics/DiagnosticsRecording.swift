@@ -3,7 +3,7 @@ public import MeshBase
 
 /// Entries as JSON Lines: one object on a line, UTF-8, in the order in which they were recorded.
 public struct DiagnosticsRecording: Sendable {
-    /// Lines beyond it are refused, and so are more entries: a recording is a file that somebody hands you.
+    /// Lines beyond it are refused, and so are more entries: a recording may come from another person.
     public static let lineBytesMax = 1 << 20
     /// Entries of a recording that is read.
     public static let entriesMax = 1_000_000

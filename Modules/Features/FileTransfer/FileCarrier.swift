@@ -12,7 +12,7 @@ public import MeshIdentity
 /// - When a file arrives, `received` must be called before the platform's callback returns: it moves the file away.
 /// - Carrying a file twice does no harm.
 public protocol FileCarrier: AnyObject, Sendable {
-    /// Tells the platform whom to call. What an earlier launch has left may be reported from here on.
+    /// Sets the observer of the carrier's events. Transfers of an earlier launch may be reported from here on.
     func begin(_ observer: any FileCarrierObserver)
     /// Whether files to that peer (nil: to whichever takes it) go by this platform rather than in chunks.
     func carries(to peer: SessionPeer?) -> Bool

@@ -21,7 +21,7 @@ public struct ReceivedFile: Sendable, Identifiable {
     /// The property-list values that the sender sent with the file.
     public var metadata: [String: Any]? { content?.mapValues(\.plain) }
 
-    /// One that nobody sent, for tests and previews. What no property list can hold is left out.
+    /// Creates a file that no peer sent, for tests and previews. Values that a property list can't hold are left out.
     public init(fileURL: URL, metadata: [String: Any]?) {
         id = UUID()
         self.fileURL = fileURL

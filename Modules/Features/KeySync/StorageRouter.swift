@@ -121,8 +121,8 @@ public actor StorageRouter {
         try write([.init(name: key.name, rule: key.rule)])
     }
 
-    /// Each value from now on, the present one first; of values that nobody reads the newest stays. One that cannot be read
-    /// is left out, and `status(of:)` says why.
+    /// Returns a stream of the key's values: the current one first, then each change. A slow reader gets only the
+    /// newest. A value that can't be read is left out, and `status(of:)` says why.
     public func values<Value>(of key: StorageKey<Value>) -> AsyncStream<Value?> {
         register(key)
         let (stream, continuation) = AsyncStream.makeStream(of: Value?.self, bufferingPolicy: .bufferingNewest(1))
@@ -168,7 +168,7 @@ public actor StorageRouter {
     /// The progress of the exchange with the peers.
     public var progress: KeyProgress { replica.progress }
 
-    /// The progress now, and again whenever it has changed; of those that nobody reads the newest stays.
+    /// Returns a stream of the progress: the current one first, then each change. A slow reader gets only the newest.
     public func progressChanges() -> AsyncStream<KeyProgress> {
         let (stream, continuation) = AsyncStream.makeStream(of: KeyProgress.self, bufferingPolicy: .bufferingNewest(1))
         let id = watch { progressWatchers[$0] = continuation }

@@ -44,9 +44,9 @@ public struct RetryPolicy: Sendable, Hashable {
 public enum DeliveryMode: String, Codable, Hashable, Sendable, CaseIterable {
     /// Throws `notReachable` at once.
     case immediate
-    /// Waits, until somebody can be reached or the time is over.
+    /// The request waits until a peer can be reached or the time is over.
     case queued
 
-    /// Whether it fails at once while nobody can be reached.
+    /// Whether the request fails at once while no peer can be reached.
     public var requiresImmediateReachability: Bool { self == .immediate }
 }

@@ -25,7 +25,7 @@ extension SessionRequest {
     public static var failures: [any (Error & Codable & Sendable).Type] { [] }
 }
 
-/// A request that nobody waits for an answer to. Its handler runs whatever lane it takes.
+/// A request without an answer. Its handler runs whatever lane it takes.
 public protocol FireAndForgetRequest: SessionRequest where Response == VoidResponse {}
 
 /// Says no more than that it is done.

@@ -90,7 +90,7 @@ extension SessionRequests {
     ///
     /// - Parameters:
     ///   - strategy: the lanes. See `DeliveryStrategy`.
-    ///   - delivery: what happens while nobody can be reached.
+    ///   - delivery: the behavior while no peer can be reached.
     ///   - peer: nil asks every known peer, and the first answer is the answer; of several, one that has no handler
     ///     speaks for itself only.
     /// - Throws: `ConnectionError`, or one of the request's own `failures` as the handler threw it; `deliveryFailed` at once for a

@@ -10,8 +10,9 @@ public import Foundation
 /// try await session.samples(of: .track)                       // on the phone, before long
 /// ```
 ///
-/// Each device that records has a series of its own, which nobody else writes to; only its end grows. A sample is numbers,
-/// dates and Booleans, optional or not, in structs as deep as you like: at most 64 of them. Text and lists are events.
+/// Each device that records has a series of its own, to which no other device writes; it only grows. A sample is
+/// numbers, dates and Booleans, optional or not, in structs as deep as you like: at most 64 of them. Text and lists are
+/// events.
 public struct Series<Sample: Codable & Sendable>: Hashable, Sendable {
     /// 1 to 128 bytes of UTF-8.
     public let name: String

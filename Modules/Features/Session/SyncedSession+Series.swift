@@ -9,8 +9,8 @@ import MeshStorage
 extension SyncedSession {
     /// Adds a sample to this device's series: it is written, then travels together with those after it.
     ///
-    /// There is no place for it in the order of events, so it waits for nobody, and neither its loss on the way nor a long time
-    /// alone is a gap. It is there for good once `seriesStatuses` counts it as stored. Complexity: O(numbers of the sample).
+    /// It has no place in the order of events, so it waits for no peer, and neither its loss on the way nor a long time
+    /// alone is a gap. It is safe once `seriesStatuses` counts it as stored. Complexity: O(numbers of the sample).
     /// - Parameter moment: when it was measured; nil is now.
     /// - Throws: `WireError` with `encodingFailed` for what no series holds; `StorageError` with `oversized` where series have as many
     ///   bytes as `seriesBytesMax`, or 65,536 samples wait to be written; `sessionEnded`, `closed`.

@@ -16,7 +16,7 @@ public enum StoreFailurePolicy: Hashable, Sendable {
 
 /// The devices that may see a session. Only members can change it.
 public enum SessionAudience: Hashable, Sendable {
-    /// Members, each in whichever of its lives. Whoever else the transport connects gets no event and no state.
+    /// The members, under any of their sources. Other connected peers get neither events nor state.
     case members
     /// Every peer that the transport connects: others watch.
     case everyPeer
@@ -70,9 +70,10 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
 
     /// How events travel.
     let eventDelivery: SessionDeliveryMode = .realtimeBestEffort
-    /// Events of such a rate that no snapshot follows them, such as heart-rate samples. They leave an eighth of the room for
-    /// unconfirmed events (`engine.ownUnconfirmedMax`, `ownUnconfirmedBytesMax`) to others; and while nobody can be reached
-    /// they thin out from half of the rest on, so that a day alone is kept whole and coarser towards its end.
+    /// Events of such a rate that no snapshot follows them, such as heart-rate samples. They leave an eighth of the
+    /// room for unconfirmed events (`engine.ownUnconfirmedMax`, `ownUnconfirmedBytesMax`) to others; and while no peer
+    /// can be reached they thin out from half of the rest on, so that a day alone is kept whole and coarser towards its
+    /// end.
     public var isHighRate: @Sendable (Event) -> Bool = { _ in false }
     /// States in which nothing has begun: a snapshot of one is not taken from a peer.
     public var isIdle: @Sendable (State) -> Bool = { _ in false }

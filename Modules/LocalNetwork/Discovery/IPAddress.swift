@@ -29,7 +29,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reaches nobody beyond the network that it was heard on: 169.254.0.0/16 and fe80::/10.
+    /// Whether the address is valid only on the network on which it was heard: 169.254.0.0/16 and fe80::/10.
     public var isLinkLocal: Bool {
         switch self {
         case .v4(let value): value >> 16 == 0xA9FE

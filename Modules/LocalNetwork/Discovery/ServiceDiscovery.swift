@@ -4,7 +4,7 @@ public import MeshBase
 ///
 /// To the implementer:
 /// - One object serves one service type. What it announces itself it does not report as found.
-/// - What it reports is a hint from anybody on the network, and nothing is known of who announces it.
+/// - Its reports are hints: any host on the network may have sent them, and the sender is unknown.
 /// - Every table has a bound; a flood of services makes the object forget some, and costs no more than that.
 /// - Methods are called from any thread and return soon; the observer is called from any thread, never from within them.
 public protocol ServiceDiscovery: AnyObject, Sendable {
@@ -139,7 +139,7 @@ public struct DiscoveryStatistics: Hashable, Sendable, Codable {
     public var foreign: UInt64 = 0
     /// The number of records that were read and not kept, because a table was full or a host sent too much.
     public var dropped: UInt64 = 0
-    /// Names of ours that somebody else had.
+    /// The number of own names that another host had.
     public var conflicts: UInt64 = 0
 
     /// Creates counters that are all zero.

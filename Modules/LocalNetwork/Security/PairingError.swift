@@ -1,7 +1,7 @@
 #if UDP || MQTT || WebSocket
     public import MeshBase
 
-    /// Why a pairing has ended. After any of these the exchange is over and nobody is trusted.
+    /// The reason why a pairing has failed. The exchange is over, and no peer is trusted.
     public struct PairingError: ExplainedError, Hashable, Sendable {
         public let description: String
 
@@ -19,11 +19,11 @@
         public static let reflected = PairingError(description: "reflected")
         /// Both ends of the connection have one key.
         public static let samePeer = PairingError(description: "samePeer")
-        /// The other device does not know this secret, or somebody is between the two.
+        /// The other device doesn't know this secret, or an attacker is between the two.
         public static let wrongSecret = PairingError(description: "wrongSecret")
         /// The other side revealed a nonce that isn't the one it committed to: an attacker may be between the two.
         public static let wrongCommitment = PairingError(description: "wrongCommitment")
-        /// The other device agrees to something else: somebody is between the two.
+        /// The other device agrees to something else: an attacker is between the two.
         public static let wrongAgreement = PairingError(description: "wrongAgreement")
         /// The person at the other device has said no.
         public static let declined = PairingError(description: "declined")

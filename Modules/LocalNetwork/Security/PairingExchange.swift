@@ -5,10 +5,10 @@
     ///
     /// - `secret`: one device shows a `PairingSecret`, the other reads it. Each proves by HMAC-SHA256 over both keys, both
     ///   nonces, both names and the roles that it knows the secret, which never travels.
-    /// - `digits`: both devices show six digits, and each person says whether they are the same. The initiator commits to
-    ///   its nonce before it sees the other's, and reveals it after, so that somebody between the two has one try and hits
-    ///   with a probability of 1 in 1,000,000 (Vaudenay: *Secure Communications over Insecure Channels Based on Short
-    ///   Authenticated Strings*, 2005; numeric comparison in Bluetooth 2.1 is the same).
+    /// - `digits`: both devices show six digits, and each person says whether they are the same. The initiator commits
+    ///   to its nonce before it sees the other's, and reveals it after, so that an attacker between the two has one
+    ///   try, which succeeds with a probability of 1 in 1,000,000 (Vaudenay: *Secure Communications over Insecure
+    ///   Channels Based on Short Authenticated Strings*, 2005; numeric comparison in Bluetooth 2.1 is the same).
     ///
     /// One try and 60 seconds: whatever throws has ended the exchange, and another one takes a person who asks for it. After
     /// an error, close the connection. Times are of any clock that does not jump.

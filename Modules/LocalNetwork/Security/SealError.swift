@@ -15,7 +15,7 @@
         public static let unknownKey = SealError(value: .unknownKey)
         /// The packet was accepted before.
         public static let replayed = SealError(value: .replayed)
-        /// So far behind the newest that nobody knows whether it was accepted before.
+        /// The packet is so far behind the newest that it may have been accepted before.
         public static let tooOld = SealError(value: .tooOld)
         /// The peer didn't seal this packet, or it was changed on its way.
         public static let forged = SealError(value: .forged)

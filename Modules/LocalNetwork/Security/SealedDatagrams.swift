@@ -3,7 +3,7 @@
 
     package import MeshFoundation
 
-    /// Datagrams between two peers that nobody else can read, change, make up or deliver twice: ChaCha20-Poly1305
+    /// Encrypted datagrams between two peers, which other hosts can't read, change, forge or replay: ChaCha20-Poly1305
     /// (RFC 8439) under a key for each direction. Losses and any order are fine.
     ///
     /// A packet is the id of its key (8 bytes), a counter (8 bytes), the ciphertext and a tag (16 bytes); numbers are big-

@@ -22,10 +22,10 @@ public struct GatewayAdmission: Hashable, Sendable {
 /// The connections of one gateway process as a value: what sockets, the app and the buffer say goes in, each with a time
 /// since the same beginning; frames and directives for each connection come out. No I/O, no clock.
 ///
-/// Every call is for the connection with that key. Whoever drives the core draws a new one for each connection and never uses
-/// one again: an answer that comes late would be taken for the next user's. What is said of an unknown key does nothing. A
-/// session has one connection, the newest. A user may have any number of sessions. A call costs O(1), a notice O(connections
-/// of its user) and encodes its frame once for each encoding, `tick` O(connections that are due, or will be within a second).
+/// Every call is for the connection with that key. The driver draws a new key for each connection and never uses one
+/// again: a late answer would count for the next user. A call with an unknown key does nothing. A session has one
+/// connection, the newest. A user may have any number of sessions. A call costs O(1), a notice O(connections of its
+/// user) and encodes its frame once for each encoding, `tick` O(connections that are due, or will be within a second).
 public struct GatewayCore: Sendable {
     private let settings: SharedSettings
     private var admission: AdmissionLimit

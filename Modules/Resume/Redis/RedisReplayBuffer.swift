@@ -15,8 +15,8 @@
     ///   a master and whenever a replica is promoted;
     /// - how many events the store counts with how many the calling process has seen it count.
     ///
-    /// Where either shows another or an older store, and where there is none, the store gets a new incarnation, and every
-    /// stream in it another epoch when it is next used. Nobody asks a process for this, and none has to be alive for it.
+    /// Where either shows another or an older store, and where there is none, the store gets a new incarnation, and
+    /// every stream in it another epoch when it is next used. No process has to do this, and none has to be running.
     ///
     /// **Threads.** Two, of our own: questions go over one connection, all that wait at a time; notices come over another. No
     /// call blocks Swift's pool. Copies of one buffer share both; they end when the last copy goes.

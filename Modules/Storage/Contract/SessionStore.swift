@@ -13,7 +13,7 @@
 ///
 /// To the implementer:
 /// - `commit` must do all of the batch, in order, or throw and have done nothing; what it has done survives from its
-///   return on, as far as `durability` says. Nobody may see half of a batch.
+///   return on, as far as `durability` says. A reader must never see half of a batch.
 /// - Stores are called from any thread, several at once, and may block; callers keep them off the main thread.
 /// - Every throw is a `StorageError`; after `close` its code is `closed`. Bytes that are not what was written are
 ///   `damaged`, never returned.

@@ -11,8 +11,8 @@
     /// ```
     ///
     /// A commit is one transaction. Every row carries a checksum over its content and its place, and the file carries
-    /// their sum: when it is opened, what is not as it was written is refused, and so is what somebody else or a newer
-    /// version wrote. A file that is refused is left as it is; none is ever begun anew, overwritten or deleted.
+    /// their sum: opening refuses a file that isn't as it was written, or that another program or a newer version
+    /// wrote. A file that is refused is left as it is; none is ever begun anew, overwritten or deleted.
     ///
     /// While it is open the latest commits are in a log beside the file (`…-wal`), which belongs to it, and so does the
     /// number of its commits (`…-mark`): copy, move and delete all or none. After a crash the log is kept and read at the

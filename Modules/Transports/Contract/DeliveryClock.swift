@@ -8,7 +8,7 @@ public protocol DeliveryClock: Sendable {
     var elapsed: Duration { get }
     /// May jump either way.
     var wall: Date { get }
-    /// Whether waiting is enough for time to pass; false where somebody must move the clock.
+    /// Whether time passes by itself. False for a clock that a test moves.
     var passesByItself: Bool { get }
     /// Calls `body` once `elapsed` has reached `deadline`, from any thread, never from within this call.
     func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void)

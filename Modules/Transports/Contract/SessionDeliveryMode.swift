@@ -2,9 +2,9 @@
 public enum SessionDeliveryMode: String, Hashable, Sendable, CaseIterable, Codable {
     /// The message goes out as soon as possible, in no order.
     ///
-    /// Over a link whose platform keeps a queue (WatchConnectivity) an event is kept from the first call, also before
-    /// any peer has greeted: it goes live to a peer that has answered, else by the queue. Elsewhere it is now or never:
-    /// stored nowhere, and `send` throws `notReachable` while nobody is there. An engine's log makes up for both.
+    /// Over a link whose platform keeps a queue (WatchConnectivity) an event is kept from the first call, even before
+    /// any peer has greeted: it goes live to a peer that has answered, else by the queue. Over other links it isn't
+    /// stored, and `send` throws `notReachable` while no peer is connected. An engine's log makes up for both.
     case realtimeBestEffort
     /// Arrives once and in order for each peer and feature, when the peer can next be reached; with a durable store also
     /// after relaunches. A full queue makes the send wait while the peer is there, and throw `queueFull` while it is not.

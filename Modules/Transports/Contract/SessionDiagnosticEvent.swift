@@ -35,7 +35,7 @@ public enum SessionDiagnosticEvent: Sendable {
     case cancelled(SessionSyncMetadata?, peerID: String)
     /// Messages that waited for a peer to become known have been sent.
     case pendingFlushed(count: Int)
-    /// Messages that were promised to nobody in particular were let go for want of room.
+    /// Messages without a named receiver were dropped because there was no room.
     case dropped(count: Int, reason: String)
     /// A subscriber was too far behind, so that elements were dropped for it; so many so far, over all subscribers.
     case subscriberFull(TransportInbox.Stream, droppedCount: UInt64)

@@ -81,7 +81,7 @@ public protocol SessionSyncTransport: Sendable {
     /// that changes nothing must cost next to nothing. By default, and where a transport asks no peer who it is, it does
     /// nothing.
     ///
-    /// Called from any thread. Must bound what it remembers; whoever finds no room is not let in.
+    /// May be called on any thread. Must be bounded; reject peers when full.
     func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String)
     /// Whether the peer of that id is a device of the same user. Sessions let such peers in without an invitation (`admits`).
     /// May be called on any thread; must look at memory only. The default is false: the transport can't tell.

@@ -15,7 +15,7 @@ public import MeshIdentity
 /// So is one for which `waitingBytesMax` wait, however few elements they are; the last to find room may exceed them.
 ///
 /// Each drop is counted and told to `onDrop`. The newest snapshots are kept for up to `featureLimit` features and
-/// `keptBytesMax`; beyond it whoever has sent the most loses the feature that has been silent longest.
+/// `keptBytesMax`; beyond it the peer that has sent the most loses the feature that has been silent longest.
 ///
 /// **Durable envelopes** have been acknowledged to their sender and must not be lost on the last few steps. Those that no
 /// subscriber wants are kept, `durableLimit` of them, and handed to the first who does; and so are those that a subscriber
@@ -23,7 +23,7 @@ public import MeshIdentity
 /// the oldest make room, and it goes when `durableLimit` more have come. `durableRoom` says how many more may be delivered without dropping one: stop
 /// acknowledging at 0, and go on when `whenDurableRoom` calls.
 ///
-/// Safe to use from any thread. Nobody is called, and no subscriber woken, while a lock is held.
+/// Safe to use from any thread. No closure is called, and no subscriber woken, while a lock is held.
 public final class TransportInbox: Sendable {
     /// One of the inbox's streams.
     public enum Stream: String, Hashable, Sendable, CaseIterable {
@@ -127,7 +127,7 @@ public final class TransportInbox: Sendable {
         retained.withLock { $0.snapshots[featureID] }
     }
 
-    /// Ends every stream after what it still holds; durable envelopes that nobody subscribed to are gone. Idempotent.
+    /// Ends every stream after its waiting elements. Durable envelopes without a subscriber are lost. Idempotent.
     public func close() {
         envelopes.finish()
         snapshots.finish()
@@ -182,8 +182,8 @@ extension TransportInbox {
     /// `durableLimit` less the envelopes kept while there is no subscriber. 0 also while `waitingBytesMax` bytes wait.
     /// O(subscribers).
     ///
-    /// The fullest subscriber decides, so that a slow one loses nothing. One that does not read at all must not stop the
-    /// others for ever: whoever delivers has a clock, and calls `abandonFullSubscribers` when its patience is at an end.
+    /// The fullest subscriber decides, so that a slow one loses nothing. A subscriber that never reads must not stop
+    /// the others forever: the deliverer has a clock, and calls `abandonFullSubscribers` after a while.
     public var durableRoom: Int { envelopes.room }
 
     /// The same, and how many bytes they may have together.

@@ -121,15 +121,15 @@ public struct LinkPacket: Hashable, Sendable {
 
 /// The receiver of a link's events. Implemented by the transport; safe to call from any thread.
 public protocol LinkObserver: AnyObject, Sendable {
-    /// There is somebody: lanes that the platform keeps work from now on. Comes before whatever arrives on them: what
-    /// arrives from an address that was neither found nor connected is let go.
+    /// Reports a peer to which lanes that the platform keeps can send from now on. Must come before packets on them: a
+    /// packet from an address that was neither found nor connected is dropped.
     /// - Parameter peerID: the id that the link has proven for that address, on every lane; nil if it proves none, so that delivery
     ///   believes the greeting.
     func found(_ address: LinkAddress, as peerID: String?)
     /// Live lanes work from now on, and begin anew: nothing of an earlier connection arrives on them any more. Where
     /// connections begin on other threads than those that send, give each an address of its own, so that no packet for one
     /// that has ended reaches the next.
-    /// - Parameter peerID: whom the link has proven to be there; nil when the peer's own word must do.
+    /// - Parameter peerID: the ID that the link has proven; nil if it proves none, and the peer's own statement counts.
     func connected(_ address: LinkAddress, as peerID: String?)
     /// Reports a connected peer that is a guest only (`GuestAdmittingLink`). The default does nothing, for observers
     /// without guests.
@@ -146,7 +146,7 @@ public protocol LinkObserver: AnyObject, Sendable {
     /// Live lanes work no longer.
     /// - Parameter reason: what went wrong; nil for an end in good order.
     func disconnected(_ address: LinkAddress, reason: String?)
-    /// The link is of no use any more, to anybody.
+    /// Reports that the link has failed for good.
     func failed(_ reason: String)
 }
 

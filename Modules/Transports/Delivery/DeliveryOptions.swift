@@ -2,8 +2,8 @@
 public struct DeliveryOptions: Hashable, Sendable {
     /// The priority of the message while the link can't take everything.
     public var priority: DeliveryPriority
-    /// After this time nobody wants the message any more: it is not sent again, and a peer that gets it later lets it go.
-    /// nil for never. At least a millisecond.
+    /// The time after which the message is worthless: it isn't sent again, and a peer that gets it later drops it. nil
+    /// for never. At least a millisecond.
     public var timeToLive: Duration?
 
     /// Normal, and wanted for ever, unless told otherwise.

@@ -35,8 +35,8 @@ public final class LinkTransport: SessionSyncTransport {
     ///
     /// - Parameters:
     ///   - link: opened by `start`, closed by `close`.
-    ///   - store: keeps what was accepted and what has not been passed on. Nobody else may write names that begin with
-    ///     `delivery/`. nil keeps both in memory.
+    ///   - store: keeps what was accepted and what has not been passed on. No other code may write names that begin
+    ///     with `delivery/`. nil keeps both in memory.
     ///   - diagnostics: receives what happens; nil makes a topic of its own. See `diagnosticEvents`.
     /// - Throws: `DeliveryError.invalidConfiguration`; `WireError.invalidValue` when two codecs share a number;
     ///   `StorageError` when the store cannot be read.
@@ -226,8 +226,8 @@ extension LinkTransport {
     /// snapshots, which wait until the guest may have them. Other messages from it are acknowledged if they have a
     /// number, dropped, and reported once. When its last session lets it go, its connection ends and it is forgotten.
     ///
-    /// At most 64 guests of 16 sessions: whoever is in stays in, of those that are new the highest ids are not let in, and of
-    /// one session too many nobody. That is reported as `rejected`.
+    /// At most 64 guests of 16 sessions. Admitted guests stay; of new ones, those with the highest IDs are refused, and
+    /// a seventeenth session gets none. Refusals are reported as `rejected`.
     public func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {
         shell.admit(guests: peerIDs, to: Guests.Scope(sessionID: sessionID, featureID: featureID))
     }

@@ -2,7 +2,7 @@ public import MeshFoundation
 public import MeshIdentity
 import MeshTransport
 
-/// Holds what was sent before there was anybody to send it to, and gives it back in the order in which it came.
+/// A queue of messages that were sent before a peer was known, in the order in which they came.
 ///
 /// Envelopes wait in order, at most `envelopeLimit`; of snapshots the newest for each feature waits, at the place of the
 /// newest, at most `featureLimit` of them. What is superseded goes first; what is then too much is refused with an error,
@@ -44,7 +44,7 @@ public struct PendingDeliveryQueue: Sendable {
     /// Appends an envelope to the queue.
     ///
     /// - Parameters:
-    ///   - expiresAt: milliseconds since 1970 after which nobody wants it. See `removeExpired`.
+    ///   - expiresAt: milliseconds since 1970 after which the message is worthless. See `removeExpired`.
     /// - Throws: `queueFull`; nothing was taken then.
     /// - Complexity: O(count).
     public mutating func append(
@@ -77,7 +77,7 @@ public struct PendingDeliveryQueue: Sendable {
         entries.append(Entry(element: .snapshot(snapshot, isLatest: true, .init()), expiresAt: nil))
     }
 
-    /// Takes out what nobody wants any more.
+    /// Removes the messages that have expired.
     /// - Parameter now: milliseconds since 1970.
     public mutating func removeExpired(now: UInt64) -> [Element] {
         let isExpired = { (entry: Entry) in entry.expiresAt.map { $0 <= now } ?? false }

@@ -19,7 +19,7 @@ public struct ScenarioTraceEntry: Hashable, Sendable, CustomStringConvertible {
 
     /// Virtual time since the network's start.
     public let time: Duration
-    /// The peer that sent, or of whom the receiver was told.
+    /// The peer that sent, or whose connection the receiver was told of.
     public let senderID: String
     /// The `SessionPeer.id` of the receiver.
     public let receiverID: String

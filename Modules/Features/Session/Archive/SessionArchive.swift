@@ -13,9 +13,9 @@ import MeshWire
 /// if let persistence = directives.persist { try archive.save(persistence, of: engine) }
 /// ```
 ///
-/// A journal for each source holds its records above the base, numbered by their sequences, and one more the side effects
-/// that are due; the base and the head, which is everything else, are values. All bytes are `compact`. A value: whoever
-/// drives the engine owns it.
+/// A journal for each source holds its records above the base, numbered by their sequences, and one more the side
+/// effects that are due; the base and the head, which is everything else, are values. All bytes are `compact`. A value,
+/// owned by the code that drives the engine.
 public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
     /// The store that holds the session's journals and values. Its calls block: keep the archive off the main thread.
     public let store: any SessionStore

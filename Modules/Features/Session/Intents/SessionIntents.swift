@@ -46,8 +46,9 @@ public struct SessionIntents<Intent: Codable & Sendable, Answer: Codable & Senda
     /// Intents that this peer has asked and that are neither done nor given up.
     public func openCount(of peerID: String) -> Int { entries.count { $0.isOpen && $0.asker == peerID } }
 
-    /// Takes the step at its place in the order. For a reducer: pure, the same on every replica, and it never throws. What does
-    /// not hold at its place (a second owner of one term, a word of somebody whom it does not concern) changes nothing.
+    /// Takes the step at its place in the order. For a reducer: pure, the same on every replica, and it never throws. A
+    /// step that isn't valid at its place changes nothing, such as a second owner of one term, or a step by a peer that
+    /// isn't concerned.
     ///
     /// - Returns: an intent that this step has answered. What it does to the rest of the state belongs here, in the reducer:
     ///   then it happens once, with the answer.

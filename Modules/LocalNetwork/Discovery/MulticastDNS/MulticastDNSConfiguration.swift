@@ -16,7 +16,8 @@ public struct MulticastDNSConfiguration: Hashable, Sendable {
     package var announcementCount = 3
     /// Interfaces in use; those that come later are left alone.
     package var interfaceLimit = 32
-    /// Services remembered on an interface. Past it whoever has announced the most loses the oldest of theirs.
+    /// Maximum number of services remembered on an interface. Beyond it, the host that has announced the most loses its
+    /// oldest one.
     public var serviceLimit = 256
     /// Records remembered on an interface, which fare alike.
     public var recordLimit = 1024

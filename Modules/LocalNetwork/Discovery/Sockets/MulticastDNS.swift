@@ -1,7 +1,7 @@
 import MeshBase
 
-/// Announces and finds services by a multicast DNS responder of our own (RFC 6762, RFC 6763), on port 5353 beside
-/// whoever else shares it.
+/// Announces and finds services by a multicast DNS responder of our own (RFC 6762, RFC 6763), on port 5353, which it
+/// shares with other responders.
 ///
 /// `MulticastDNSCore` decides everything; this is its sockets, its clock and its list of interfaces, on one thread of its
 /// own, which ends with `stop`. Interfaces that come, go or change are noticed within two seconds. Of each socket at most

@@ -6,7 +6,7 @@
     import NIOCore
     import NIOPosix
 
-    /// Moves bytes between paired peers on one network, which find each other and let nobody else in.
+    /// A link between paired peers on one network, which find each other and refuse all others.
     ///
     /// Lanes: `stream` over TLS 1.3 on TCP, `datagram` over sealed UDP. While a peer does not hear our datagrams, they take
     /// the stream, at most 64 waiting and the oldest making room. Of one peer there is at most one connection; its address

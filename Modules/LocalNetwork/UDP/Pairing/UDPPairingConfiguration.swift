@@ -46,7 +46,7 @@
         }
     }
 
-    /// Why nobody was paired.
+    /// The reason why no device was paired.
     public struct UDPPairingError: ExplainedError, Hashable, Sendable {
         /// Why it is thrown. Later versions may know more codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -54,7 +54,7 @@
 
             /// No device came, or no user agreed, in time.
             public static let timedOut = Code(description: "timedOut")
-            /// The exchange has failed: another secret, or somebody between the two. See `cause`.
+            /// The exchange has failed: the secrets differ, or an attacker is between the two. See `cause`.
             public static let failed = Code(description: "failed")
             /// The other side has gone in the middle of it.
             public static let disconnected = Code(description: "disconnected")

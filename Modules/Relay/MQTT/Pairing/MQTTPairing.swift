@@ -51,8 +51,8 @@
             state = Locked(State(core: MQTTPairingCore(secret: secret, own: identity.peerID, name: name, isOwn: isOwn)))
         }
 
-        /// Opens the window until somebody is paired, the try has failed or a minute is over. Runs once; cancelling closes
-        /// it.
+        /// Opens the window until a device is paired, the try has failed or a minute is over. Runs once; cancelling
+        /// closes it.
         /// - Returns: the peer, which is among the trusted ones by then.
         /// - Throws: `MQTTError`: `invalidArgument` the second time, `timedOut`, `notPaired`; `CancellationError`;
         ///   `SecurityError` when the trusted peers cannot be kept.

@@ -7,8 +7,8 @@
     ///
     /// Guests meet live only: they are let in and looked for as trusted peers are, and nothing is kept for them.
     ///
-    /// Safe to use from any thread. Two threads work for it: the client's, and a task that lets time pass for the core every
-    /// quarter of a second. Whoever has something for the observer calls it, one at a time and in the core's order.
+    /// Safe to use from any thread. Two threads work for it: the client's, and a task that lets time pass for the core
+    /// every quarter of a second. Either calls the observer, one call at a time and in the core's order.
     public final class RelayLink: GuestAdmittingLink {
         public let lanes: [LinkLane: PayloadLimit]
         public let traits = LinkTraits(
@@ -39,11 +39,12 @@
         /// Creates a link through a relay. It connects once it is opened.
         ///
         /// - Parameters:
-        ///   - identity: who this peer is.
-        ///   - trustedPeers: whom it talks to, beside guests.
+        ///   - identity: the identity of this peer.
+        ///   - trustedPeers: the peers that it connects to, in addition to guests.
         ///   - lanes: what the relay takes on `datagram`, `queue` and `latest`, sealed.
-        ///   - answerTime: how long a peer may take to answer before it counts as gone. It is asked when its will has come or
-        ///     nothing has for 10 s; shorter than a round trip through the relay, it parts peers that are there.
+        ///   - answerTime: maximum time for a peer to answer before it counts as gone. It is asked when its will has
+        ///     arrived, or after 10 s without a message. A time shorter than a round trip through the relay disconnects
+        ///     peers that are there.
         /// - Throws: `SecurityError` with `invalidArgument`.
         public init(
             identity: PeerIdentity, trustedPeers: TrustedPeers, lanes: [LinkLane: PayloadLimit],

@@ -21,7 +21,7 @@ public enum IncomingEvent: Hashable, Sendable {
 
 /// The instruction to the app for the message that it has just passed to the coordinator.
 public enum Reception: String, Hashable, Sendable {
-    /// New: process it, and alert whoever is to be alerted. Also every frame without a sequence that was in its place.
+    /// The event is new: process it, and alert the user. Also any frame without a sequence that was in its place.
     case live
     /// New here, though it happened while the client was away: process it quietly.
     case replayed

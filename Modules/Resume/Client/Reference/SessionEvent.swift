@@ -63,7 +63,8 @@ public enum FreshStart: String, Hashable, Sendable {
 
 /// Why a connection is to be replaced.
 public enum ReconnectReason: Hashable, Sendable {
-    /// So many heartbeats in a row were not acknowledged: the socket looks open, and nobody is there.
+    /// The server didn't acknowledge that many heartbeats in a row: the socket looks open, but the server doesn't
+    /// answer.
     case zombie(missedAcks: Int)
     /// These events are missing. A resume brings them.
     case gap(first: UInt64, last: UInt64)

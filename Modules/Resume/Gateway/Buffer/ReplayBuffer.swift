@@ -3,8 +3,8 @@ public import MeshBase
 /// The last events of every stream, numbered. The plugin point for stores of a gateway; `ReplayBufferRules` says whether one
 /// keeps this contract.
 ///
-/// A stream belongs to a user, and is there as soon as somebody asks. Its events are numbered from 1 without a gap, and the
-/// numbers of one epoch are never given twice. To the implementer:
+/// A stream belongs to a user, and exists from the first question about it. Its events are numbered from 1 without a
+/// gap, and the numbers of one epoch are never given twice. To the implementer:
 /// - The store numbers, in one step with keeping: of two processes that append at once, each gets its own number.
 /// - An append that has returned is in every later answer of every process, until limits trim it. One that throws may have
 ///   happened.

@@ -38,7 +38,7 @@ public struct MemoryMailboxStore: MailboxStore {
         contents.withLock { $0.values(names, of: stream) }
     }
 
-    /// One process has nobody to tell.
+    /// Does nothing: there is no other process to tell.
     public func pass(_ bytes: [UInt8], to stream: String) async { topic.publish(.passed(bytes, stream: stream)) }
 
     public func words() -> AsyncStream<MailboxWord> { topic.subscribe() }

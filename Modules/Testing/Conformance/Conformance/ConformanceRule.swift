@@ -2,8 +2,8 @@ public import MeshBase
 
 /// One thing that every implementation of a plugin point must do, and how to find out whether it does.
 ///
-/// Bound to no test framework: tests, `plugins-tool verify` and anybody else may run it. `Bench` is what the rule is
-/// given to work with.
+/// It needs no test framework: tests, `plugins-tool verify` and other programs may run it. `Bench` is the type of its
+/// tools.
 public struct ConformanceRule<Bench: Sendable>: Sendable {
     /// Stable, such as `transport.order.reliable`.
     public let id: String

@@ -11,7 +11,7 @@ public struct WireRequest: Codable, Sendable {
     public let payload: Data
     /// The ID that connects the request with its reply.
     public let requestID: UUID
-    /// Whether nobody waits for a reply.
+    /// Whether the sender waits for no reply.
     public let isFireAndForget: Bool
     /// The moment of the request, by the sender's clock.
     public let timestamp: Date

@@ -114,7 +114,7 @@ public final class WatchConnectivityLink: TransportLink {
         names = LinkNames(channel: channel)
     }
 
-    /// Activates the session, if nobody has.
+    /// Activates the session if it isn't activated.
     /// - Throws: `LinkError.closed` when it was opened before.
     public func open(_ observer: any LinkObserver) throws {
         let multiplexer = WatchSessionMultiplexer.of(session, clock: clock)

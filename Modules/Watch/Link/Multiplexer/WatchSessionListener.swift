@@ -13,7 +13,8 @@ public protocol WatchSessionListener: AnyObject, Sendable {
     func session(_ event: WatchSessionEvent, _ state: WCSessionState)
     /// Takes content that is addressed to this listener.
     ///
-    /// - Returns: whether it was for this listener. Then nobody else is asked, and the app's own delegate is not told.
+    /// - Returns: whether it was for this listener. Then no other listener is asked, and the app's own delegate isn't
+    ///   called.
     func take(_ content: WatchSessionContent) -> Bool
     /// Reports the application context that has arrived, as a whole. Every listener is called, and picks its keys.
     func takeContext(_ context: [String: Any])
@@ -59,7 +60,7 @@ public enum WatchSessionContent {
     ///
     /// - Parameter reply: not nil when the sender waits for an answer.
     case message([String: Any], reply: (([String: Any]) -> Void)?)
-    /// Message data; `reply` is nil where nobody waits for one.
+    /// Data of a message; `reply` is nil if the sender waits for none.
     case data(Data, reply: ((Data) -> Void)?)
     /// A user info that the system kept and delivered.
     case userInfo([String: Any])

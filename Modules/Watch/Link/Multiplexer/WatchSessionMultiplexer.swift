@@ -22,11 +22,11 @@ public import MeshTransport
 /// (`WCSessionProviding.observeDelegate`), with each event, and with each `activate` and `attach`. Setting `appDelegate`
 /// does the same without the detour.
 ///
-/// A message that nobody takes gets no answer, as from an app without the method for it. What is the mesh's and comes before
-/// its listener has been attached, waits for it: the newest 256 user infos.
+/// A message that no listener takes gets no answer, as from an app without the method for it. What is the mesh's and
+/// comes before its listener has been attached, waits for it: the newest 256 user infos.
 ///
-/// There is one for each session, for as long as somebody holds it; when it goes, the app's delegate gets the slot. Safe to
-/// use from any thread.
+/// There is one for each session, for as long as it is referenced; when it goes, the app's delegate gets the slot. Safe
+/// to use from any thread.
 public final class WatchSessionMultiplexer: NSObject, Sendable {
     /// The prefix of all names of this library in user infos, files' metadata and application contexts.
     public static let prefix = "sessionmesh."

@@ -36,12 +36,13 @@ public protocol WCSessionProviding: AnyObject, Sendable {
     /// Begins to activate the session; the delegate is told when that is done.
     func activate()
 
-    /// Sends a property list to the counterpart's app while it can be reached. Without `replyHandler` nobody waits
-    /// for a reply.
+    /// Sends a property list to the counterpart's app while it can be reached. Without `replyHandler` the sender waits
+    /// for no reply.
     func sendMessage(
         _ message: [String: Any], replyHandler: (([String: Any]) -> Void)?,
         errorHandler: ((any Error) -> Void)?)
-    /// Sends bytes to the counterpart's app while it can be reached. Without `replyHandler` nobody waits for a reply.
+    /// Sends bytes to the counterpart's app while it can be reached. Without `replyHandler` the sender waits for no
+    /// reply.
     func sendMessageData(
         _ data: Data, replyHandler: ((Data) -> Void)?, errorHandler: ((any Error) -> Void)?)
 
@@ -62,10 +63,11 @@ public protocol WCSessionProviding: AnyObject, Sendable {
 
     // What follows has a default.
 
-    /// Changes of which the delegate is not told. Every call is an independent stream. By default it looks ten times a
-    /// second, as long as somebody listens.
+    /// Returns a stream of the changes that the delegate doesn't learn of. Every call is an independent stream. By
+    /// default it looks ten times a second while there is a subscriber.
     func stateChanges() -> AsyncStream<WCSessionState>
-    /// Calls `changed` whenever somebody has set the delegate, until the result is let go. By default nil: nobody tells.
+    /// Calls `changed` whenever the delegate was set, until the result is released. By default returns nil, without
+    /// observing.
     func observeDelegate(_ changed: @escaping @Sendable () -> Void) -> AnyObject?
     /// The device that the session talks to, the same over relaunches and another one after the user has switched
     /// watches. nil while there is no counterpart. By default there is one, called `paired`.

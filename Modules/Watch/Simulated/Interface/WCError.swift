@@ -73,7 +73,7 @@ public struct WCError: Error, CustomNSError, Hashable, Sendable {
         bridged = error
     }
 
-    /// `genericError` for codes that nobody has heard of.
+    /// The code, `genericError` for unknown numbers.
     public var code: Code { Code(rawValue: bridged.code) ?? .genericError }
     /// The user info of the underlying `NSError`.
     public var userInfo: [String: Any] { bridged.userInfo }

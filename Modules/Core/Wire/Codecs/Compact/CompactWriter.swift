@@ -2,8 +2,8 @@ public import MeshFoundation
 
 /// Writes values in the `compact` format: the direct path, without Codable.
 ///
-/// Conformances get one of these; nobody else needs it. A failure (nesting beyond the limit) is remembered and thrown
-/// at the end of the message, so that conformances need not throw.
+/// Passed to `WireCodable` conformances. Apps don't create one. A failure (nesting beyond the limit) is remembered and
+/// thrown at the end of the message, so that conformances need not throw.
 public struct CompactWriter: ~Copyable {
     @usableFromInline var bytes: WireWriter
     @usableFromInline var depth = 0
