@@ -76,7 +76,7 @@ extension SessionRecord.Content: Encodable where Event: Encodable {}
 /// Sources are ordered by the bytes of the peer's id, then by incarnation, which breaks ties between stamps alike on
 /// every system. Of two incarnations of a peer neither is newer by its number: newer means joined later.
 public struct SessionSource: Hashable, Sendable, Codable {
-    /// The peer's `SessionPeer.id`.
+    /// The `SessionPeer.id` of the peer that issues the events.
     public let peerID: String
     /// 32 random bits drawn when the store was created; 0 without one.
     public let incarnation: UInt32

@@ -47,7 +47,7 @@ public struct PayloadCodecID: Hashable, Sendable, CustomStringConvertible {
 
 /// Bytes and the codec that reads them.
 public struct EncodedPayload: Sendable {
-    /// The encoded value.
+    /// The bytes of the encoded value.
     public let bytes: [UInt8]
     /// The codec that decodes the bytes.
     public let codec: any PayloadCodec

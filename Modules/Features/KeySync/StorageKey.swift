@@ -27,7 +27,7 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// The codec of the value, in the store and on the wire.
     public let codec: any PayloadCodec
 
-    /// Creates a key. Define each key once, as a static constant.
+    /// Creates a key with its rules. Define each key once, as a constant.
     ///
     /// - Parameters:
     ///   - name: unique in the app; at most 400 bytes of UTF-8.

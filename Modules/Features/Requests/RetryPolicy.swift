@@ -11,7 +11,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// The time between two attempts: 200 milliseconds.
     public static let gap = Duration.milliseconds(200)
 
-    /// Creates a policy. A negative timeout counts as zero.
+    /// Creates a policy from a number of attempts and a time. A negative timeout counts as zero.
     ///
     /// - Parameters:
     ///   - maxAttempts: less than 1 counts as 1.

@@ -37,7 +37,7 @@ public enum SeriesRetention: Hashable, Sendable {
 
 /// A sample, with who recorded it and when.
 public struct RecordedSample<Value: Sendable>: Sendable {
-    /// The recorded value.
+    /// The value that the app recorded.
     public let value: Value
     /// The moment of recording to the microsecond, by the clock of the device that recorded it.
     public let moment: Date

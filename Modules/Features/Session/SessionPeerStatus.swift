@@ -3,7 +3,7 @@ public import MeshEngine
 
 /// The status of a peer, as the local session knows it.
 public struct SessionPeerStatus: Hashable, Sendable, Identifiable {
-    /// The peer's `SessionPeer.id`.
+    /// The `SessionPeer.id` of the peer.
     public let peerID: String
     /// Whether its state is this device's.
     public let sync: SessionPeerSync

@@ -7,7 +7,8 @@ import MeshWire
 
 /// The reaction of a session to a store that can't be read or written. Either way the error shows as `storeError`.
 public enum StoreFailurePolicy: Hashable, Sendable {
-    /// Opening throws. A running session keeps its events in memory, sends and confirms nothing, and tries again.
+    /// Opening throws the store's error. A running session keeps its events in memory, sends and confirms nothing, and
+    /// tries again.
     case wait
     /// The session goes on under another name that no store knows; `durability` says so. The store is left as it is, and
     /// the next launch opens what it has.

@@ -33,7 +33,7 @@ public struct SystemClock: DeliveryClock {
     /// A hundred years, as which every later deadline counts: the runtime traps on what exceeds 64 bits of nanoseconds.
     private static let deadlineMax = Duration.seconds(3_155_760_000)
 
-    /// Creates a clock. All instances read the same clocks.
+    /// Creates a clock that reads the same time as every other instance.
     public init() {}
 
     public var elapsed: Duration { Self.start.duration(to: .now) }

@@ -20,7 +20,7 @@ public protocol TransportLink: AnyObject, Sendable {
     var lanes: [LinkLane: PayloadLimit] { get }
     /// The properties by which callers may choose a link. Constant.
     var traits: LinkTraits { get }
-    /// Opens the link. Called once.
+    /// Opens the link and starts reporting to the observer. Called once.
     ///
     /// - Throws: what keeps the link from beginning at all; the transport's `start` passes it on.
     func open(_ observer: any LinkObserver) throws

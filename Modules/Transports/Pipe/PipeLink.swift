@@ -90,7 +90,7 @@ public final class PipeLink: TransportLink {
     /// Only processes of one user meet here.
     public func isOwn(_ peerID: String) -> Bool { true }
 
-    /// Opens the link. If it throws because of the path, you can call it again.
+    /// Opens the link and connects it. If it throws because of the path, you can call it again.
     ///
     /// - Throws: `LinkError.closed`; `PipeError` with `alreadyStarted`, `addressInUse`, `otherUser`, `notPrivate`,
     ///   `invalidPath` or `systemCallFailed`.

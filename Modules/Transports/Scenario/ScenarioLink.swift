@@ -39,13 +39,12 @@ public final class ScenarioLink: TransportLink {
     /// Returns true: all devices of a scenario belong to one user.
     public func isOwn(_ peerID: String) -> Bool { true }
 
-    /// Ends a connection. Packets that were accepted before still arrive, and a second later the two peers are
-    /// connected again.
+    /// Ends a connection, which returns a second later. Packets that were accepted before still arrive.
     public func disconnect(_ address: LinkAddress) {
         core.withLock { $0.disconnect(peerID, linkID: id, from: address) }
     }
 
-    /// Closes the link. Packets that were accepted before still arrive.
+    /// Closes the link for good. Packets that were accepted before still arrive.
     public func close() async {
         core.withLock { $0.leave(peerID, linkID: id) }
     }

@@ -194,7 +194,7 @@ extension ScenarioNetwork {
         }
     }
 
-    /// Blocks one direction. The other one stays as it is, and neither peer is told.
+    /// Blocks packets in one direction. The other direction stays as it is, and neither peer is told.
     public func partition(from sender: SessionPeer, to receiver: SessionPeer) {
         withDirection(from: sender, to: receiver) { $0.setCut(true, $1) }
     }

@@ -5,7 +5,7 @@ public import MeshTransport
 public struct ScenarioTraceEntry: Hashable, Sendable, CustomStringConvertible {
     /// The subject of an entry: a packet or a change of a connection.
     public enum Subject: Hashable, Sendable {
-        /// A packet. On the lane `stream`, a piece as it was handed to the link.
+        /// A packet with its lane and size. On the lane `stream`, a piece as it was handed to the link.
         case packet(LinkLane, byteCount: Int)
         /// The receiver was told that it is connected to the sender, or no longer.
         case connection(Bool)

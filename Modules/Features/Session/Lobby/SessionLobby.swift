@@ -198,7 +198,7 @@ public enum SessionPart: String, Hashable, Sendable, Codable {
 
 /// Another device that runs the same feature.
 public struct SessionDevice: Hashable, Sendable {
-    /// The device's `SessionPeer.id`.
+    /// The `SessionPeer.id` of the device.
     public let peerID: String
     /// The name that the device gave itself, bounded and made printable.
     public let name: String

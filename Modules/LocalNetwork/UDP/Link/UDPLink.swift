@@ -40,7 +40,7 @@
         private let report: LinkReport
         private let running = Locked<Running?>(nil)
 
-        /// Creates a link. It listens once it is opened.
+        /// Creates a link, which listens once it is opened.
         ///
         /// - Parameter diagnostics: receives who was refused.
         public init(_ configuration: UDPLinkConfiguration, diagnostics: Topic<SessionDiagnosticEvent>? = nil) {

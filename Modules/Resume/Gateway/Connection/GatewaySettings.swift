@@ -38,6 +38,6 @@ public enum GatewayDirective: Hashable, Sendable {
     case locate(stream: String)
     /// Ask the buffer: `read`.
     case read(stream: String, after: ReplayPosition, limit: Int)
-    /// Closes the connection. No instruction follows.
+    /// Closes the connection, after which no instruction follows.
     case close(CloseCode, reason: String)
 }

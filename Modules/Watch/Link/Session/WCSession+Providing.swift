@@ -27,7 +27,8 @@ extension WCSession: WCSessionProviding {
         #endif
     }
 
-    /// The counterpart's name. On iOS it is kept in the watch's folder, and goes with the app there; on watchOS it is
+    /// The name that tells this counterpart from others. On iOS it is kept in the watch's folder, and goes with the app
+    /// there; on watchOS it is
     /// `phone`.
     public var counterpartID: String? {
         #if os(watchOS)

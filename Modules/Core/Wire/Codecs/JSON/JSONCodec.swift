@@ -13,7 +13,7 @@ public struct JSONCodec: PayloadCodec {
     public static let id = PayloadCodecID(number: 1, name: "json")
     public var id: PayloadCodecID { Self.id }
 
-    /// Creates the codec. It has no settings.
+    /// Creates the codec, which has no settings.
     public init() {}
 
     /// Encodes a value as JSON that decodes to an equal value.
