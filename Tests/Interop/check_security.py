@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what MeshSecurity writes. Written from Docs/Reference/Security.md alone.
+"""Checks what MeshSecurity writes. Written from Docs/Internals/SecuritySpecification.md alone.
 
     check_security.py pairing FILE              recomputes every message and code of pairing; the standard library alone
     check_security.py datagrams FILE            derives the keys and opens and seals every packet; needs cryptography

@@ -52,7 +52,7 @@ public struct PluginDescriptor: Hashable, Sendable, Codable {
     public let version: String
     /// One line: the question that the plugin answers.
     public let summary: String
-    /// Plugins that must be registered too; they start before this one and stop after it.
+    /// The plugins that must be registered too. A bus lists them before this one.
     public let requires: [PluginID]
     /// The short words that callers may choose by, such as `realtime`. Empty if the plugin has no such properties.
     public let capabilities: [String]

@@ -34,11 +34,11 @@ extension SessionSyncEngine {
     /// At or below it the order of what is held will not change.
     public var cut: HybridTimestamp { cutStamp }
 
-    /// What no clock of the session has passed as far as this engine knows: the latest stamp or tap. O(log).
-    package var latestMoment: Date {
-        log.entries.reduce(Date(timeIntervalSince1970: Double(clock.latest.milliseconds) / 1000)) {
-            max($0, $1.header.causalTimestamp)
-        }
+    /// A moment later than every stamp and tap that this engine knows. A clock that was set back shows earlier moments again. Stamps count
+    /// whole milliseconds, and a tap can be later within its millisecond. O(log).
+    package var firstUnusedMoment: Date {
+        let stamped = Date(timeIntervalSince1970: Double(clock.latest.milliseconds) / 1000)
+        return log.entries.reduce(stamped) { max($0, $1.header.causalTimestamp) }.addingTimeInterval(0.001)
     }
 
     /// Returns the time by which a peer's clock is ahead of the local one, or nil before the first round trip of

@@ -3,7 +3,7 @@ import MeshIdentity
 import MeshRegister
 import MeshWire
 
-/// One run of bytes, whatever the codec around it: Docs/Guides/KeySync.md has the layout.
+/// One run of bytes, whatever the codec around it: Docs/Internals/KeyMessages.md has the layout.
 extension KeyMessage: Codable {
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()

@@ -48,7 +48,7 @@ extension StorageRouter {
                 SessionProblem(
                     .keyRefused, of: name, "'\(peerID)' doesn't take the key '\(name)'",
                     advice:
-                        "Give its StorageKey the same availability and syncPolicy in both apps, and see the bounds in Docs/Guides/KeySync.md."
+                        "Give its StorageKey the same availability and syncPolicy in both apps, and see the bounds in Docs/Reference/Limits.md."
                 ))
         }
     }

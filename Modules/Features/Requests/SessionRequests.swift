@@ -13,7 +13,7 @@ public import MeshTransport
 /// ```
 ///
 /// However often a request is sent, on whatever lanes, its handler runs at most once: the receiver knows it by its id and
-/// keeps the reply (see Docs/Guides/Requests.md for the bounds). An answer is final, whatever it says.
+/// keeps the reply (see Docs/Reference/Limits.md for the bounds). An answer is final, whatever it says.
 ///
 /// All `SessionRequests` on one connection are one: the first one's coders are used, and a handler that is registered on any of
 /// them answers for all.

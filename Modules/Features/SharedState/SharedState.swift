@@ -21,7 +21,7 @@ public import Observation
 /// value, merge and coders are used.
 ///
 /// Lives on the main actor, where values are also encoded and decoded. Nothing it starts keeps it alive, but for what
-/// it takes to write down and to hand over the last change. Bounds are in Docs/Guides/SharedState.md.
+/// it takes to write down and to hand over the last change. Bounds are in Docs/Reference/Limits.md.
 @MainActor @Observable @dynamicMemberLookup
 public final class SharedState<State: Codable & Sendable & Equatable> {
     /// Names the state on its connection.

@@ -1,6 +1,6 @@
 #if UDP || MQTT || WebSocket
     /// What travels while two devices pair: version, method, role of the sender and kind, one byte each, then what the kind
-    /// says. Docs/Reference/Security.md has it byte by byte.
+    /// says. Docs/Internals/SecuritySpecification.md has it byte by byte.
     struct PairingMessage: Equatable {
         enum Kind: UInt8 {
             case opening = 1

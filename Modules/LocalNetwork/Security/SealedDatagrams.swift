@@ -8,7 +8,7 @@
     ///
     /// A packet is the id of its key (8 bytes), a counter (8 bytes), the ciphertext and a tag (16 bytes); numbers are big-
     /// endian. Header and plaintext are authenticated. Of a bundle, which holds several messages, the lowest bit of the key's
-    /// id is turned. Docs/Reference/Security.md has it byte by byte.
+    /// id is turned. Docs/Internals/SecuritySpecification.md has it byte by byte.
     ///
     /// Not copyable: two copies would use one nonce twice. Not safe to use from two threads at once; the two halves may be
     /// taken apart and used from one thread each. `DatagramKeyAgreement` makes one.

@@ -121,6 +121,14 @@ public actor SessionCoordinator {
         await carryOut()
     }
 
+    /// Ends the connection, because the app couldn't process an event. Close the socket. The next connection brings every event again
+    /// that the app hasn't acknowledged; without this call, the coordinator treats those as duplicates, as the app still has them.
+    public func retryUnacknowledged(on connection: ConnectionID? = nil) async {
+        guard isCurrent(connection) else { return }
+        core.retryUnacknowledged()
+        await carryOut()
+    }
+
     /// Ends the session for a logout. The next connection identifies, and anything more on the current one is stale.
     /// Close it.
     public func clearSession() async {

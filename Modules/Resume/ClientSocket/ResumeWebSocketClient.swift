@@ -31,11 +31,11 @@
         ///
         /// - Parameters:
         ///   - url: `wss:`, or `ws:` on this machine.
-        ///   - configuration: `contiguous` and `byApp`, as gateways of ours need. With `byApp` an event is acknowledged when
-        ///     `handle` has returned; one that throws breaks the connection, and it comes again.
+        ///   - configuration: `contiguous` and `byApp`, as our gateways need. With `byApp` the client acknowledges an event when
+        ///     `handle` returns. If `handle` throws, the client drops the connection, and the next one brings the event again.
         ///   - encodings: those that are offered, best first. A server that knows none of them is spoken to in JSON.
-        ///   - ready: is given READY when a session begins, for what the server's app tells there, before any event. Where it
-        ///     throws, the connection is broken, and the next one resumes.
+        ///   - ready: gets READY when a session begins, before any event. If it throws, the client drops the connection and calls
+        ///     it again on the next one, before any event. READY isn't kept over a relaunch.
         /// - Throws: where the URL is none, or would send in clear text.
         public init(
             _ url: String, store: any ResumeStore, token: @escaping @Sendable () async -> String?,

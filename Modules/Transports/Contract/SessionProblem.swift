@@ -68,7 +68,7 @@ extension SessionProblem {
     package static func unreadableValue(of subject: String, _ thing: String, _ reason: String) -> Self {
         Self(
             .unreadableValue, of: subject, "\(thing) has a value that this app can't read: \(reason)",
-            advice: "Update the app, or let its type read what other versions write: see Docs/Guides/Versions.md.")
+            advice: "Update the app, or let its type read what other versions write: see Docs/Guides/Determinism.md.")
     }
 }
 

@@ -10,7 +10,7 @@ import Testing
 
 @testable import MeshSession
 
-/// Two versions of an app in one session, as Docs/Guides/Versions.md tells it.
+/// Two versions of an app in one session, as Docs/Guides/Determinism.md tells it.
 @MainActor @Suite struct VersionTests {
     private let world = VirtualWorld(seed: 81)
 
@@ -153,7 +153,7 @@ import Testing
         #expect(error?.code == .unreadableState)
         let text = error?.localizedDescription ?? ""
         #expect(text.contains("event 1 of phone") && text.contains("GroceryEvent"), "\(text)")
-        #expect(text.contains("note") && text.contains("Docs/Guides/Versions.md"), "\(text)")
+        #expect(text.contains("note") && text.contains("Docs/Guides/Determinism.md"), "\(text)")
         let again = try await newer(transport, 1, in: store)
         #expect(again.state.notes == ["milk": "oat"], "nothing was touched")
     }

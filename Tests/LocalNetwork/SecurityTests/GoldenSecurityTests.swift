@@ -6,7 +6,8 @@
 
     @testable import MeshSecurity
 
-    /// Compares what travels with committed bytes, which a reader in Python makes anew from Docs/Reference/Security.md.
+    /// Compares what travels with committed bytes, which a reader in Python makes anew from
+    /// Docs/Internals/SecuritySpecification.md.
     ///
     /// `SESSIONMESH_UPDATE_FIXTURES=1 swift test --filter GoldenSecurityTests` writes the files anew.
     @Suite(.serialized) struct GoldenSecurityTests {

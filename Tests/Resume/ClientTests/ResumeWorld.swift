@@ -52,6 +52,11 @@ struct ResumeWorld {
         carryOut()
     }
 
+    mutating func retryUnacknowledged() {
+        core.retryUnacknowledged()
+        carryOut()
+    }
+
     mutating func acknowledge(_ sequence: UInt64) {
         core.acknowledge(through: sequence, now)
         carryOut()

@@ -54,6 +54,23 @@ import Testing
     }
 
     @Test(arguments: [SessionCoordinator.Sequencing.monotonic, .contiguous])
+    func `K2 what the app could not process comes again in the same process`(sequencing: SessionCoordinator.Sequencing)
+    {
+        var world = ResumeWorld(.init(sequencing: sequencing, acknowledgement: .byApp))
+        world.begin(at: 5)
+        world.push(6, 7)
+        world.acknowledge(6)
+        world.retryUnacknowledged()
+        #expect(world.push(8) == [.stale], "the connection has ended")
+        world.open()
+        #expect(world.handshakes.last == .resume(sessionId: "s", lastSeq: 6))
+        world.receive(.resumed(replayedCount: 2, currentSeq: 8))
+        #expect(world.push(7, 8) == [.replayed, .replayed])
+        world.acknowledge(8)
+        #expect(world.cursor == 8)
+    }
+
+    @Test(arguments: [SessionCoordinator.Sequencing.monotonic, .contiguous])
     func `K3 a replay of fewer events than promised ends at the current one`(
         sequencing: SessionCoordinator.Sequencing
     ) {

@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    /// As Docs/Server/Resume.md shows them.
+    /// As Docs/Internals/ResumeProtocol.md shows them.
     @Test func `Binary frames are laid out as documented`() throws {
         #expect(try ClientFrame.heartbeat(lastSeq: 300).encoded(as: .binary) == [1, 0xac, 0x02])
         let resume = ClientFrame.resume(token: "ab", sessionId: "x", lastSeq: 7)

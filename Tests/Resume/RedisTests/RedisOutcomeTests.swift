@@ -5,7 +5,7 @@
     import MeshResumeGateway
     import Testing
 
-    /// What becomes of streams when Redis is down, slow, empty or another (Docs/Server/Resume.md).
+    /// What becomes of streams when Redis is down, slow, empty or another (Docs/Server/ResumeServer.md).
     @Suite struct RedisOutcomeTests {
         private let settings = RedisReplaySettings(timeout: .milliseconds(1500))
 

@@ -39,6 +39,45 @@
             }
         }
 
+        @Test func `What the app's closures throw for comes again, before what follows`() async throws {
+            try await withServer { server, _ in
+                let calls = Locked<[String]>([])
+                let (arrivals, continuation) = AsyncStream<Int>.makeStream()
+                let client = try ResumeWebSocketClient(
+                    "ws://127.0.0.1:\(server.port)/", store: InMemoryResumeStore(), token: { "anna" },
+                    clientProperties: .current,
+                    policy: ReconnectPolicy(from: .milliseconds(20), to: .milliseconds(200)),
+                    ready: { _ in
+                        let isFirst = calls.withLock { calls in
+                            calls.append("ready")
+                            return calls.count == 1
+                        }
+                        if isFirst { throw CancellationError() }
+                    },
+                    handle: { message in
+                        let number = try message.frame.payload(as: Int.self)
+                        let isFirst = calls.withLock { calls in
+                            defer { calls.append("\(number)") }
+                            return !calls.contains("\(number)")
+                        }
+                        if number == 2, isFirst { throw CancellationError() }
+                        continuation.yield(number)
+                    })
+                let run = Task { await client.run() }
+                for await event in client.coordinator.events { if case .stateChanged(.live) = event { break } }
+                for number in 1...3 { try await server.publish(event(number), to: "anna") }
+                var taken: [Int] = []
+                for await number in arrivals {
+                    taken.append(number)
+                    if taken.count == 3 { break }
+                }
+                #expect(taken == [1, 2, 3])
+                #expect(calls.withLock { $0 } == ["ready", "ready", "1", "2", "2", "3"])
+                run.cancel()
+                _ = await run.value
+            }
+        }
+
         @Test func `A token that is not accepted ends the client for good`() async throws {
             try await withServer { server, _ in
                 let client = try Client(server, "")

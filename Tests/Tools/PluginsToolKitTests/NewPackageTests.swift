@@ -197,7 +197,8 @@ struct NewPackageTests {
 
     @Test("the page about transports quotes the example as it is")
     func page() throws {
-        let page = try String(contentsOf: Checkout.root.appending(path: "Docs/Transports/AddingATransport.md"), encoding: .utf8)
+        let page = try String(
+            contentsOf: Checkout.root.appending(path: "Docs/Transports/AddingATransport.md"), encoding: .utf8)
         let example = Checkout.root.appending(path: "Docs/Examples/FileDrop")
         let sources = try [
             "Package.swift", "Sources/FileDrop/FileDropLink.swift", "Sources/FileDrop/FileDropPlugin.swift",

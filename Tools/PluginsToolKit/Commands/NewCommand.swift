@@ -14,7 +14,9 @@
     struct NewTransportCommand: ToolCommand {
         static let configuration = CommandConfiguration(
             commandName: "transport", abstract: "Write a package with a link, its plugin, its test and its tool.",
-            discussion: "Rows: path (within the package), lines. Docs/Transports/AddingATransport.md goes on from there.")
+            discussion: """
+                Rows: path (within the package), lines. Docs/Transports/AddingATransport.md goes on from there.
+                """)
 
         @OptionGroup var options: NewPackageOptions
 

@@ -350,7 +350,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         StorageError(
             .unreadableState,
             "session \(sessionID) of '\(featureID)': \(what) can't be read as \(error.place); another version of the app has "
-                + "written it. Update the app, or let the type read it: see Docs/Guides/Versions.md",
+                + "written it. Update the app, or let the type read it: see Docs/Guides/Determinism.md",
             cause: error.cause)
     }
 

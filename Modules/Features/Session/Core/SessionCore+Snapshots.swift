@@ -52,7 +52,7 @@ extension SessionCore {
         }
         statistics.copiesAdopted += 1
         // What the copy's timers began by was another clock, if this is the session's from now on.
-        steadySince = max(steadySince, moment.now, engine.latestMoment)
+        steadySince = max(steadySince, moment.now, engine.firstUnusedMoment)
         note(checkpoint.control, from: metadata)
         effects.forgetPositions()
         indexOwnEvents()

@@ -146,8 +146,7 @@ where
         self.configuration = configuration
         self.moment = moment
         (listeningSince, lastExchangeAt) = (moment.now, moment.now)
-        // A clock that was set back comes to moments again that it has shown before.
-        steadySince = max(moment.now, engine.latestMoment)
+        steadySince = max(moment.now, engine.firstUnusedMoment)
         checkpoints = CheckpointCoding(codec: configuration.checkpointCodec)
         ephemerals = EphemeralLane(
             source: engine.source, keysMax: EphemeralLimits.keysMax, peersMax: EphemeralLimits.peersMax + 1)

@@ -1,4 +1,4 @@
-/// What a device says to the gateway that holds its mailbox (Docs/Transports/Gateway.md has it byte by byte). Each is a binary message
+/// What a device says to the gateway that holds its mailbox (Docs/Internals/MailboxProtocol.md has it byte by byte). Each is a binary message
 /// of a WebSocket with the subprotocol `MailboxFrame.subprotocol`.
 package enum MailboxRequest: Hashable, Sendable {
     /// The first, in answer to the gateway's challenge.

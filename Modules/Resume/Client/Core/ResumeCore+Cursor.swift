@@ -15,6 +15,12 @@ extension ResumeCore {
         cursorMoved(now)
     }
 
+    /// Ends the connection. Events that the app hasn't acknowledged count as never received, so the next one brings them again.
+    package mutating func retryUnacknowledged() {
+        if let session { self.session?.received = ReceivedSequences(floor: session.acknowledged) }
+        close()
+    }
+
     mutating func acknowledgeReceived() {
         guard let session, !isAcknowledgedByApp else { return }
         self.session?.acknowledged = session.received.floor

@@ -11,6 +11,8 @@ package final class ResumeFollower: Sendable {
     private let connect: Connect
     private let ready: @Sendable (ServerFrame) async throws -> Void
     private let handle: @Sendable (ResumeMessage) async throws -> Void
+    /// READY, until the app has taken it.
+    private let untakenReady = Locked<ServerFrame?>(nil)
 
     package init(
         store: any ResumeStore, token: @escaping @Sendable () async -> String?, clientProperties: ClientProperties,
@@ -90,17 +92,38 @@ package final class ResumeFollower: Sendable {
         let reception = await coordinator.didReceive(event, on: id)
         switch event {
         case .ready where reception != .stale:
-            end.wasLive = true
-            do { try await ready(frame) } catch { socket.drop() }
-        case .resumed: end.wasLive = true
+            untakenReady.withLock { $0 = frame }
+            end.wasLive = await orDrop(socket, id) { try await self.takeReady() }
+        case .resumed where reception != .stale:
+            end.wasLive = await orDrop(socket, id) { try await self.takeReady() }
         case .pushEvent(let sequence) where reception.isToBeProcessed:
-            do {
-                try await handle(ResumeMessage(sequence: sequence, frame: frame, reception: reception))
-                await coordinator.acknowledge(through: sequence)
-            } catch {
-                socket.drop()
+            end.wasLive = await orDrop(socket, id) {
+                try await self.handle(ResumeMessage(sequence: sequence, frame: frame, reception: reception))
+                await self.coordinator.acknowledge(through: sequence)
             }
         default: break
+        }
+    }
+
+    private func takeReady() async throws {
+        guard let frame = untakenReady.withLock({ $0 }) else { return }
+        try await ready(frame)
+        untakenReady.withLock { $0 = nil }
+    }
+
+    /// If the app's closure throws, the follower hears nothing more on this connection, and the next one brings again what the app has
+    /// not taken. Such a connection doesn't reset the delay, or a closure that always throws would keep the radio busy.
+    /// - Returns: whether the closure returned.
+    private func orDrop(
+        _ socket: any ResumeSocket, _ id: SessionCoordinator.ConnectionID, _ body: @Sendable () async throws -> Void
+    ) async -> Bool {
+        do {
+            try await body()
+            return true
+        } catch {
+            socket.drop()
+            await coordinator.retryUnacknowledged(on: id)
+            return false
         }
     }
 }

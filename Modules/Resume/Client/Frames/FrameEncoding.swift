@@ -1,4 +1,4 @@
-/// The encoding of frames, each of which is one message of a WebSocket (Docs/Server/Resume.md).
+/// The encoding of frames, each of which is one message of a WebSocket (Docs/Internals/ResumeProtocol.md).
 public enum FrameEncoding: String, Hashable, Sendable, CaseIterable {
     /// A JSON object in a text message. Also where no subprotocol was agreed on.
     case json

@@ -1,7 +1,7 @@
 public import MeshBase
 
-/// The operations of frames, by the numbers that chat gateways made common (Docs/Server/Resume.md). JSON frames say by their type
-/// which dispatch is READY or RESUMED, binary ones by an operation of its own.
+/// The operations of frames, by the numbers that chat gateways made common (Docs/Internals/ResumeProtocol.md). JSON frames say by
+/// their type which dispatch is READY or RESUMED, binary ones by an operation of its own.
 package enum FrameOperation: Int, Sendable {
     case dispatch = 0
     case heartbeat = 1

@@ -3,13 +3,13 @@ import MeshBus
 import MeshTransport
 import Synchronization
 
-/// Two folders, one for each direction, that both sides see: on one disk, on a share, on a stick that is carried over.
-/// A packet is a file that appears whole in the other side's folder and stays until it has been read.
+/// A link over two folders, one for each direction, that both sides can reach: on one disk, on a share, or on a memory stick.
+/// A packet is a file. It appears whole in the other side's folder and stays until the other side has read it.
 ///
-/// The lane is `queue`, for that is what folders promise: files wait, in order, also while nobody looks. `stream` and
-/// `datagram` would need to know whether the other side is there, and a folder does not tell.
+/// The link offers the lane `queue`, because files wait in order even if the other side isn't running. The lanes `stream` and
+/// `datagram` need to know whether the other side is connected, which a folder doesn't tell.
 public final class FileDropLink: TransportLink {
-    /// Packets that may wait for the other side; beyond them the link is full.
+    /// Maximum number of packets that wait for the other side. With more the link is full.
     public static let unreadMax = 1_000
 
     public let lanes: [LinkLane: PayloadLimit] = [.queue: .fileDropPacket]
@@ -22,7 +22,7 @@ public final class FileDropLink: TransportLink {
         var observer: (any LinkObserver)?
         var watcher: Task<Void, Never>?
         var lastNumber: UInt64 = 0
-        /// At most so many packets wait for the other side.
+        /// Upper bound of the number of packets that wait for the other side.
         var unreadCount = 0
         var isFull = false
     }
@@ -33,9 +33,9 @@ public final class FileDropLink: TransportLink {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - inbox: where the other side writes. Made if it is not there, as is `outbox`.
-    ///   - outbox: the other side's `inbox`. Nobody else writes there.
-    ///   - interval: how often to look; nil looks when `look` is called.
+    ///   - inbox: the folder to which the other side writes. Created if missing, as is `outbox`.
+    ///   - outbox: the other side's `inbox`. No other process may write there.
+    ///   - interval: time between two looks into the inbox; nil looks only when `look` is called.
     public init(inbox: URL, outbox: URL, interval: Duration? = .milliseconds(50)) {
         self.inbox = inbox
         self.outbox = outbox
@@ -77,7 +77,7 @@ public final class FileDropLink: TransportLink {
             return state.lastNumber
         }
         do {
-            // Under another name first, then renamed: nobody sees half a packet.
+            // Atomic: written under another name, then renamed, so the other side never reads half a packet.
             try Data(packet.bytes).write(to: file(number, in: outbox), options: .atomic)
         } catch {
             state.withLock { $0.isFull = true }
@@ -98,11 +98,11 @@ public final class FileDropLink: TransportLink {
 // MARK: - Looking into the folders
 
 extension FileDropLink {
-    /// Passes on what has arrived, and says so when there is room again. Called by one caller at a time.
+    /// Passes arrived packets to the observer, and tells it when there is room again. Call it from one task at a time.
     public func look() {
         guard let observer = state.withLock({ $0.observer }) else { return }
-        // A listing may miss what is written meanwhile and still have what is written next. All up to the newest of the
-        // first one are in the second.
+        // A listing may miss a file that is written meanwhile and still contain a later one. The second listing contains
+        // every file up to the newest of the first.
         guard let newest = packets(in: inbox).last else { return checkRoom(observer) }
         for number in packets(in: inbox) where number <= newest {
             let file = file(number, in: inbox)
@@ -112,7 +112,7 @@ extension FileDropLink {
                     let bytes = try Data(contentsOf: file)
                     bytes.withUnsafeBytes { observer.received($0, on: .queue, from: Self.otherSide) }
                 }
-                // Who is interrupted before this reads it again; delivery notices.
+                // If the process ends before this line, the packet is read again. Delivery recognizes it.
                 try FileManager.default.removeItem(at: file)
             } catch {
                 return observer.failed("'\(file.path)' cannot be read and removed: \(error)")
@@ -134,7 +134,7 @@ extension FileDropLink {
 
     private func file(_ number: UInt64, in folder: URL) -> URL { folder.appending(path: "\(number).packet") }
 
-    /// The numbers of the packets that are there, in order.
+    /// The numbers of the packets in a folder, in ascending order.
     private func packets(in folder: URL) -> [UInt64] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         return names.compactMap { name in
@@ -145,7 +145,7 @@ extension FileDropLink {
 }
 
 extension PayloadLimit {
-    /// One file.
+    /// The largest packet of the file drop, one file.
     public static let fileDropPacket = PayloadLimit(
         id: "file-drop.packet", bytes: 1 << 20, summary: "A packet of the file drop", source: "chosen: one whole frame")
 }

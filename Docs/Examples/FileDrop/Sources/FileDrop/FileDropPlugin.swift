@@ -6,7 +6,7 @@ import MeshStorage
 import MeshTransport
 import MeshWire
 
-/// Registers the file drop, and offers it for examination.
+/// Registers the file drop and offers its links to the conformance rules.
 public struct FileDropPlugin: Plugin {
     public init() {}
 
@@ -29,7 +29,7 @@ public struct FileDropPlugin: Plugin {
         ]
     }
 
-    /// Two ends with folders of their own, into which they look when time is to pass.
+    /// Two connected links in a temporary folder. They look into their inboxes when the rules let time pass.
     private static func makeLinks() -> LinkGroup {
         let folder = TemporaryFolder()
         let (left, right) = (folder.url.appending(path: "left"), folder.url.appending(path: "right"))
@@ -47,7 +47,7 @@ public struct FileDropPlugin: Plugin {
     }
 }
 
-/// Gone with the last reference to it.
+/// A folder that is removed with the last reference to it.
 private final class TemporaryFolder: Sendable {
     let url = FileManager.default.temporaryDirectory.appending(path: "file-drop-\(UUID().uuidString)")
 
