@@ -480,6 +480,10 @@ func targets(of module: Module) -> [Target] {
     ]
 }
 
+// The Swift Package Index documents modules as it builds them, so it needs the traits whose packages it can build.
+let documentedTraits: Set<String> =
+    Context.environment["SPI_GENERATE_DOCS"] == nil ? [] : ["UDP", "SQLite", "WebSocket", "Inspector"]
+
 let package = Package(
     name: "SessionMesh",
     platforms: [.iOS(.v17), .macOS(.v14), .watchOS(.v10), .tvOS(.v17), .visionOS(.v1)],
@@ -515,7 +519,7 @@ let package = Package(
         .trait(
             name: "MQTT",
             description: "MeshMQTTTransport: paired peers anywhere, through an MQTT 5 broker; needs libmosquitto."),
-        .default(enabledTraits: ["SwiftLog", "CommandLineTools"]),
+        .default(enabledTraits: documentedTraits.union(["SwiftLog", "CommandLineTools"])),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),

@@ -33,8 +33,8 @@ def blocks(page):
 DECLARATION = re.compile(r"(@\w+|public |final |typealias |struct |enum |extension |actor |class |protocol |import )")
 
 
-def as_source(page, page_blocks, context="", with_statements=True):
-    """The page's blocks as one file: declarations as they are, statements within a function."""
+def divided(page, page_blocks):
+    """The imports, declarations and statements of blocks, in their order."""
     declarations, statements, imports = [], [], set()
     for block in page_blocks:
         depth, into = 0, None
@@ -53,6 +53,12 @@ def as_source(page, page_blocks, context="", with_statements=True):
             # An attribute on a line of its own belongs to what follows.
             if depth == 0 and not code.startswith("@"):
                 into = None
+    return imports, declarations, statements
+
+
+def as_source(page, page_blocks, context="", with_statements=True):
+    """The page's blocks as one file: declarations as they are, statements within a function."""
+    imports, declarations, statements = divided(page, page_blocks)
     body = "\n".join(statements)
     function = [f'#sourceLocation(file: "{page}", line: 1)', "@MainActor func page() async throws {", body, "}"]
     return "\n".join([*sorted(imports), context, *declarations, *(function if with_statements else []), ""])

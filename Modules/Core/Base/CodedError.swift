@@ -34,9 +34,9 @@ public protocol CodedError: ExplainedError {
     /// Why it is thrown. Later versions may know more codes.
     associatedtype Code: Hashable, Sendable, CustomStringConvertible
 
-    /// What went wrong, to branch on.
+    /// The error's kind, for code that reacts to it.
     var code: Code { get }
-    /// What happened, in words for people.
+    /// The description of the failure, for people.
     var message: String { get }
     /// The error underneath, where there is one.
     var cause: (any Error)? { get }

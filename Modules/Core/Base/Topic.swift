@@ -8,7 +8,7 @@
 ///
 /// Safe to use from any thread. `publish` is O(subscribers); without any it is one look at a counter.
 public final class Topic<Element: Sendable>: Sendable {
-    /// What a subscriber's full buffer does with one more element.
+    /// The reaction of a subscriber's full buffer to one more element.
     public enum OverflowPolicy: Sendable {
         /// The oldest waiting element makes room: right for values of which the newest matters.
         case dropOldest
@@ -36,9 +36,9 @@ public final class Topic<Element: Sendable>: Sendable {
         }
     }
 
-    /// How many elements wait for a slow subscriber before the policy applies.
+    /// Maximum number of elements that wait for a slow subscriber before the policy applies.
     public let bufferLimit: Int
-    /// What is dropped when a subscriber's buffer is full.
+    /// The policy for elements that don't fit into a subscriber's buffer.
     public let overflow: OverflowPolicy
     /// Whether a new subscriber receives the latest element at once.
     public let replaysLatest: Bool
@@ -55,6 +55,8 @@ public final class Topic<Element: Sendable>: Sendable {
     /// How many subscribers there are, for `publish` to read without the lock.
     @usableFromInline let audience = TopicAudience()
 
+    /// Creates a topic without subscribers.
+    ///
     /// - Parameter onDrop: is told how many elements were dropped so far, over all subscribers, after each call that
     ///   dropped some; on the publisher's thread.
     public convenience init(
@@ -127,7 +129,7 @@ public final class Topic<Element: Sendable>: Sendable {
             unfolding: { @MainActor in await reader.next(isolation: MainActor.shared) }, onCancel: { reader.cancel() })
     }
 
-    /// The same elements as `subscribe()`, in turns: all that have gathered, at most 256 and never none.
+    /// Subscribes to the topic in batches: each holds all elements that have gathered, 1 to 256.
     public func subscribeBatches() -> AsyncStream<[Element]> {
         let reader = makeReader(startingWith: [])
         return AsyncStream(unfolding: { await reader.nextBatch(isolation: nil) }, onCancel: { reader.cancel() })
@@ -158,7 +160,7 @@ public final class Topic<Element: Sendable>: Sendable {
     /// Subscriptions that have begun and not ended. From any thread; takes the topic's lock.
     public var subscriberCount: Int { state.withLock { $0.subscriptions.count } }
 
-    /// How many elements were dropped because a buffer was full, over all subscribers so far.
+    /// The number of elements dropped because a buffer was full, over all subscribers so far.
     public var droppedCount: UInt64 { state.withLock { $0.droppedCount } }
 }
 

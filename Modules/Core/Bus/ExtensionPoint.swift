@@ -1,6 +1,6 @@
 /// A place where plugins contribute values of one type: codecs, transports, benchmark cases.
 ///
-/// The module that owns the contract declares the point as a static constant; whoever lists plugins reads it.
+/// The module that owns the contract declares the point as a static constant; the code that lists plugins reads it.
 public struct ExtensionPoint<Value: Sendable>: Sendable {
     /// Names the point: contributions meet where id and type are the same.
     public let id: String
@@ -13,7 +13,7 @@ public struct ExtensionPoint<Value: Sendable>: Sendable {
 public struct Contribution<Value: Sendable>: Sendable {
     /// The plugin that contributed it.
     public let plugin: PluginID
-    /// What it contributed.
+    /// The value that the plugin contributed.
     public let value: Value
 }
 

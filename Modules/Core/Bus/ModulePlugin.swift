@@ -9,7 +9,7 @@ public struct ModulePlugin: Plugin {
 // The modules of this package that contribute nothing. Who lists plugins need not list these: a bus takes those that are
 // required by what it has.
 extension ModulePlugin {
-    /// All of them. Some need a trait (Package.swift).
+    /// The descriptions of all modules of this package. Some need a trait (Package.swift).
     public static let all: [ModulePlugin] = [
         row(
             "core.base", .core, "MeshBase",

@@ -8,7 +8,7 @@
 ///
 /// Only `descriptor` has no default.
 public protocol Plugin: Sendable {
-    /// What the plugin says about itself. The bus reads it several times, so it must always be the same.
+    /// The plugin's description of itself. The bus reads it several times, so it must always be the same.
     var descriptor: PluginDescriptor { get }
     /// Adds what the plugin offers to the extension points that it knows. By default nothing.
     ///
@@ -17,7 +17,7 @@ public protocol Plugin: Sendable {
 }
 
 extension Plugin {
-    /// Contributes nothing.
+    /// Contributes nothing: the default for plugins that only have a descriptor.
     public func contribute(to registry: inout ExtensionRegistry) throws {}
 }
 
@@ -38,6 +38,6 @@ public enum PluginBuilder {
     public static func buildEither(second part: [any Plugin]) -> [any Plugin] { part }
     /// `for` over anything that yields plugins.
     public static func buildArray(_ parts: [[any Plugin]]) -> [any Plugin] { parts.flatMap { $0 } }
-    /// `if #available`.
+    /// Allows `if #available` in a list of plugins.
     public static func buildLimitedAvailability(_ part: [any Plugin]) -> [any Plugin] { part }
 }

@@ -15,11 +15,15 @@ public struct PluginBus: Sendable {
     public let plugins: [any Plugin]
     private let extensions: ExtensionRegistry
 
+    /// Creates a bus from a list of plugins in a result builder.
+    ///
     /// - Throws: as `init(plugins:)`.
     public init(@PluginBuilder _ plugins: () throws -> [any Plugin]) throws {
         try self.init(plugins: plugins())
     }
 
+    /// Creates a bus, and lets each plugin contribute after the plugins that it requires.
+    ///
     /// - Throws: `PluginError` for a duplicate id, a limit that another plugin states otherwise, a missing or circular
     ///   requirement, or a failed contribution.
     public init(plugins: [any Plugin]) throws(PluginError) {
@@ -38,10 +42,10 @@ public struct PluginBus: Sendable {
         self.extensions = registry
     }
 
-    /// All plugins, in dependency order: what a plugin requires stands before it.
+    /// The plugins in dependency order: each stands after the plugins that it requires.
     public var descriptors: [PluginDescriptor] { plugins.map(\.descriptor) }
 
-    /// What the plugins have contributed to a point, in dependency order. O(contributions to the point).
+    /// Returns the values that plugins have contributed to a point, in dependency order. O(contributions to the point).
     public func contributions<Value>(to point: ExtensionPoint<Value>) -> [Contribution<Value>] {
         extensions.contributions(to: point)
     }

@@ -17,7 +17,7 @@ public struct PluginID: Hashable, Comparable, Sendable, Codable, CustomStringCon
     public static func < (left: PluginID, right: PluginID) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What a plugin is for. Open: a third party names a kind of its own with a string.
+/// The purpose of a plugin. Open: a third party names a kind of its own with a string.
 public struct PluginKind: Hashable, Sendable, Codable, RawRepresentable, ExpressibleByStringLiteral {
     public let rawValue: String
 
@@ -40,21 +40,21 @@ public struct PluginKind: Hashable, Sendable, Codable, RawRepresentable, Express
     public static let example: PluginKind = "example"
 }
 
-/// What a plugin says about itself before anything of it runs.
+/// A plugin's description of itself, readable before any of its code runs.
 public struct PluginDescriptor: Hashable, Sendable, Codable {
     /// The plugin's name, unique on a bus.
     public let id: PluginID
-    /// What the plugin is for.
+    /// The purpose of the plugin.
     public let kind: PluginKind
     /// The Swift module that holds it.
     public let module: String
-    /// Semantic version.
+    /// The plugin's version, as in Semantic Versioning.
     public let version: String
     /// One line: the question that the plugin answers.
     public let summary: String
     /// The plugins that must be registered too. A bus lists them before this one.
     public let requires: [PluginID]
-    /// What callers may rely on, as short words such as `realtime`; empty when there is nothing to choose by.
+    /// The short words that callers may choose by, such as `realtime`. Empty if the plugin has no such properties.
     public let capabilities: [String]
     /// The payload limits under which this plugin works.
     public let limits: [PayloadLimit]

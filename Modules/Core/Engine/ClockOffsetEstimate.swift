@@ -1,6 +1,6 @@
 package import MeshFoundation
 
-/// How much a peer's clock is ahead of the local one, from round trips of controls.
+/// The time by which a peer's clock is ahead of the local one, estimated from round trips of control messages.
 ///
 /// A message cannot arrive before it was sent: each round trip gives bounds that hold whatever the delays were. The estimate
 /// is the middle of what the last 8 round trips leave, and half the distance is its stated error. Both clocks drift, so a
@@ -25,8 +25,8 @@ public struct ClockOffsetEstimate: Hashable, Sendable {
     package func local(_ moment: Date) -> Date { moment.addingTimeInterval(-offsetSeconds) }
 }
 
-/// When a peer sent its last control, by its clock, and when that arrived, by the sender's clock: what the peer needs
-/// to complete a round trip.
+/// The time of a peer's last control by its clock, and of its arrival by the sender's clock: the peer needs both to
+/// complete a round trip.
 public struct ClockEcho: Hashable, Sendable, Codable {
     /// The peer that the echo is for.
     package var source: SessionSource

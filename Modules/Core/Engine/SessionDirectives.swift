@@ -1,6 +1,6 @@
 public import MeshIdentity
 
-/// What the caller has to do after a batch of calls, in the order of the fields.
+/// The work that the caller has to do after a batch of calls, in the order of the fields.
 ///
 /// 1. `persist`: write it, or the whole `engine.image`. When that fails, do none of the rest; the engine in memory is
 ///    ahead of the store then and has to be restored from it.
@@ -10,11 +10,12 @@ public import MeshIdentity
 public struct SessionDirectives<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
     /// nil when nothing changed that outlives the process.
     public var persist: SessionPersistence?
-    /// In their final order, each once. At most `SessionEngineOptions.confirmedMax`; more wait in the engine.
+    /// The newly confirmed events in their final order, each once. At most `SessionEngineOptions.confirmedMax`; more
+    /// wait in the engine.
     public var confirmed: [SessionConfirmedEvent<Event>]
     /// At most one message of each kind for each peer.
     public var outgoing: [SessionOutgoing<State, Event>]
-    /// What is amiss and nothing here can mend.
+    /// The faults that the engine found and can't repair.
     public var alarms: [SessionAlarm]
 
     @inlinable
@@ -32,7 +33,7 @@ public struct SessionDirectives<State: Codable & Sendable, Event: Codable & Send
     public var isEmpty: Bool { persist == nil && confirmed.isEmpty && outgoing.isEmpty && alarms.isEmpty }
 }
 
-/// What has changed since the last time, for a store that does not write the whole image.
+/// The changes since the last call, for a store that doesn't write the whole image.
 public struct SessionPersistence: Hashable, Sendable {
     /// Entries that are new in the log; `engine.records(in:)` has them.
     public var appended: [SessionRange]
@@ -58,7 +59,7 @@ public struct SessionConfirmedEvent<Event: Codable & Sendable>: Sendable {
     public var position: UInt64
     /// The event and who did it.
     public var envelope: SessionSyncEnvelope<Event>
-    /// What it did at its place, on every replica alike.
+    /// The effect of the event at its place, equal on every replica.
     public var outcome: SessionEventOutcome
 
     @inlinable
@@ -73,9 +74,9 @@ public struct SessionConfirmedEvent<Event: Codable & Sendable>: Sendable {
 public struct SessionAppliedEvent<Event: Codable & Sendable>: Sendable {
     /// The event and who did it.
     public var envelope: SessionSyncEnvelope<Event>
-    /// What it did at its place for now: a late event before it may change that.
+    /// The effect of the event at its place for now: an event that arrives late before it may change that.
     public var outcome: SessionEventOutcome
-    /// How many later events were rolled back and replayed for it; 0 when it came in order.
+    /// The number of later events that were rolled back and replayed for this one; 0 if it came in order.
     public var replayedCount: Int
 
     @inlinable
@@ -86,7 +87,7 @@ public struct SessionAppliedEvent<Event: Codable & Sendable>: Sendable {
     }
 }
 
-/// What an event did at its place.
+/// The effect of an event at its place in the order.
 public enum SessionEventOutcome: UInt8, Hashable, Sendable, Codable {
     /// The reducer ran, and the state is what it made.
     case applied
@@ -94,7 +95,7 @@ public enum SessionEventOutcome: UInt8, Hashable, Sendable, Codable {
     case rejected
     /// Its explicit id had an effect before.
     case repeated
-    /// Not readable by this version: kept, without effect.
+    /// The event isn't readable by this version. It is kept, without effect.
     case unread
 }
 
@@ -106,7 +107,7 @@ public enum SessionOutgoing<State: Codable & Sendable, Event: Codable & Sendable
     case events([SessionSyncEnvelope<Event>], to: String)
     /// Events of others that the peer lacks and has asked for.
     case relay(SessionSyncEnvelope<SessionRelay<Event>>, to: String)
-    /// For the `checkpoint` of a snapshot with this metadata.
+    /// A checkpoint that belongs into the `checkpoint` of a snapshot with this metadata.
     case checkpoint(SessionCheckpoint<State, Event>, SessionSyncMetadata, to: String)
 }
 
@@ -128,8 +129,8 @@ public enum SessionAlarm: Hashable, Sendable {
     case foldedUnconfirmed(count: Int)
     /// A stamp that no clock shows; the event was refused.
     case unusableStamp(SourceSequence)
-    /// A peer stated a number that nobody counts to, or a moment that is none; its message was refused. Raised by the
-    /// session, once for each peer: the engine throws `SessionSyncError.outOfRange`.
+    /// A peer stated a number or a moment outside the possible range; its message was refused. Raised by the session,
+    /// once for each peer: the engine throws `SessionSyncError.outOfRange`.
     case outOfRange(peerID: String, field: String)
     /// A source's stamps are that far ahead of the local wall clock: one of the two clocks is wrong. Its events count, and
     /// what is written here goes on after them. Told once for each source.
@@ -138,15 +139,16 @@ public enum SessionAlarm: Hashable, Sendable {
     /// of a set. What it may use instead is in its context: `uuid()`, `randomNumberGenerator` and the event's moment,
     /// `metadata.causalTimestamp`.
     case nondeterministicReducer(eventSequence: SourceSequence)
-    /// A peer that is neither a member nor follows one wants to join. Nobody has invited it, or the group has 16 members.
+    /// A peer that is neither a member nor follows one wants to join. No member has invited it, or the group has 16
+    /// members.
     case notAdmitted(SessionSource)
     /// The others go on without this member: `forked` of the local source follows, and as another incarnation it joins again.
     case fenced(view: UInt64)
-    /// Members whose version knows no views: until they are updated, nobody joins and nobody is let go.
+    /// Members whose version knows no views: until they are updated, no device joins and none is removed.
     case cannotChangeView([SessionSource])
 }
 
-/// What an engine did with a received envelope. Each case carries the state afterwards.
+/// The result of receiving an envelope. Each case carries the state afterwards.
 public enum SessionSyncReceiveResult<State: Sendable>: Sendable {
     /// The event, and whatever had waited for it, is in its place.
     case applied(State)
@@ -160,7 +162,7 @@ public enum SessionSyncReceiveResult<State: Sendable>: Sendable {
 
 extension SessionSyncReceiveResult: Equatable where State: Equatable {}
 
-/// What an engine did with a received snapshot.
+/// The result of receiving a snapshot.
 public enum SessionSyncSnapshotResult<State: Sendable>: Sendable {
     /// The snapshot told something new, and the state includes it.
     case applied(State)
@@ -170,9 +172,9 @@ public enum SessionSyncSnapshotResult<State: Sendable>: Sendable {
 
 extension SessionSyncSnapshotResult: Equatable where State: Equatable {}
 
-/// What an engine holds, in the reference's terms: the state and how far it has come with each peer.
+/// The contents of an engine in the reference's terms: the state, and the last sequence from each peer.
 public struct SessionSyncStore<State: Codable & Sendable>: Sendable {
-    /// What all events that are held have led to.
+    /// The state after all events that the engine holds.
     public let state: State
     /// The sequence of the next local event; 1 before the first.
     public let nextLocalSequence: UInt64

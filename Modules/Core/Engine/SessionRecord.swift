@@ -3,7 +3,7 @@ public import MeshIdentity
 
 /// One entry of the log outside the engine: in a store, or in a copy for a newcomer.
 public struct SessionRecord<Event: Sendable>: Sendable {
-    /// What the entry is.
+    /// The kind of a record and what it carries.
     public enum Content: Sendable {
         /// An event of this version of the app.
         case event(Event)
@@ -76,7 +76,7 @@ extension SessionRecord.Content: Encodable where Event: Encodable {}
 /// Sources are ordered by the bytes of the peer's id, then by incarnation, which breaks ties between stamps alike on
 /// every system. Of two incarnations of a peer neither is newer by its number: newer means joined later.
 public struct SessionSource: Hashable, Sendable, Codable {
-    /// The `SessionPeer.id`.
+    /// The `SessionPeer.id` of the peer that issues the events.
     public let peerID: String
     /// 32 random bits drawn when the store was created; 0 without one.
     public let incarnation: UInt32
@@ -101,7 +101,7 @@ extension SessionSource: CustomStringConvertible {
 
 /// A source and one number for it: the last sequence held, acknowledged, folded or final.
 public struct SourceSequence: Hashable, Sendable, Codable {
-    /// The source.
+    /// The source that issued the event.
     public var source: SessionSource
     /// Its number, counted from 1; 0 for none.
     public var sequence: UInt64
@@ -115,14 +115,14 @@ public struct SourceSequence: Hashable, Sendable, Codable {
 
 /// A stretch of one source's events, both ends included.
 public struct SessionRange: Hashable, Sendable, Codable {
-    /// The source.
+    /// The source that issued the events.
     public var source: SessionSource
     /// The first sequence of the stretch.
     public var first: UInt64
     /// The last sequence of the stretch.
     public var last: UInt64
 
-    /// Nothing is checked: a stretch whose `last` is before its `first` holds nothing.
+    /// Creates a range without checking it: one whose `last` is before its `first` is empty.
     public init(source: SessionSource, first: UInt64, last: UInt64) {
         self.source = source
         self.first = first
@@ -130,12 +130,12 @@ public struct SessionRange: Hashable, Sendable, Codable {
     }
 }
 
-/// How far somebody has come with each source. A list in the order of the sources, so that it reads alike everywhere.
+/// The last sequence known of each source, sorted by source, so that equal vectors have equal bytes.
 public struct SequenceVector: Hashable, Sendable, Codable {
-    /// In the order of the sources; each at most once.
+    /// The last sequence of each source. Sorted by source, at most one entry each.
     public private(set) var entries: [SourceSequence]
 
-    /// Sorts the entries. Each source must be in them once. O(n log n).
+    /// Creates a vector by sorting the entries. Each source must be in them once. O(n log n).
     public init(_ entries: [SourceSequence] = []) {
         self.entries = entries.sorted { $0.source < $1.source }
     }

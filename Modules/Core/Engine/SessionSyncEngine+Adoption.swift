@@ -238,7 +238,7 @@ public struct SessionBase<State: Codable & Sendable>: Sendable, Codable {
     }
 }
 
-/// Who is in the group, who was, and from where on.
+/// The members and former members of a group, and the sequences from which they count.
 public struct SessionMembership: Hashable, Sendable, Codable {
     /// Open members and the stamp at or below which each has authored nothing; zero for who founded.
     package var open: [Member]
@@ -275,7 +275,7 @@ public struct SessionMembership: Hashable, Sendable, Codable {
     }
 }
 
-/// All of a session for a newcomer: base, log and members. Travels beside the state of a snapshot.
+/// The whole session for a device that joins: base, log and members. Travels beside the state of a snapshot.
 public struct SessionCheckpoint<State: Codable & Sendable, Event: Codable & Sendable>: Sendable, Codable {
     /// What every message of the sender says.
     package var control: SessionControl

@@ -136,7 +136,7 @@ extension SessionSyncEngine {
     /// The members are about to decide on another view: until they have, nothing more is confirmed.
     public var isChangingView: Bool { stance.change != nil }
 
-    /// It wants to leave, or has left.
+    /// Whether this device wants to leave, or has left.
     public var isLeaving: Bool { stance.isLeaving }
 
     /// Something is to be decided, and enough members are here for it.
@@ -147,7 +147,7 @@ extension SessionSyncEngine {
     /// Peers that may join, beside those that were members once.
     public var invited: [String] { wishes.invited.sorted() }
 
-    /// Lets that peer join this group; whoever was a member once may join anyway. Of those that wait, 64 are remembered.
+    /// Lets a peer join this group. A former member may join without this. Maximum of 64 peers that wait.
     public mutating func invite(_ peerID: String) {
         guard wishes.invited.count < CompanyWishes.invitedMax else { return }
         if wishes.invited.insert(peerID).inserted { pending.changesMembership = true }

@@ -247,7 +247,7 @@ extension SessionSource {
     }
 }
 
-/// What engines tell each other beside events: what they hold, who is in the group, what is missing.
+/// A message between engines about what they hold, who is a member and what is missing.
 ///
 /// Travels as an envelope of `payloadType`, sequence 0, in the mode `.acknowledgement`; the envelope's metadata carries
 /// the promise. No engine logs it, and peers without it still work by snapshots.

@@ -78,8 +78,8 @@ extension SessionSyncEngine {
     /// Whether the next directives list the whole log: for the store, or as somebody's copy.
     package var directivesHaveEverything: Bool { pending.replacesEverything || !pending.copies.isEmpty }
 
-    /// What to do after a batch of calls. What it lists is forgotten here: carry it out, in the order that
-    /// `SessionDirectives` states. Complexity: O(what has changed).
+    /// Returns the work to do after a batch of calls, and forgets it: carry it out in the order that
+    /// `SessionDirectives` states. Complexity: O(changes).
     @inlinable
     public mutating func takeDirectives() -> SessionDirectives<State, Event> {
         // Messages first: their promises may need a longer lease, which has to be persisted.

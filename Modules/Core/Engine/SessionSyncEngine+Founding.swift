@@ -190,7 +190,8 @@ extension SessionSyncEngine {
     /// others had accepted are still taken.
     public var hasEnded: Bool { ended }
 
-    /// Nothing is owed any more: every member knows of the end, holds every event and has said so.
+    /// Whether the session has ended and owes nothing: every member knows of the end, holds every event and has said
+    /// so.
     public var isOver: Bool { ended && sealed && unconfirmedCount == 0 && doAllKnowEnd }
 
     /// Ends the session here and, as they hear of it, for every member.

@@ -8,7 +8,7 @@ extension SessionSyncEngine {
             head: head, base: baseImage, log: log.entries.map { $0.record(of: sources[$0.slot].source) })
     }
 
-    /// What the log is above. Complexity: O(sources).
+    /// The state and vectors that the log builds on. Complexity: O(sources).
     public var baseImage: SessionBase<State> {
         SessionBase(reduced: log.base, vector: sources.vector { $0.folded }, count: log.baseCount)
     }
@@ -200,8 +200,8 @@ extension SessionSyncEngine {
         countForkedMembers()
     }
 
-    /// The same history as another source, after an alarm that the local source has forked: unsealed, so that it joins
-    /// the group again by a copy and issues under its new name what the copy does not include.
+    /// Returns an engine with the same history under a new source, for an alarm that the local source has forked. It is
+    /// unsealed: it joins the group again by a copy, and issues under its new name what the copy doesn't include.
     ///
     /// The names of what was written since this launch may mean other events to the peers, so those are renamed at once.
     /// What was written between restoring a store and an earlier launch of it cannot be told from what the store had. Where the
@@ -345,7 +345,7 @@ public struct SessionEngineHead<Event: Codable & Sendable>: Sendable, Codable {
         package var pending: [SequencePromise]
     }
 
-    /// What one source holds of each other.
+    /// The acknowledgements that one source has sent for every other source.
     public struct SourceAcknowledgements: Hashable, Sendable, Codable {
         /// Whose word it is.
         package var source: SessionSource

@@ -14,7 +14,7 @@ extension SessionSyncEngine {
     /// A member of a group for good: it confirms, and adopts no copies any more.
     public var isSealed: Bool { sealed }
 
-    /// Who is in the group, as this engine knows it. O(sources).
+    /// The members and former members of the group, as this engine knows them. O(sources).
     public var membership: SessionMembership {
         SessionMembership(
             open: sources.records.filter { $0.isOpen }.map {
@@ -41,7 +41,9 @@ extension SessionSyncEngine {
         return log.entries.reduce(stamped) { max($0, $1.header.causalTimestamp) }.addingTimeInterval(0.001)
     }
 
-    /// How much a peer's clock is ahead of the local one; nil before the first round trip of controls.
+    /// Returns the time by which a peer's clock is ahead of the local one, or nil before the first round trip of
+    /// controls.
+    ///
     /// - Parameter moment: by the local clock, as the error grows with time; nil is the end of the last round trip.
     public func clockOffset(of peerID: String, at moment: Date? = nil) -> ClockOffsetEstimate? {
         sources.roundTrips(with: peerID).estimate(at: moment)
@@ -53,7 +55,7 @@ extension SessionSyncEngine {
     /// What the base includes of each source.
     package var folded: SequenceVector { sources.vector { $0.folded } }
 
-    /// What that member has acknowledged.
+    /// Returns the sequences that a member has acknowledged.
     public func acknowledged(by member: SessionSource) -> SequenceVector {
         guard let slot = sources.slot(of: member) else { return SequenceVector() }
         return SequenceVector(
@@ -103,7 +105,7 @@ extension SessionSyncEngine {
     /// A peer's state is shown of which the events are not held.
     public var isProvisional: Bool { provisional != nil }
 
-    /// What is known to be missing, and asked for with every control.
+    /// The ranges of events that are known to be missing. Every control message asks for them.
     public var missing: [SessionRange] {
         guard !gaps.isEmpty else { return [] }
         return gaps.sorted { $0.key < $1.key }.compactMap { slot, gap in

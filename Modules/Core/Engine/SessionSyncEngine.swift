@@ -25,9 +25,9 @@ where
     Reducer: SessionSyncReducer<State, Event>, ConflictPolicy: SessionConflictPolicy<State, Event>,
     State: Codable & Sendable, Event: Codable & Sendable
 {
-    /// The session. What carries another id is refused with `SessionSyncError.sessionMismatch`.
+    /// The ID of the session. A message with another ID is refused with `SessionSyncError.sessionMismatch`.
     public let sessionID: UUID
-    /// The feature. What carries another id is refused with `SessionSyncError.featureMismatch`.
+    /// The ID of the feature. A message with another ID is refused with `SessionSyncError.featureMismatch`.
     public let featureID: String
     /// The `SessionPeer.id` under which local events are submitted.
     public let localPeerID: String
@@ -35,7 +35,8 @@ where
     public let payloadType: String
     /// The type of the snapshots' payloads.
     public let snapshotPayloadType: String
-    /// Which store of this peer writes: 32 random bits drawn when the store was created, 0 without one.
+    /// The random 32 bits that identify the peer's store, drawn when the store was created. 0 for an engine without a
+    /// store.
     public let incarnation: UInt32
     /// What this store had written when it was opened. One that was created in this process is no older copy of itself:
     /// all its names are its own.
@@ -128,6 +129,8 @@ where
     /// The first `tick` of this launch.
     @usableFromInline var beganAt: Date?
 
+    /// Creates an engine in the initial state, with an empty log.
+    ///
     /// - Parameters:
     ///   - incarnation: 32 random bits drawn when this peer's store was created, kept with it. nil is for an engine
     ///     without a store: it is drawn here, so that peers tell its lives apart, unless `members` names it.
@@ -162,7 +165,7 @@ where
 
     @usableFromInline var otherState: State { (provisional?.log ?? log).visible.state }
 
-    /// How far this engine has come, in the reference's terms.
+    /// The contents of this engine in the reference's terms.
     public var store: SessionSyncStore<State> {
         SessionSyncStore(
             state: state, nextLocalSequence: sources[0].held + 1,
@@ -206,7 +209,8 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     /// Own events that are not confirmed. Beyond it `submitLocal` throws `SessionSyncError.logFull`, or, in an engine
     /// that never ticked, the oldest half of the log is folded.
     public var ownUnconfirmedMax = 4096
-    /// The same in bytes: what an entry of the log takes, and the event as `eventBytes` counts it.
+    /// Maximum number of bytes of own unconfirmed events: the entries of the log, with events as `eventBytes` counts
+    /// them.
     public var ownUnconfirmedBytesMax = 8 << 20
     /// Checkpoints of the state, from which late events are reduced again: as many as this holds by the state's encoded size,
     /// 4 at least and 32 at most. A session knows the size; an engine alone knows no codec and keeps 32.
@@ -228,7 +232,8 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     public var founds = true
     /// Reduce every event twice and compare by `stateDigest`: finds reducers that are not deterministic. Slow.
     public var reducesTwice = false
-    /// The same now and then, and for small states always, until a first find: on in debug builds.
+    /// Whether the engine now and then, and for small states always, applies an event twice to find a reducer that
+    /// isn't deterministic. Stops at the first find. On in debug builds.
     public var samplesReducer = isDebugBuild
     /// The size of an event for the log's bound. Asked once for each own event; nil counts the fixed size, as an engine
     /// knows no codec. `SyncedSession` counts the encoded size then.

@@ -2,56 +2,90 @@ import MeshBase
 public import MeshFoundation
 public import MeshIdentity
 
-/// Turns events into state, on every peer alike.
+/// A type whose `reduce` turns events into state, with equal results on every peer.
+///
+/// ```swift
+/// struct ScoreReducer: SessionSyncReducer {
+///     func reduce(state: inout Score.State, event: Score.Event, context: SessionEventContext) {
+///         switch event {
+///         case .home: state.home += 1
+///         case .away: state.away += 1
+///         }
+///     }
+/// }
+/// ```
 ///
 /// To the implementer: `reduce` must be pure and deterministic. It must read nothing but its arguments: no clock, no
 /// randomness, no settings of the device, and nothing that tells a local event from a remote one. An error rejects the
 /// event: a local one is never submitted, a remote one is recorded without effect.
 public protocol SessionSyncReducer<State, Event>: Sendable {
-    /// One feature's state.
+    /// The type of the feature's state.
     associatedtype State: Codable & Sendable
-    /// What may happen to it.
+    /// The type of the events that change the state.
     associatedtype Event: Codable & Sendable
 
-    /// Applies one event.
+    /// Applies one event to the state.
     ///
     /// - Throws: any error, to reject the event; what was done to `state` then is undone.
     func reduce(state: inout State, event: Event, context: SessionEventContext) throws
 }
 
-/// What a reducer may know beside the event: only facts that are equal on every replica.
+/// The facts beside the event that a reducer may use. They are equal on every replica.
+///
+/// ```swift
+/// struct Laps: SessionFeature {
+///     static let featureID = "laps"
+///     struct Lap: Codable, Sendable { var id: UUID, at: Date, by: String }
+///     enum Event: Codable, Sendable { case lap }
+///     typealias State = [Lap]
+///     let initialState: [Lap] = []
+///
+///     func reduce(state: inout [Lap], event: Event, context: SessionEventContext) {
+///         let tap = context.metadata
+///         state.append(Lap(id: context.uuid(), at: tap.causalTimestamp, by: tap.sourcePeerID))
+///     }
+/// }
+/// ```
 public struct SessionEventContext: Sendable {
     /// The event's own: who, when, which session, which event id.
     public let metadata: SessionSyncMetadata
 
-    /// For tests of a reducer: an engine makes its own.
+    /// Creates a context for tests of a reducer. In a session, the engine creates it.
     @inlinable
     public init(metadata: SessionSyncMetadata) { self.metadata = metadata }
 }
 
-/// Decides whether an event still makes sense at its place. Runs for local and remote events alike.
+/// A rule that decides whether an event still makes sense at its place, for local and remote events alike.
+///
+/// ```swift
+/// struct UpToTen: SessionConflictPolicy {
+///     func shouldApply(event: Score.Event, context: SessionConflictContext<Score.State>) -> Bool {
+///         max(context.state.home, context.state.away) < 10       // a tap after the end of the game changes nothing
+///     }
+/// }
+/// ```
 ///
 /// To the implementer: `shouldApply` must be pure and deterministic, like a reducer.
 public protocol SessionConflictPolicy<State, Event>: Sendable {
-    /// One feature's state.
+    /// The type of the feature's state.
     associatedtype State: Codable & Sendable
-    /// What may happen to it.
+    /// The type of the events that change the state.
     associatedtype Event: Codable & Sendable
 
     /// Whether the event is to be reduced. A rejected one keeps its sequence and changes nothing.
     func shouldApply(event: Event, context: SessionConflictContext<State>) -> Bool
 }
 
-/// What a policy may know beside the event: only facts that are equal on every replica.
+/// The facts beside the event that a policy may use. They are equal on every replica.
 public struct SessionConflictContext<State: Sendable>: Sendable {
     /// The state before the event, at the event's place in the order.
     public let state: State
     /// The previous event in the order in which this replica applies.
     public let lastAppliedMetadata: SessionSyncMetadata?
-    /// The event's own.
+    /// The metadata of the event to judge.
     public let metadata: SessionSyncMetadata
 
-    /// For tests of a policy: an engine makes its own.
+    /// Creates a context for tests of a policy. In a session, the engine creates it.
     @inlinable
     public init(state: State, lastAppliedMetadata: SessionSyncMetadata?, metadata: SessionSyncMetadata) {
         self.state = state
@@ -60,12 +94,12 @@ public struct SessionConflictContext<State: Sendable>: Sendable {
     }
 }
 
-/// Applies every event.
+/// A conflict policy that applies every event.
 public struct AcceptingConflictPolicy<State: Codable & Sendable, Event: Codable & Sendable>: SessionConflictPolicy {
     /// A policy that rejects nothing.
     public init() {}
 
-    /// Always true.
+    /// Returns true for every event.
     @inlinable
     public func shouldApply(event: Event, context: SessionConflictContext<State>) -> Bool { true }
 }
@@ -110,7 +144,7 @@ public struct SessionRandomNumberGenerator: RandomNumberGenerator, Sendable {
         return range.lowerBound &+ Int(truncatingIfNeeded: generator.upTo(width))
     }
 
-    /// In 0..<1, in steps of 2⁻⁵³.
+    /// Returns the next number in 0..<1, a multiple of 2⁻⁵³.
     public mutating func fraction() -> Double { generator.fraction() }
 
     /// The elements in another order. Source: Fisher, Yates, in Durstenfeld's form (CACM 7, 1964). Complexity: O(n).
@@ -151,7 +185,7 @@ where
 }
 
 extension ReducedState {
-    /// How many explicit ids are remembered. Part of the state: every replica forgets the same ones.
+    /// The number of explicit event IDs that are remembered. Part of the state: every replica forgets the same ones.
     public static var recentEventIDsMax: Int { 256 }
 }
 

@@ -8,13 +8,14 @@ public struct SessionTombstones: Hashable, Sendable, Codable {
     /// Ids that are kept.
     public static let countMax = 256
 
-    /// Newest last.
+    /// The IDs of ended sessions, newest last.
     public private(set) var sessionIDs: [UUID] = []
 
     /// No session has ended.
     public init() {}
 
-    /// O(countMax).
+    /// Returns whether a session is known to have ended.
+    /// Complexity: O(countMax).
     public func contains(_ sessionID: UUID) -> Bool { sessionIDs.contains(sessionID) }
 
     /// Remembers that the session is over. An id that is in it keeps its place. O(countMax).

@@ -57,7 +57,8 @@ public struct AcceptedView: Hashable, Sendable, Codable {
     }
 }
 
-/// What a member has said on the way from its view to the next. It outlives the process, and is forgotten with the view.
+/// The messages of a member on its way from one view to the next. It outlives the process, and is forgotten with the
+/// view.
 public struct ViewChange: Hashable, Sendable, Codable {
     /// The highest ballot that the member has promised.
     package var ballot: ViewBallot
@@ -77,7 +78,7 @@ public struct ViewChange: Hashable, Sendable, Codable {
     }
 }
 
-/// Where a member stands between views; part of each of its controls.
+/// The position of a member between two views, which each of its controls carries.
 public struct ViewStatement: Hashable, Sendable, Codable {
     /// The view in which the member is.
     package var number: UInt64

@@ -1,6 +1,6 @@
 /// An envelope whose payload type is erased: the form that transports carry.
 public struct AnySessionSyncEnvelope: Sendable {
-    /// Who did it, when and in which session.
+    /// The event's author, moment and session.
     public var metadata: SessionSyncMetadata
     private let payload: ErasedPayload
 
@@ -22,6 +22,8 @@ public struct AnySessionSyncEnvelope: Sendable {
         self.payload = ErasedPayload(payload)
     }
 
+    /// Decodes the payload as the given type.
+    ///
     /// - Throws: `SessionSyncError.payloadDecodingFailed`.
     public func decodePayload<Payload: Codable & Sendable>(as type: Payload.Type) throws -> Payload {
         try payload.decoded(as: type, type: metadata.payloadType)
@@ -39,13 +41,13 @@ public struct AnySessionSyncEnvelope: Sendable {
 
 /// A snapshot whose state type is erased: the form that transports carry.
 public struct AnySessionSyncSnapshot: Sendable {
-    /// Who took the snapshot, when and of which session.
+    /// The snapshot's author, moment and session.
     public var metadata: SessionSyncMetadata
     /// Counts the snapshots of one sender; see ``SessionSyncSnapshot/revision``.
     public var revision: UInt64
     /// The last sequence of each peer that the state includes.
     public var peerSequenceVector: [String: UInt64]
-    /// What the sender's engine adds for other engines; opaque to transports.
+    /// The bytes that the sender's engine adds for other engines, opaque to transports.
     public var checkpoint: [UInt8]?
     private let state: ErasedPayload
 
@@ -69,6 +71,8 @@ public struct AnySessionSyncSnapshot: Sendable {
         self.state = ErasedPayload(state)
     }
 
+    /// Decodes the state as the given type.
+    ///
     /// - Throws: `SessionSyncError.payloadDecodingFailed`.
     public func decodeState<State: Codable & Sendable>(as type: State.Type) throws -> State {
         try state.decoded(as: type, type: metadata.payloadType)

@@ -30,7 +30,7 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable, Codable {
     /// The largest number of milliseconds: 2^48 − 1, in the year 10889.
     @inlinable public static var millisecondsMax: UInt64 { (1 << 48) - 1 }
 
-    /// Since 1970.
+    /// The milliseconds since 1970.
     @inlinable public var milliseconds: UInt64 { rawValue >> 16 }
     /// Tells timestamps of one millisecond apart.
     @inlinable public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
@@ -56,6 +56,8 @@ public struct HybridLogicalClock: Sendable, Hashable, Codable {
 
     private enum CodingKeys: String, CodingKey { case highest = "latest" }
 
+    /// Creates a clock that never goes back behind `latest`.
+    ///
     /// - Parameter latest: where an earlier clock stood. One at or beyond the limit was poisoned, and starts at the ceiling.
     @inlinable
     public init(latest: HybridTimestamp = .zero) { highest = latest.isUsable ? latest : .ceiling }
@@ -95,7 +97,7 @@ public struct HybridLogicalClock: Sendable, Hashable, Codable {
 }
 
 extension HybridTimestamp {
-    /// The year 4199: up to here a clock follows whoever says so, and its own wall.
+    /// The year 4199: up to here a clock follows any peer and the wall clock.
     @inlinable public static var ceiling: HybridTimestamp { HybridTimestamp(rawValue: 1 << 62) }
     /// The year 6429: what is stamped at or beyond it is refused.
     @inlinable public static var limit: HybridTimestamp { HybridTimestamp(rawValue: 1 << 63) }

@@ -12,12 +12,14 @@ public protocol PayloadCodec: Sendable {
     ///
     /// - Throws: when the value cannot be encoded; the error is the codec's.
     func encode<Value: Encodable>(_ value: Value) throws -> [UInt8]
+    /// Decodes a value from bytes that a peer may have sent.
+    ///
     /// - Parameter bytes: valid during the call only.
     func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value
 }
 
 extension PayloadCodec {
-    /// The same from an array.
+    /// Decodes a value from an array of bytes that a peer may have sent.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
         try bytes.withUnsafeBytes { try decode(type, from: $0) }
     }
@@ -27,7 +29,7 @@ extension PayloadCodec {
 public struct PayloadCodecID: Hashable, Sendable, CustomStringConvertible {
     /// 1–63 are this library's, 64–127 are for public codecs of others, 128–255 for private use; 0 is none.
     public let number: UInt8
-    /// For people and tables, such as `compact`.
+    /// The codec's name in tables and messages, such as `compact`.
     public let name: String
 
     /// Numbers from 1 on; 0 stands for no codec, and a ``PayloadCodec`` with it is refused where codecs are
@@ -45,12 +47,12 @@ public struct PayloadCodecID: Hashable, Sendable, CustomStringConvertible {
 
 /// Bytes and the codec that reads them.
 public struct EncodedPayload: Sendable {
-    /// What was encoded.
+    /// The bytes of the encoded value.
     public let bytes: [UInt8]
-    /// What reads it.
+    /// The codec that decodes the bytes.
     public let codec: any PayloadCodec
 
-    /// Nothing is checked: the bytes are read when somebody asks for the value.
+    /// Creates a payload without checking it: the bytes are decoded when a caller asks for the value.
     public init(bytes: [UInt8], codec: any PayloadCodec) {
         self.bytes = bytes
         self.codec = codec

@@ -1,6 +1,6 @@
 /// Bounds of the numbers that a peer may state: sequences, positions, counts, revisions.
 ///
-/// Nobody has counted that far, and sums of a few such numbers do not overflow.
+/// No sender counts that far, and sums of a few such numbers don't overflow.
 public enum SequenceBounds {
     /// 2^53 − 1, which is exact in every language's numbers. What exceeds it is refused.
     @inlinable public static var highest: UInt64 { 1 << 53 - 1 }

@@ -1,4 +1,10 @@
 /// One installation of an app on one device: a member of a session.
+///
+/// ```swift
+/// let peer = SessionPeer.thisDevice()                   // in an app: one ID for each installation
+/// let watch = SessionPeer(                              // in a test
+///     id: "watch", deviceClass: .watch, appInstanceID: "test", topology: .pairedCompanion)
+/// ```
 public struct SessionPeer: Hashable, Sendable, Codable, Identifiable {
     /// Stable for one install; the name under which events of this peer are ordered.
     public let id: String
@@ -8,10 +14,10 @@ public struct SessionPeer: Hashable, Sendable, Codable, Identifiable {
     public let appInstanceID: String
     /// The account, where the app has accounts; nil otherwise. The library compares it with nothing.
     public let userID: String?
-    /// How it stands to the peer that says so.
+    /// The peer's relation to the peer that describes it.
     public let topology: SessionPeerTopology
 
-    /// Nothing is checked. `id` has to be the same at each launch of one install.
+    /// Creates a peer without checking its fields. `id` has to be the same at each launch of one install.
     public init(
         id: String, deviceClass: SessionPeerDeviceClass, appInstanceID: String, userID: String? = nil,
         topology: SessionPeerTopology
@@ -48,7 +54,7 @@ public struct SessionPeerDeviceClass: Hashable, Sendable, RawRepresentable, Coda
     public static let unknown = SessionPeerDeviceClass(rawValue: "unknown")
 }
 
-/// How a peer stands to the local one. Open, like the device class.
+/// The relation of a peer to the local one. Open, like the device class.
 public struct SessionPeerTopology: Hashable, Sendable, RawRepresentable, Codable {
     public let rawValue: String
 

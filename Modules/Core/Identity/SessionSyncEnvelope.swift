@@ -1,11 +1,18 @@
-/// Something happened: an event and who did it.
+/// An event with its author, moment and session, as it travels between peers.
+///
+/// ```swift
+/// let envelope = try session.submit(.home)
+/// envelope.payload                                      // .home
+/// envelope.metadata.sourcePeerID                        // this device's ID
+/// session.delivery(of: envelope).step                   // .accepted, later .held, then .confirmed
+/// ```
 public struct SessionSyncEnvelope<Payload: Codable & Sendable>: Sendable, Codable {
-    /// Who did it, when and in which session.
+    /// The event's author, moment and session.
     public var metadata: SessionSyncMetadata
-    /// What happened.
+    /// The event or other value that the envelope carries.
     public var payload: Payload
 
-    /// From parts that belong together: `metadata.payloadType` names the payload's type.
+    /// Creates an envelope from parts that match: `metadata.payloadType` names the payload's type.
     @inlinable
     public init(metadata: SessionSyncMetadata, payload: Payload) {
         self.metadata = metadata
@@ -27,7 +34,7 @@ public struct SessionSyncSnapshot<State: Codable & Sendable>: Sendable, Codable 
     /// The last sequence of each peer that the state includes.
     public var peerSequenceVector: [String: UInt64]
 
-    /// From parts that belong together: the vector says what `state` includes.
+    /// Creates a snapshot from parts that match: the vector says which events `state` includes.
     public init(
         metadata: SessionSyncMetadata, revision: UInt64, state: State, peerSequenceVector: [String: UInt64]
     ) {

@@ -1,12 +1,12 @@
 public import MeshFoundation
 
-/// What goes wrong in a session or on its way between peers.
+/// An error of a session, or of a message on its way between peers.
 public enum SessionSyncError: Error, Hashable, Sendable {
     /// The envelope or snapshot belongs to another session.
     case sessionMismatch
-    /// It belongs to another feature.
+    /// The message belongs to another feature.
     case featureMismatch
-    /// It carries another type of payload than this engine reduces.
+    /// The message carries another type of payload than this engine reduces.
     case payloadTypeMismatch
     /// The peer speaks a version of the session protocol that this library does not read.
     case unsupportedProtocolVersion(received: Int, supported: Int)
@@ -20,15 +20,16 @@ public enum SessionSyncError: Error, Hashable, Sendable {
     case payloadDecodingFailed(payloadType: String, description: String)
     /// The named peer is not one of the transport's known peers.
     case unknownPeer(id: String)
-    /// Nobody can be reached now, and the mode does not wait.
+    /// No peer can be reached now, and the delivery mode doesn't wait.
     case notReachable
     /// The session knows as many peers and incarnations as it may; nothing was taken.
     case tooManySources(limit: Int)
-    /// A peer states a number that nobody counts to, or a moment that is none; nothing was taken.
+    /// A peer states a number or a moment outside the possible range. Nothing was accepted.
     case outOfRange(field: String)
     /// A bounded queue is full; nothing was taken.
     case queueFull(limit: Int)
-    /// As many own events as the log may hold are not confirmed; no sequence was taken.
+    /// The log holds as many unconfirmed own events as it may. No sequence was taken: wait for room, or for a peer to
+    /// return.
     case logFull(limit: Int)
     /// The session has ended here; nothing was taken.
     case sessionEnded

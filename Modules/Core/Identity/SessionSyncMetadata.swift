@@ -1,6 +1,6 @@
 public import MeshFoundation
 
-/// Who did what, when and in which session: the same on envelopes and snapshots.
+/// The author, moment and session of an envelope or a snapshot.
 public struct SessionSyncMetadata: Sendable {
     /// The session protocol of the sender; see ``SessionSyncProtocol``.
     public var protocolVersion: Int
@@ -23,16 +23,18 @@ public struct SessionSyncMetadata: Sendable {
     public var acknowledgedSequence: UInt64?
     /// The place in the total order; zero in metadata made by hand.
     public var stamp: HybridTimestamp
-    /// Which store of the source peer this is from: 32 random bits drawn when the store was created.
+    /// The random 32 bits that identify the source's store, drawn when the store was created.
     public var incarnation: UInt32
-    /// Which life of the session this belongs to.
+    /// The epoch of the session that the message belongs to.
     public var epoch: UInt32
-    /// What the source promises about its future events.
+    /// The source's promise about its future events.
     public var promise: SequencePromise?
 
     /// Set when the id was made by somebody; nil when it follows from the other fields.
     @usableFromInline package var explicitEventID: UUID?
 
+    /// Creates metadata from its fields, without checking them.
+    ///
     /// - Parameter eventID: nil derives the id from the other fields (see `derivedEventID`); metadata of sequence 0,
     ///   which no two events share by chance, then gets a random one.
     @inlinable
@@ -89,7 +91,7 @@ public struct SequencePromise: Hashable, Sendable, Codable {
     /// The moment up to which the author gives no other.
     public var stamp: HybridTimestamp
 
-    /// Nothing is checked; see `isUsable`.
+    /// Creates a promise without checking it; see `isUsable`.
     @inlinable
     public init(sequence: UInt64, stamp: HybridTimestamp) {
         self.sequence = sequence

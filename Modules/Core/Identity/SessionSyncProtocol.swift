@@ -1,5 +1,5 @@
 /// The version of the session protocol that this library speaks.
 public enum SessionSyncProtocol {
-    /// What this library writes into metadata.
+    /// The protocol version that this library writes into metadata.
     @inlinable public static var currentVersion: Int { 1 }
 }

@@ -11,7 +11,7 @@
     public struct LibdeflateCompressor: BodyDeflating {
         public var name: String { "libdeflate" }
 
-        /// It has no settings: the level is the policy's.
+        /// Creates the compressor, which takes its level from the compression policy.
         public init() {}
 
         public func makeDeflater(level: Int) throws(WireError) -> any BodyDeflater {

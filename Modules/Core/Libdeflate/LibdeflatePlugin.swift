@@ -2,9 +2,9 @@
     public import MeshBus
     internal import MeshWire
 
-    /// Registers `LibdeflateCompressor`.
+    /// A plugin that registers ``LibdeflateCompressor``.
     public struct LibdeflatePlugin: Plugin {
-        /// It has no settings.
+        /// Creates the plugin, which has no settings.
         public init() {}
 
         public var descriptor: PluginDescriptor {

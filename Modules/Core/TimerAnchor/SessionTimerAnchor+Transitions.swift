@@ -9,7 +9,7 @@ extension SessionTimerAnchor {
             expectedEndAt: duration.map(moment.addingTimeInterval), stepStartedAt: nil)
     }
 
-    /// Stops counting. A second pause changes nothing.
+    /// Stops the timer from counting. A second pause changes nothing.
     public mutating func pause(at moment: Date) {
         guard !isPaused else { return }
         accumulatedElapsedBeforeAnchor = elapsed(at: moment)
@@ -53,7 +53,7 @@ extension SessionTimerAnchor {
     }
 }
 
-/// Where a timer stands, derived from its anchor.
+/// The phase of a timer, derived from its anchor.
 public enum SessionTimerPhase: String, Sendable, Hashable, Codable {
     /// Counting; paused, and to be resumed; finished for good.
     case running, paused, finished

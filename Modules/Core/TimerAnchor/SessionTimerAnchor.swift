@@ -1,6 +1,16 @@
 public import MeshFoundation
 
-/// A timer as facts instead of ticks: when it was anchored and what had elapsed before. Nothing is sent while it runs.
+/// A timer as facts instead of ticks: the moment of its anchor, and the time elapsed before. Nothing is sent while it
+/// runs.
+///
+/// ```swift
+/// let tap = Date()
+/// var timer = SessionTimerAnchor.start(at: tap, duration: 90)
+/// timer.pause(at: tap + 30)
+/// timer.resume(at: tap + 40)
+/// timer.elapsed(at: tap + 50)                           // 40 seconds
+/// timer.remaining(at: tap + 50)                         // 50 seconds
+/// ```
 ///
 /// Every transition takes the moment of the tap and does nothing when it does not apply, so replaying an event twice or
 /// out of place never bends the time.
@@ -9,14 +19,15 @@ public struct SessionTimerAnchor: Codable, Sendable, Hashable {
     public var startedAt: Date
     /// Seconds that had elapsed before `startedAt`.
     public var accumulatedElapsedBeforeAnchor: TimeInterval
-    /// When the pause began; nil while it runs.
+    /// The moment at which the pause began; nil while the timer runs.
     public var pauseStartedAt: Date?
     /// Whether it stands still: paused or finished.
     public var isPaused: Bool
-    /// When it is to reach its end, if it has one. Each resume moves it by the length of the pause.
+    /// The moment at which the timer reaches its end; nil without an end. Each resume moves it by the length of the
+    /// pause.
     public var expectedEndAt: Date?
-    /// When the current step began, such as a lap; nil without steps. A resume moves it, so that a step excludes
-    /// pauses.
+    /// The moment at which the current step began, such as a lap; nil without steps. A resume moves it, so that a step
+    /// excludes pauses.
     public var stepStartedAt: Date?
     /// Set by `finish`; a finished timer is paused for good.
     public var finishedAt: Date?

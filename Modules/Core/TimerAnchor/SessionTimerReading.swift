@@ -6,7 +6,7 @@ public import MeshFoundation
 public struct SessionTimerReading: Hashable, Sendable {
     /// Running, paused or finished.
     public let phase: SessionTimerPhase
-    /// Seconds without pauses.
+    /// The elapsed seconds without pauses.
     public let elapsed: TimeInterval
     /// Seconds until the expected end; nil without one.
     public let remaining: TimeInterval?
@@ -20,6 +20,8 @@ public struct SessionTimerReading: Hashable, Sendable {
 }
 
 extension SessionTimerAnchor {
+    /// Returns the values to show at a moment: phase, elapsed and remaining seconds, and their possible error.
+    ///
     /// - Parameters:
     ///   - moment: by the clock by which the anchor was set.
     ///   - errorSeconds: by how much that clock is known on this device; 0 where it is its own.

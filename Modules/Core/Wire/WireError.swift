@@ -52,7 +52,7 @@ public struct WireError: CodedError {
 
     private let storage: Storage
 
-    /// For implementers of a codec.
+    /// Creates an error of a codec, for implementers.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         storage = Storage(code: code, message: message, cause: cause)
     }

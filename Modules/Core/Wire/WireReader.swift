@@ -36,7 +36,7 @@ public struct WireReader {
 // MARK: - Fixed width
 
 extension WireReader {
-    /// Reads one byte.
+    /// Reads one byte as an unsigned integer.
     ///
     /// - Throws: `truncated`.
     @inlinable @inline(__always)
@@ -72,7 +72,7 @@ extension WireReader {
     @inlinable @inline(__always)
     public mutating func readDouble() throws(WireError) -> Double { Double(bitPattern: try readUInt64()) }
 
-    /// Reads sixteen bytes.
+    /// Reads sixteen bytes as a UUID.
     ///
     /// - Throws: `truncated`.
     @inlinable @inline(__always)

@@ -29,7 +29,7 @@ public struct WireWriter: ~Copyable {
     @inlinable
     public mutating func reset() { position = 0 }
 
-    /// What was written, valid until the next write.
+    /// The bytes written so far, valid until the next write.
     @inlinable
     public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: position) }
 
@@ -71,7 +71,7 @@ public struct WireWriter: ~Copyable {
 // MARK: - Fixed width
 
 extension WireWriter {
-    /// Writes one byte.
+    /// Writes an unsigned integer as one byte.
     @inlinable @inline(__always)
     public mutating func write(_ value: UInt8) {
         reserve(1)
@@ -107,7 +107,7 @@ extension WireWriter {
     @inlinable @inline(__always)
     public mutating func write(_ value: Double) { write(value.bitPattern) }
 
-    /// 16 bytes.
+    /// Writes a UUID as 16 bytes.
     @inlinable @inline(__always)
     public mutating func write(_ value: UUID) {
         reserve(16)

@@ -1,7 +1,7 @@
 public import MeshBase
 import MeshIdentity
 
-/// What goes wrong with requests, shared state and files. Travels: a peer's error arrives as it was thrown.
+/// An error of requests, shared state or files. It can be sent: a peer's error arrives as it was thrown.
 public enum ConnectionError: Error, Codable, Hashable, Sendable {
     /// The platform's session has not been activated.
     case notActivated
@@ -19,11 +19,11 @@ public enum ConnectionError: Error, Codable, Hashable, Sendable {
     case cancelled
     /// The other side could not send its reply.
     case replyFailed(reason: String)
-    /// What was to be sent cannot be encoded.
+    /// The value to send can't be encoded.
     case encodingFailed(description: String)
-    /// What has come cannot be decoded.
+    /// The received bytes can't be decoded.
     case decodingFailed(description: String)
-    /// Nobody over there handles requests of that type.
+    /// The peer has no handler for requests of that type.
     case handlerNotRegistered(requestType: String)
     /// The handler threw what cannot travel.
     case handlerError(description: String)
@@ -41,7 +41,7 @@ public enum ConnectionError: Error, Codable, Hashable, Sendable {
     case insufficientSpace
     /// Something else on this connection has that id.
     case idInUse(id: String)
-    /// What was to be sent exceeds the limit of that id; see `PayloadLimit`.
+    /// The message exceeds the limit with that ID; see `PayloadLimit`.
     case payloadTooLarge(bytes: Int, limit: Int, limitID: String)
     /// The peer speaks a version that is not understood here, or something else altogether.
     case incompatiblePeer(reason: String)
@@ -56,7 +56,7 @@ public enum ConnectionError: Error, Codable, Hashable, Sendable {
 }
 
 extension ConnectionError {
-    /// What any error means to somebody who sends.
+    /// Converts any error to the error that a sender sees.
     public init(_ error: any Error) {
         switch error {
         case let error as ConnectionError: self = error

@@ -19,17 +19,21 @@ public final class ConnectionHealth: Sendable {
     private let state = Locked(State())
     private let onChange: @Sendable (_ from: SessionHealth, _ to: SessionHealth) -> Void
 
-    /// - Parameter onChange: called on the thread of whoever reported what changed it.
+    /// Creates a record of a connection that is healthy so far.
+    ///
+    /// - Parameter onChange: called on the thread that reported the change.
     public init(onChange: @escaping @Sendable (_ from: SessionHealth, _ to: SessionHealth) -> Void = { _, _ in }) {
         self.onChange = onChange
     }
 
-    /// How the connection is now.
+    /// The current health of the connection.
     public var current: SessionHealth { state.withLock { $0.current } }
 
     /// Something came back from the peer.
     public func succeeded() { change { $0 = State() } }
 
+    /// Records that a send failed.
+    ///
     /// - Parameter isReachable: what the platform says of the peer, which may be a lie.
     public func failed(_ error: ConnectionError, isReachable: Bool) {
         switch error.verdict {

@@ -1,4 +1,4 @@
-/// Which lanes a request takes: the first, and the one after it when that fails. The raw values travel.
+/// The lanes of a request: the first to try, and the next if that fails. The raw values travel.
 public enum DeliveryStrategy: String, Codable, Hashable, Sendable, CaseIterable {
     /// Live while the peer is there; by the queue when that fails.
     case liveThenQueue = "messageWithUserInfoFallback"
@@ -6,12 +6,12 @@ public enum DeliveryStrategy: String, Codable, Hashable, Sendable, CaseIterable 
     case liveThenLatest = "messageWithContextFallback"
     /// Live or not at all.
     case liveOnly = "messageOnly"
-    /// By the queue, which outlives the connection.
+    /// Uses only the queue, which outlives the connection.
     case queueOnly = "userInfoOnly"
-    /// In the slot for the newest: one for each type of request.
+    /// Uses only the newest-wins slot, of which each type of request has one.
     case latestOnly = "contextOnly"
 
-    /// What is tried first.
+    /// The method that is tried first.
     public var primaryMethod: DeliveryMethod {
         switch self {
         case .liveThenQueue, .liveThenLatest, .liveOnly: .live
@@ -20,7 +20,7 @@ public enum DeliveryStrategy: String, Codable, Hashable, Sendable, CaseIterable 
         }
     }
 
-    /// What is tried after it; nil for nothing.
+    /// The method that is tried if the first fails; nil if there is none.
     public var fallbackMethod: DeliveryMethod? {
         switch self {
         case .liveThenQueue: .queue

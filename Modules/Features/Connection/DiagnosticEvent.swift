@@ -1,6 +1,6 @@
 public import MeshFoundation
 
-/// What happens on a connection: sessions of the platform, requests, files.
+/// An event of a connection: of the platform's session, a request or a file.
 public enum DiagnosticEvent: Sendable, Hashable {
     /// The platform's session has become active.
     case sessionActivated
@@ -22,9 +22,9 @@ public enum DiagnosticEvent: Sendable, Hashable {
     case requestQueued(requestType: String, queueSize: Int)
     /// Requests that waited have gone out, so many at once.
     case queueFlushed(count: Int)
-    /// Nobody wants it any more; it was not sent, or came too late and was not handled.
+    /// The request is too old: it wasn't sent, or arrived too late and wasn't handled.
     case requestExpired(requestType: String)
-    /// What came of the last sends says something else of the connection than before.
+    /// The results of the last sends have changed the connection's health.
     case healthChanged(from: SessionHealth, to: SessionHealth)
     /// `attemptRecovery` sends a probe.
     case recoveryAttempted
@@ -42,8 +42,8 @@ public enum DiagnosticEvent: Sendable, Hashable {
     case fileReceived(fileURL: URL, hasMetadata: Bool)
     /// The platform has handed over a context of the other side.
     case applicationContextReceived
-    /// What arrived was no request of that type, or it or its reply could not be encoded. In debug builds also: it was sent,
-    /// but encoding loses one of its fields, which standard error names.
+    /// The received bytes weren't a request of that type, or it or its reply couldn't be encoded. In debug builds also:
+    /// encoding loses one of the request's fields, which standard error names; it was sent all the same.
     case requestEncodingFailed(requestType: String)
 }
 

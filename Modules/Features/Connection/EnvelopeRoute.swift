@@ -6,6 +6,8 @@ public final class EnvelopeRoute: Sendable {
     public let featureID: String
     private let end: @Sendable () -> Void
 
+    /// Creates the route of a feature's envelopes, which lasts until it is released.
+    ///
     /// - Parameter end: called when the route is let go.
     public init(featureID: String, end: @escaping @Sendable () -> Void) {
         self.featureID = featureID

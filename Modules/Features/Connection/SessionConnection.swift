@@ -4,25 +4,25 @@ public import MeshIdentity
 public import MeshStorage
 public import MeshTransport
 
-/// What shared state, requests and files need of whatever connects this peer to the others.
+/// The part of a connection that shared state, requests and files use to reach other peers.
 ///
 /// To the implementer: everything but the clock must be constant for the life of the connection; `stamp` must exceed every
 /// stamp that it has drawn, and every stamp that `observe` has been told of, unless that is so far ahead that the clock does
 /// not follow it at once. Called from any thread.
 public protocol SessionConnection: AnyObject, Sendable {
-    /// What carries the envelopes.
+    /// The transport that carries the envelopes.
     var transport: any SessionSyncTransport { get }
     /// The scope in which ids on this connection are unique.
     var sessionID: UUID { get }
-    /// Where features keep what must outlive the process, under names that begin with their feature id, and the
-    /// connection what waits for them, under `sessionmesh.connection/`; nil keeps it in memory. One connection at a time
-    /// has a store.
+    /// The store in which features keep what must outlive the process, under names that begin with their feature ID.
+    /// The connection keeps messages that wait for a feature under `sessionmesh.connection/`. nil keeps both in memory.
+    /// One connection at a time has a store.
     var store: (any SessionStore)? { get }
-    /// What happens on the connection.
+    /// The topic for the connection's events.
     var diagnostics: Topic<DiagnosticEvent> { get }
-    /// How it is; fed by everybody who sends over it.
+    /// The health of the connection, which every sender updates.
     var health: ConnectionHealth { get }
-    /// What time is here, for deadlines and for dates on the wire.
+    /// The clock for deadlines and for dates on the wire.
     var clock: any DeliveryClock { get }
 
     /// A stamp for a change made now.

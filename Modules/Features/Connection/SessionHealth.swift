@@ -1,6 +1,6 @@
-/// How a connection is, by what has come of the last sends.
+/// The health of a connection, judged by the last sends.
 public enum SessionHealth: Hashable, Sendable {
-    /// Nothing speaks against it.
+    /// The last sends worked.
     case healthy
     /// Five sends in a row have failed in ways that a working connection does not.
     case unhealthy(suggestion: RecoverySuggestion)
@@ -8,17 +8,17 @@ public enum SessionHealth: Hashable, Sendable {
     /// Whether it is ``healthy``.
     public var isHealthy: Bool { self == .healthy }
 
-    /// What a person can do about it.
+    /// The advice for a person; nil if there is nothing to do.
     public var suggestion: RecoverySuggestion? {
         if case .unhealthy(let suggestion) = self { suggestion } else { nil }
     }
 }
 
-/// What a person can do about a connection that does not work, by what does not work about it.
+/// An advice for a person whose connection doesn't work.
 public enum RecoverySuggestion: String, Hashable, Sendable, CaseIterable {
     /// The platform says that the other device is there, and nothing arrives.
     case restartOtherDevice = "restartWatch"
-    /// The other device does not answer because nobody runs the app there.
+    /// The other device doesn't answer because the app doesn't run there.
     case openCompanionApp
     /// An attempt to recover has failed as well.
     case restartBothDevices

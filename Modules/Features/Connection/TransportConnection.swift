@@ -83,7 +83,7 @@ public final class TransportConnection: SessionConnection {
         return state.withLock { $0.logicalClock.tick(wallMilliseconds: wall) }
     }
 
-    /// Pays no heed to what no clock shows, and beyond the ceiling follows by 65,536 steps a second.
+    /// Ignores impossible stamps, and beyond the ceiling follows by 65,536 steps a second.
     public func observe(_ stamp: HybridTimestamp) {
         let elapsed = clock.elapsed
         state.withLock { $0.logicalClock.observe(stamp, at: elapsed) }

@@ -6,21 +6,21 @@ import MeshTransport
 ///
 /// Everything in it may have come from a peer: show it as text.
 public struct DiagnosticsEntry: Codable, Hashable, Sendable {
-    /// What the line is about.
+    /// The subject of an entry.
     public enum Kind: String, Codable, Sendable {
         /// A message between peers, or that one has come or gone.
         case envelope, snapshot, request, reachability
-        /// How a peer stands: state, vector, confirmed.
+        /// The status of a peer: state, vector, confirmed events.
         case state
         /// Anything else, in words.
         case note
     }
 
-    /// What happened to a message where it was recorded.
+    /// The step of a message at which the entry was recorded.
     public enum Step: String, Codable, Sendable {
-        /// What became of it, by the name.
+        /// The outcome of a message, as the case's name says.
         case sent, received, acknowledged, failed, lost
-        /// It came after later ones had been applied, which were rolled back and reduced again.
+        /// The event arrived after later ones had been applied, which were rolled back and reduced again.
         case late
     }
 
@@ -30,9 +30,9 @@ public struct DiagnosticsEntry: Codable, Hashable, Sendable {
     public var at: TimeInterval
     /// The peer that recorded it.
     public var peer: String
-    /// What the line is about.
+    /// The subject of the entry.
     public var kind: Kind
-    /// What happened to the message; nil of what is none.
+    /// The step of the message; nil for an entry that isn't about one.
     public var step: Step?
     /// The message's author, by peer id.
     public var from: String?
@@ -46,23 +46,23 @@ public struct DiagnosticsEntry: Codable, Hashable, Sendable {
     public var payloadType: String?
     /// The message's place in its author's sequence.
     public var sequence: UInt64?
-    /// The same where a message is sent and where it is received.
+    /// The key of the message, equal in the entries of its sender and its receiver.
     public var message: String?
     /// The delivery mode in which it was sent.
     public var mode: String?
-    /// Of the payload, where it was bytes.
+    /// The size of the payload in bytes, if it was encoded.
     public var bytes: Int?
     /// The name of the codec that wrote the payload, where it was bytes.
     public var codec: String?
-    /// In words for people: a reason, a payload, a state.
+    /// The description for people: a reason, a payload, a state.
     public var text: String?
     /// Events that are final, of a state.
     public var confirmed: UInt64?
     /// Milliseconds since 1970 below which the order is final; of a state.
     public var cut: UInt64?
-    /// By source: the last sequence that is held without a gap; of a state.
+    /// The last sequence held without a gap, by source, of an entry about a state.
     public var vector: [String: UInt64]?
-    /// By peer: how far it has come; of a state.
+    /// The progress of each peer, by ID, of an entry about a state.
     public var sync: [String: String]?
     /// JSON text of the state itself.
     public var state: String?
@@ -78,6 +78,8 @@ public struct DiagnosticsEntry: Codable, Hashable, Sendable {
 }
 
 extension DiagnosticsEntry {
+    /// Creates an entry from a record of a peer's transport.
+    ///
     /// - Parameter peer: whose transport it was.
     public init(_ record: DiagnosticsSession.Record, of peer: String) {
         self.init(

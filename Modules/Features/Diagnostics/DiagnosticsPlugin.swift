@@ -1,9 +1,9 @@
 public import MeshBus
 import MeshTransport
 
-/// Registers MeshDiagnostics.
+/// A plugin that registers MeshDiagnostics.
 public struct DiagnosticsPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

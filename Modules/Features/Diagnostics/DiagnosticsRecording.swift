@@ -3,12 +3,12 @@ public import MeshBase
 
 /// Entries as JSON Lines: one object on a line, UTF-8, in the order in which they were recorded.
 public struct DiagnosticsRecording: Sendable {
-    /// Lines beyond it are refused, and so are more entries: a recording is a file that somebody hands you.
+    /// Lines beyond it are refused, and so are more entries: a recording may come from another person.
     public static let lineBytesMax = 1 << 20
     /// Entries of a recording that is read.
     public static let entriesMax = 1_000_000
 
-    /// In the order in which they were recorded.
+    /// The entries in the order in which they were recorded.
     public var entries: [DiagnosticsEntry]
 
     /// A recording of these entries.
@@ -36,7 +36,7 @@ public struct DiagnosticsRecording: Sendable {
         }
     }
 
-    /// The same entries as lines, the last of which ends too.
+    /// The entries as JSON, one in a line. The last line ends with a newline too.
     public var jsonLines: Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -5,20 +5,27 @@ public import MeshTransport
 
 /// A transport that records everything that passes the transport it wraps.
 ///
+/// ```swift
+/// let recorder = DiagnosticsSession(wrapping: transport)
+/// let game = SharedSession(Score(), over: recorder)
+/// game.send(.home)
+/// try recorder.recording.jsonLines.write(to: folder.appendingPathComponent("game.jsonl"))    // for `mesh inspect`
+/// ```
+///
 /// Use it wherever a transport is expected. The newest `recordLimit` records are kept; `events` hands on every one.
 /// An envelope is recorded when its first subscriber takes it, so recording neither delays nor drops one: subscriptions are those
 /// of the wrapped transport.
 /// Safe to use from any thread.
 public final class DiagnosticsSession: TransportWrapper {
-    /// What passed, and when.
+    /// A recorded event with its time.
     public struct Record: Sendable {
         /// Counts from 1, also over records that have been forgotten.
         public let number: UInt64
-        /// By the clock that the session was given.
+        /// The time of the event, by the clock that the session was given.
         public let at: Date
-        /// What passed.
+        /// The event that was recorded.
         public let event: SessionDiagnosticEvent
-        /// Of a payload that came as bytes, how many, and the name of its codec; nil of one that was a value.
+        /// The number of bytes of the payload; nil if it wasn't encoded.
         public let payloadBytes: Int?
         /// The name of the payload's codec, where it came as bytes.
         public let codec: String?
@@ -31,6 +38,8 @@ public final class DiagnosticsSession: TransportWrapper {
     private let log: RecordLog
     private let listeners = OwnedTasks()
 
+    /// Creates a transport that records everything that passes through another one.
+    ///
     /// - Parameters:
     ///   - topic: where events go too, such as the bus topic `.diagnostics`; by default a topic of its own.
     ///   - now: the wall clock of the records; tests pass their own.
@@ -47,13 +56,13 @@ public final class DiagnosticsSession: TransportWrapper {
     /// The newest records, oldest first.
     public var records: [Record] { log.records }
 
-    /// How many events have been recorded, forgotten ones included.
+    /// The number of events recorded so far, those included that are no longer kept.
     public var recordedCount: UInt64 { log.recordedCount }
 
-    /// Those with a higher number, oldest first, as far as they are kept. O(records kept).
+    /// Returns the kept records with a higher number, oldest first. O(records kept).
     public func records(after number: UInt64) -> [Record] { log.records.filter { $0.number > number } }
 
-    /// What is kept, as a recording: `jsonLines` is a file to hand on, which `mesh inspect` shows.
+    /// The records that are kept, as a recording. `jsonLines` is the content of a file that `mesh inspect` shows.
     public var recording: DiagnosticsRecording {
         DiagnosticsRecording(entries: records.map { DiagnosticsEntry($0, of: localPeer.id) })
     }

@@ -12,22 +12,25 @@ public import MeshIdentity
 /// - When a file arrives, `received` must be called before the platform's callback returns: it moves the file away.
 /// - Carrying a file twice does no harm.
 public protocol FileCarrier: AnyObject, Sendable {
-    /// Tells the platform whom to call. What an earlier launch has left may be reported from here on.
+    /// Sets the observer of the carrier's events. Transfers of an earlier launch may be reported from here on.
     func begin(_ observer: any FileCarrierObserver)
     /// Whether files to that peer (nil: to whichever takes it) go by this platform rather than in chunks.
     func carries(to peer: SessionPeer?) -> Bool
+    /// Starts the transfer of a file by the platform.
+    ///
     /// - Throws: why the platform does not take it; `notActivated` when it has not started yet: what an earlier launch has
     ///   left is then offered to it again.
     func carry(_ file: URL, id: UUID, header: Data) throws(ConnectionError)
     /// Takes a file back that is under way. One that is not is fine.
     func cancel(_ id: UUID)
-    /// What the platform still has under way, also from earlier launches; nothing before it has started.
+    /// The IDs of the transfers that the platform has under way, those of earlier launches included. Empty before it
+    /// has started.
     var outstandingIDs: Set<UUID> { get }
 }
 
-/// Whom a carrier tells. Safe to call from any thread.
+/// The receiver of a carrier's events. Safe to call from any thread.
 public protocol FileCarrierObserver: AnyObject, Sendable {
-    /// How much of a file has gone, 0...1.
+    /// Reports the share of a file that has been sent, 0...1.
     func carried(_ id: UUID, fractionCompleted: Double)
     /// The platform is done with the file: the other device has it, or nothing more will come of it.
     func finished(_ id: UUID, error: ConnectionError?)

@@ -23,7 +23,8 @@ public final class FileTransfer: Identifiable {
     public nonisolated let fileURL: URL
     /// Whether it comes from a peer.
     public nonisolated let isIncoming: Bool
-    /// Of the file that there is, 0...1. At 1 it has arrived, and waits for the other side's app to take it.
+    /// The share of the file that has been transferred, 0...1. At 1 it has arrived, and waits for the receiver's app to
+    /// take it.
     public private(set) var fractionCompleted: Double = 0
     private var state = State.transferring
     @ObservationIgnored private let content: [String: MetadataValue]?
@@ -54,7 +55,7 @@ public final class FileTransfer: Identifiable {
         if case .failed(let error) = state { error } else { nil }
     }
 
-    /// What was sent with it: values of a property list.
+    /// The property-list values that were sent with the file.
     public var metadata: [String: Any]? { content?.mapValues(\.plain) }
 
     /// Gives the transfer up; the other side is told. Once it has ended, nothing happens. The other side may have

@@ -1,8 +1,8 @@
-/// What is kept at most. Beyond it what a peer offers is refused with `insufficientSpace`.
+/// The bounds of received files. Beyond them a peer's offer is refused with `insufficientSpace`.
 public struct FileTransferLimits: Hashable, Sendable {
     /// Files that are coming or wait for the app.
     package var inboxCountMax = 64
-    /// Their bytes.
+    /// Maximum number of bytes of received files.
     public var inboxBytesMax: UInt64 = 8 << 30
     /// Bytes that a file must leave free on the disk.
     package var freeBytesMin: UInt64 = 16 << 20
@@ -13,6 +13,6 @@ public struct FileTransferLimits: Hashable, Sendable {
     /// Transfers of one's own that have not completed; `transferFile` throws `deliveryFailed` beyond it.
     package var outstandingMax = 256
 
-    /// The defaults.
+    /// Creates limits with the default of every value.
     public init() {}
 }

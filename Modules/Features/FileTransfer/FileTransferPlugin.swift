@@ -1,8 +1,8 @@
 public import MeshBus
 
-/// Registers MeshFileTransfer.
+/// A plugin that registers MeshFileTransfer.
 public struct FileTransferPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {
@@ -14,7 +14,7 @@ public struct FileTransferPlugin: Plugin {
 }
 
 extension PayloadLimit {
-    /// What is said about one file, its bytes aside.
+    /// Maximum size of a file's name and metadata.
     public static let fileHeader = PayloadLimit(
         id: "file.header", bytes: FileHeader.bytesMax, summary: "Name and metadata of one file",
         source: "chosen; half of the 65,536 bytes of a message between phone and watch")

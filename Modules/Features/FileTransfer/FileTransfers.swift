@@ -14,10 +14,10 @@ public import Observation
 /// try await transfer.waitForCompletion()
 /// ```
 ///
-/// A file goes in chunks that the receiver asks for, or whole where a `FileCarrier` takes it; it goes on at the last good
-/// chunk after a drop or a relaunch of either side. What arrives is checked against a hash of the whole: that finds
-/// accidents; that nobody else sends is the link's business. It is the receiver's own before anybody is told of it, and
-/// the sender's transfer completes once the receiver's app has taken it.
+/// A file goes in chunks that the receiver asks for, or whole where a `FileCarrier` takes it; it goes on at the last
+/// good chunk after a drop or a relaunch of either side. The receiver checks a file against a hash of the whole, which
+/// finds accidental damage; keeping out other senders is the link's task. The receiver owns the file before its app is
+/// told, and the sender's transfer completes once that app has taken it.
 ///
 /// Lives on the main actor; files are read and written elsewhere. Nothing that it starts keeps it alive.
 @MainActor @Observable
@@ -31,7 +31,7 @@ public final class FileTransfers {
     /// Goes on with what an earlier launch has left.
     /// - Parameters:
     ///   - connection: has a store, if transfers are to outlive the process.
-    ///   - folder: nobody else's, on the disk to which files are moved in the end. Made if there is none.
+    ///   - folder: used by nothing else, on the disk to which the app moves files. Created if it doesn't exist.
     ///   - carrier: moves whole files where the platform can.
     /// - Throws: `idInUse` when the connection has a `FileTransfers`; `fileAccessDenied` or `fileNotFound` for a folder
     ///   that cannot be used.
@@ -79,7 +79,7 @@ public final class FileTransfers {
         if let courier { carrier?.begin(courier) }
     }
 
-    /// Sends a file. It must stay where it is, unchanged, until the transfer has ended.
+    /// Sends a file to a peer. It must stay where it is, unchanged, until the transfer has ended.
     ///
     /// Reads the file once before it returns, for its hash; the transfer is then in the connection's store. Waits for the
     /// peer as long as that takes: who wants it to end sooner cancels it.
@@ -128,7 +128,8 @@ public final class FileTransfers {
     /// what a slow one misses, what has not been taken is offered again at the next launch.
     public var receivedFiles: AsyncStream<ReceivedFile> { table.subscribe() }
 
-    /// Ends it. What has not ended goes on at the next launch; whoever waits gets `notActivated`. Idempotent.
+    /// Ends file transfer on this connection. Unfinished transfers go on at the next launch, and callers that wait get
+    /// `notActivated`. Idempotent.
     public func close() async {
         listeners.cancel()
         await exchange.stop()

@@ -6,22 +6,22 @@ public import Foundation
 public struct ReceivedFile: Sendable, Identifiable {
     /// The sender's id of the transfer. The same file offered again has the same one.
     public let id: UUID
-    /// Where it is: in a folder of our own, under `suggestedName`.
+    /// The file's URL, in a folder of this library, under `suggestedName`.
     public let fileURL: URL
     /// The sender's name for it, with `_` in the place of each character that a file system refuses: a single path component,
     /// never hidden, at most 240 bytes. Two files may have the same; `move(into:)` gives each a name of its own.
     public let suggestedName: String
-    /// The file's length.
+    /// The number of bytes in the file.
     public let byteCount: UInt64
-    /// Who sent it; empty for one made by hand.
+    /// The ID of the peer that sent the file. Empty for one that an app has created.
     public let senderID: String
     private let content: [String: MetadataValue]?
     private let onAccept: (@Sendable () async -> Void)?
 
-    /// What the sender sent with it: values of a property list.
+    /// The property-list values that the sender sent with the file.
     public var metadata: [String: Any]? { content?.mapValues(\.plain) }
 
-    /// One that nobody sent, for tests and previews. What no property list can hold is left out.
+    /// Creates a file that no peer sent, for tests and previews. Values that a property list can't hold are left out.
     public init(fileURL: URL, metadata: [String: Any]?) {
         id = UUID()
         self.fileURL = fileURL

@@ -28,7 +28,7 @@
     }
 
     extension DiagnosticsEntry {
-        /// How a session stands now. O(events held, and the size of the state).
+        /// Creates an entry with the current state of a session. O(events held, and the size of the state).
         @MainActor
         public init<State, Event, Reducer, ConflictPolicy>(
             _ session: SyncedSession<State, Event, Reducer, ConflictPolicy>
@@ -52,7 +52,7 @@
             return (try? encoder.encode(state)).map { String(decoding: $0, as: UTF8.self) }
         }
 
-        /// In more than its time and its cut, which moves with time.
+        /// Returns whether an entry differs in more than its time and its cut, which moves with time.
         public func differs(from other: DiagnosticsEntry?) -> Bool {
             guard var other else { return true }
             other.at = at

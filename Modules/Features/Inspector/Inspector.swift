@@ -17,7 +17,7 @@
     /// it are answered with 404. It only reads. The newest entries are kept, by default 100,000, in 64 MiB at most. Safe to use
     /// from any thread.
     public final class Inspector: Sendable {
-        /// Where a browser of this machine finds it, token included.
+        /// The URL for a browser on this machine, token included.
         public let address: String
         private let service: HTTPService
         private let feed: InspectorFeed
@@ -28,7 +28,8 @@
             address = "http://127.0.0.1:\(service.port)/\(token)/"
         }
 
-        /// Begins to serve.
+        /// Starts serving the inspector's page on loopback.
+        ///
         /// - Parameters:
         ///   - session: whose records are shown as they come; more can be followed later.
         ///   - port: 0 for one of the system's choice.
@@ -57,19 +58,19 @@
             }
         }
 
-        /// Shows an entry.
+        /// Shows an entry on the page.
         public func add(_ entry: DiagnosticsEntry) { feed.add([entry]) }
 
-        /// Shows a recording.
+        /// Shows all entries of a recording on the page.
         public func add(_ recording: DiagnosticsRecording) { feed.add(recording.entries) }
 
         /// Shows what a session records from now on, and what it still has.
         public func follow(_ session: DiagnosticsSession) { feed.follow(session) }
 
-        /// What is kept.
+        /// The entries that the inspector holds, as a recording.
         public var recording: DiagnosticsRecording { feed.recording }
 
-        /// Serves no more.
+        /// Stops serving the page.
         public func stop() async { await service.stop() }
     }
 

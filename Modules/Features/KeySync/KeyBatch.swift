@@ -24,6 +24,8 @@ public struct KeyBatch: Sendable {
     /// A batch that changes nothing yet.
     public init() {}
 
+    /// Adds a change of one key to the batch.
+    ///
     /// - Throws: what the key's codec throws.
     public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>) throws {
         changes.append(try key.change(to: key.encode(value)))

@@ -229,7 +229,7 @@ private struct KeyQueue: Hashable, Sendable {
     func hash(into hasher: inout Hasher) {}
 }
 
-/// How far the exchange of keys with the peers is.
+/// The progress of exchanging keys with the peers.
 public struct KeyProgress: Hashable, Sendable {
     /// Keys that have come since the present exchange began.
     public internal(set) var arrived = 0
@@ -242,7 +242,7 @@ public struct KeyProgress: Hashable, Sendable {
 
     /// Whether nothing is under way, in either direction.
     public var isComplete: Bool { following == 0 && waiting == 0 }
-    /// From 0 to 1.
+    /// The share of keys that have been exchanged, from 0 to 1.
     public var fraction: Double {
         let total = arrived + following + confirmed + waiting
         return total == 0 ? 1 : Double(arrived + confirmed) / Double(total)

@@ -1,4 +1,4 @@
-/// On which devices a key lives, and between which it travels.
+/// The devices on which a key exists, and between which it travels.
 public enum PlatformAvailability: String, Hashable, Sendable, Codable {
     /// Everywhere, and it travels; on phones alone; on watches alone; on a phone and its watch, and it travels.
     case all, phoneOnly, watchOnly, phoneWithWatchSync
@@ -7,17 +7,17 @@ public enum PlatformAvailability: String, Hashable, Sendable, Codable {
     public var isShared: Bool { self == .all || self == .phoneWithWatchSync }
 }
 
-/// When a key travels.
+/// The rule for when a key is sent to peers.
 public enum SyncPolicy: String, Hashable, Sendable, Codable {
-    /// It stays where it is.
+    /// The key never leaves the device.
     case never
-    /// In answers to a peer that asks, and in calls that the app makes; never by itself.
+    /// Sends the key only in answers to a peer that asks, and in calls of the app.
     case manual
-    /// By itself, if it is at most `SyncConfiguration.maxAutoSyncSize`.
+    /// Sends each change of the key, if its value is at most `SyncConfiguration.maxAutoSyncSize`.
     case automaticSmall
 }
 
-/// How much travels, and how.
+/// The bounds and timing of synchronization.
 public struct SyncConfiguration: Hashable, Sendable {
     /// Bytes of an encoded value up to which it travels by itself.
     public var maxAutoSyncSize: Int
@@ -31,17 +31,17 @@ public struct SyncConfiguration: Hashable, Sendable {
     }
 }
 
-/// What became of a key, as far as its peers are concerned.
+/// The status of a key with respect to the peers.
 public enum KeyStatus: Hashable, Sendable {
     /// Every known peer has said that it has it.
     case synced
-    /// It has not arrived at every peer yet.
+    /// The value has not arrived at every peer yet.
     case pending
-    /// It does not travel by itself: its value has too many bytes.
+    /// The value isn't sent because it has too many bytes.
     case tooLarge(bytes: Int, limit: Int)
-    /// It does not go: its availability, its policy or its secrecy keeps it here, or a peer does not take it.
+    /// The value isn't sent: the key's availability, policy or secrecy keeps it here, or a peer refuses it.
     case refused(reason: String)
-    /// It could not be stored or read here.
+    /// The value couldn't be stored or read here.
     case failed(reason: String)
 }
 

@@ -2,13 +2,19 @@ public import MeshBase
 public import MeshIdentity
 public import MeshWire
 
-/// A stored value with a name, and how it is written and travels.
+/// The name of a stored value, with its type and the rules for storing and sending it.
+///
+/// ```swift
+/// let volume = StorageKey<Double>("volume")
+/// let token = StorageKey<String>("token", isSecured: true)    // never leaves this device
+/// try await StorageRouter.shared.set(0.5, for: volume)
+/// ```
 public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// Unique in the app.
     public let name: String
-    /// On which devices it lives.
+    /// The devices on which the key exists.
     public let availability: PlatformAvailability
-    /// When it travels.
+    /// The rule for when the key is sent.
     public let syncPolicy: SyncPolicy
     /// Keys of a higher one leave first when not all fit into a message.
     public let priority: Int
@@ -18,9 +24,11 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     public let sharesSecured: Bool
     /// The version of what `Value` means. What a later one has written is kept, and not read here.
     public let schema: UInt32
-    /// What writes the value, in the store and on the wire.
+    /// The codec of the value, in the store and on the wire.
     public let codec: any PayloadCodec
 
+    /// Creates a key with its rules. Define each key once, as a constant.
+    ///
     /// - Parameters:
     ///   - name: unique in the app; at most 400 bytes of UTF-8.
     ///   - schema: raise it when this version of `Value` writes what the one before would misread. `Value` itself must read
@@ -54,7 +62,7 @@ public struct KeySyncError: ExplainedError {
     public enum Code: Hashable, Sendable {
         /// The key, or all together, would exceed what a router holds.
         case tooLarge(key: String, bytes: Int)
-        /// What is stored is of another type, or damaged.
+        /// The stored value is of another type, or damaged.
         case unreadable(key: String)
         /// A later version of the app has written it.
         case newerSchema(key: String, schema: UInt32)
@@ -64,9 +72,9 @@ public struct KeySyncError: ExplainedError {
         case alreadyAttached
     }
 
-    /// What went wrong, to branch on.
+    /// The kind of the error, for code that reacts to it.
     public let code: Code
-    /// What the codec says.
+    /// The codec's error, if it caused this one.
     public let cause: (any Error)?
 
     init(_ code: Code, cause: (any Error)? = nil) {

@@ -48,8 +48,8 @@ extension StorageRouter {
         try await attach(to: TransportConnection.shared(over: transport))
     }
 
-    /// Ends it. The values stay here and in the connection's store; what is set from now on counts as later than what the
-    /// store of the next connection has.
+    /// Ends the exchange with peers over the current connection. The values stay here and in the connection's store. A
+    /// value set from now on counts as later than those in the next connection's store.
     public func detach() {
         listeners.cancel()
         // What is not written is pending until it has been compared.

@@ -82,7 +82,8 @@ public actor StorageRouter {
 
     // MARK: - Values
 
-    /// Stores a value. One that is stored already changes nothing.
+    /// Stores a value and shows it to observers. One that is stored already changes nothing.
+    ///
     /// - Throws: what encoding throws; `KeySyncError.Code.tooLarge`. The stored value is then unchanged. What the store throws: the
     ///   router keeps the value in memory, and writes and sends it once the store takes it.
     public func set<Value>(_ value: Value, for key: StorageKey<Value>) throws {
@@ -120,8 +121,8 @@ public actor StorageRouter {
         try write([.init(name: key.name, rule: key.rule)])
     }
 
-    /// Each value from now on, the present one first; of values that nobody reads the newest stays. One that cannot be read
-    /// is left out, and `status(of:)` says why.
+    /// Returns a stream of the key's values: the current one first, then each change. A slow reader gets only the
+    /// newest. A value that can't be read is left out, and `status(of:)` says why.
     public func values<Value>(of key: StorageKey<Value>) -> AsyncStream<Value?> {
         register(key)
         let (stream, continuation) = AsyncStream.makeStream(of: Value?.self, bufferingPolicy: .bufferingNewest(1))
@@ -154,7 +155,7 @@ public actor StorageRouter {
         failures[name].map { KeyStatus.failed(reason: $0) } ?? replica.status(of: name)
     }
 
-    /// All statuses now, and again whenever one has changed.
+    /// Returns a stream of all statuses: the current ones first, then all again whenever one has changed.
     public func statuses() -> AsyncStream<[String: KeyStatus]> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: [String: KeyStatus].self, bufferingPolicy: .bufferingNewest(1))
@@ -164,10 +165,10 @@ public actor StorageRouter {
         return stream
     }
 
-    /// How far the exchange with the peers is.
+    /// The progress of the exchange with the peers.
     public var progress: KeyProgress { replica.progress }
 
-    /// The progress now, and again whenever it has changed; of those that nobody reads the newest stays.
+    /// Returns a stream of the progress: the current one first, then each change. A slow reader gets only the newest.
     public func progressChanges() -> AsyncStream<KeyProgress> {
         let (stream, continuation) = AsyncStream.makeStream(of: KeyProgress.self, bufferingPolicy: .bufferingNewest(1))
         let id = watch { progressWatchers[$0] = continuation }

@@ -27,6 +27,8 @@ public final class StoredValue<Value: Codable & Sendable> {
     @ObservationIgnored private var isWriting = false
     @ObservationIgnored private var unwritten: Data?
 
+    /// Creates an observable value for a key.
+    ///
     /// - Parameter initialValue: shown until the router has said what is stored, and while there is nothing.
     public init(_ key: StorageKey<Value>, initialValue: Value, router: StorageRouter = .shared) {
         (self.key, self.initialValue, self.router) = (key, initialValue, router)
@@ -110,7 +112,7 @@ public struct Stored<Value: Codable & Sendable> {
     /// The value with its error.
     public let stored: StoredValue<Value>
 
-    /// The value. Setting it shows at once and is written soon after.
+    /// The value of the key. Setting it shows at once and is written soon after.
     public var wrappedValue: Value {
         get { stored.value }
         nonmutating set { stored.set(newValue) }

@@ -1,15 +1,18 @@
 import MeshConnection
 
-/// How often a request is tried, and how long all of it may take.
+/// The number of attempts of a request, and the time for all of them.
 public struct RetryPolicy: Sendable, Hashable {
-    /// At least 1. Waiting for the peer is no attempt.
+    /// Maximum number of attempts, at least 1. Waiting for the peer is no attempt.
     public let maxAttempts: Int
-    /// From the call to the answer, with every attempt and every wait. The peer does not handle a request that is older.
+    /// The time from the call to the answer, with every attempt and every wait. The peer doesn't handle a request that
+    /// is older.
     public let timeout: Duration
 
-    /// Between two attempts.
+    /// The time between two attempts: 200 milliseconds.
     public static let gap = Duration.milliseconds(200)
 
+    /// Creates a policy from a number of attempts and a time. A negative timeout counts as zero.
+    ///
     /// - Parameters:
     ///   - maxAttempts: less than 1 counts as 1.
     public init(maxAttempts: Int, timeout: Duration = .seconds(10)) {
@@ -37,13 +40,13 @@ public struct RetryPolicy: Sendable, Hashable {
     var patience: Duration { min(.seconds(2), timeout / 4) }
 }
 
-/// What a request does while nobody can be reached.
+/// The behavior of a request while no peer can be reached.
 public enum DeliveryMode: String, Codable, Hashable, Sendable, CaseIterable {
     /// Throws `notReachable` at once.
     case immediate
-    /// Waits, until somebody can be reached or the time is over.
+    /// The request waits until a peer can be reached or the time is over.
     case queued
 
-    /// Whether it fails at once while nobody can be reached.
+    /// Whether the request fails at once while no peer can be reached.
     public var requiresImmediateReachability: Bool { self == .immediate }
 }

@@ -9,7 +9,7 @@ import MeshConnection
 /// }
 /// ```
 public protocol SessionRequest: Codable, Sendable {
-    /// The answer.
+    /// The type of the answer.
     associatedtype Response: Codable & Sendable
 
     /// Names the request on the wire, alike on both sides. By default the type's name with the types it is nested in,
@@ -25,11 +25,11 @@ extension SessionRequest {
     public static var failures: [any (Error & Codable & Sendable).Type] { [] }
 }
 
-/// A request that nobody waits for an answer to. Its handler runs whatever lane it takes.
+/// A request without an answer. Its handler runs whatever lane it takes.
 public protocol FireAndForgetRequest: SessionRequest where Response == VoidResponse {}
 
 /// Says no more than that it is done.
 public struct VoidResponse: Codable, Sendable, Hashable {
-    /// It is done.
+    /// Creates the answer of a request that returns nothing.
     public init() {}
 }

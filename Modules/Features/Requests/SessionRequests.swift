@@ -26,6 +26,8 @@ public final class SessionRequests: Sendable {
     private var responder: Responder { exchange.responder }
     private var coding: RequestCoding { exchange.coding }
 
+    /// Creates the requests of a connection. All instances on one connection share one exchange.
+    ///
     /// - Parameters:
     ///   - encoder: writes requests, responses and the handlers' errors; not to be changed later on.
     ///   - decoder: reads them.
@@ -84,10 +86,11 @@ public final class SessionRequests: Sendable {
 // MARK: - Sending
 
 extension SessionRequests {
-    /// Asks a peer.
+    /// Sends a request to a peer and returns its answer.
+    ///
     /// - Parameters:
     ///   - strategy: the lanes. See `DeliveryStrategy`.
-    ///   - delivery: what happens while nobody can be reached.
+    ///   - delivery: the behavior while no peer can be reached.
     ///   - peer: nil asks every known peer, and the first answer is the answer; of several, one that has no handler
     ///     speaks for itself only.
     /// - Throws: `ConnectionError`, or one of the request's own `failures` as the handler threw it; `deliveryFailed` at once for a
@@ -101,8 +104,8 @@ extension SessionRequests {
         return try await send(request, id: UUID(), wish)
     }
 
-    /// Tells a peer. Returns when the request is on its way or waits for the peer. A failure that lasts is one of the ``problems``;
-    /// the connection's diagnostics have all of them.
+    /// Sends a request that has no answer. Returns when the request is on its way or waits for the peer. A lasting
+    /// failure is one of the ``problems``; the connection's diagnostics have every failure.
     ///
     /// On a kept lane it is wanted for seven days, else for ten seconds.
     public func send<R: FireAndForgetRequest>(
@@ -205,24 +208,27 @@ extension SessionRequests {
     /// A request that waits for its peer.
     public struct Queued: Hashable, Sendable, Identifiable {
         public let id: UUID
-        /// As ``SessionRequest/requestType``.
+        /// The name of the request's type, as ``SessionRequest/requestType``.
         public let requestType: String
     }
 
-    /// How many requests wait for a peer: here, or with the transport that has not reached it. At most 256.
+    /// The number of requests that wait for a peer: here, or with a transport that hasn't reached it. At most 256.
     public var pendingRequestCount: Int { requester.queued.count }
 
-    /// The same whenever it changes, beginning with what it is now. Every call is an independent subscriber.
+    /// Returns a stream of `pendingRequestCount`: the current one, then each change. Every call is an independent
+    /// subscriber.
     public func pendingRequestCounts() -> AsyncStream<Int> { requester.queueCounts.subscribe() }
 
-    /// Those that wait, in the order in which they came.
+    /// The requests that wait, oldest first.
     public var queuedRequests: [Queued] { requester.queued.map { Queued(id: $0.id, requestType: $0.type) } }
 
     var underWay: [UUID] { requester.read { Array($0.calls.keys) } }
 
-    /// What waits is not sent; its callers get `cancelled`.
+    /// Cancels all requests that wait. Their callers get `cancelled`.
     public func cancelAllQueuedRequests() { _ = requester.cancelQueued { _ in true } }
 
+    /// Cancels a request that waits. Its caller gets `cancelled`.
+    ///
     /// - Returns: whether it waited.
     @discardableResult
     public func cancelQueuedRequest(id: UUID) -> Bool { requester.cancelQueued { $0 == id } }
@@ -230,6 +236,8 @@ extension SessionRequests {
     /// Whether a peer can be reached, as far as the transport says; nil for any.
     public func isReachable(_ peer: SessionPeer? = nil) -> Bool { requester.isReachable(peer) }
 
+    /// Waits until a peer, or any peer if `peer` is nil, can be reached.
+    ///
     /// - Parameter timeout: nil waits for as long as it takes.
     /// - Throws: `timeout`, `cancelled`.
     public func waitUntilReachable(_ peer: SessionPeer? = nil, timeout: Duration? = nil) async throws(ConnectionError) {

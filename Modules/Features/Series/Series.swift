@@ -10,22 +10,24 @@ public import Foundation
 /// try await session.samples(of: .track)                       // on the phone, before long
 /// ```
 ///
-/// Each device that records has a series of its own, which nobody else writes to; only its end grows. A sample is numbers,
-/// dates and Booleans, optional or not, in structs as deep as you like: at most 64 of them. Text and lists are events.
+/// Each device that records has a series of its own, to which no other device writes; it only grows. A sample is
+/// numbers, dates and Booleans, optional or not, in structs as deep as you like: at most 64 of them. Text and lists are
+/// events.
 public struct Series<Sample: Codable & Sendable>: Hashable, Sendable {
     /// 1 to 128 bytes of UTF-8.
     public let name: String
-    /// How long samples are kept.
+    /// The rule for how long samples are kept.
     public let keeping: SeriesRetention
 
-    /// The same name on every device; at most ``SeriesLimits/nameBytesMax`` bytes of UTF-8, or `record` throws.
+    /// Creates a series with a name, which must be the same on every device: at most ``SeriesLimits/nameBytesMax``
+    /// bytes of UTF-8, or `record` throws.
     public init(_ name: String, keeping: SeriesRetention = .all) {
         self.name = name
         self.keeping = keeping
     }
 }
 
-/// What is kept of a series; what is given up is given up on every device.
+/// A rule for how many samples of a series are kept. Dropped samples are dropped on every device.
 public enum SeriesRetention: Hashable, Sendable {
     /// Until the session is forgotten.
     case all
@@ -35,14 +37,14 @@ public enum SeriesRetention: Hashable, Sendable {
 
 /// A sample, with who recorded it and when.
 public struct RecordedSample<Value: Sendable>: Sendable {
-    /// What was recorded.
+    /// The value that the app recorded.
     public let value: Value
-    /// By the clock of the device that recorded it, to the microsecond.
+    /// The moment of recording to the microsecond, by the clock of the device that recorded it.
     public let moment: Date
     /// The device that recorded it.
     public let peerID: String
 
-    /// For previews and tests: a session makes its own.
+    /// Creates a sample for previews and tests. In an app, the session creates them.
     public init(value: Value, moment: Date, peerID: String) {
         self.value = value
         self.moment = moment
@@ -52,7 +54,7 @@ public struct RecordedSample<Value: Sendable>: Sendable {
 
 extension RecordedSample: Equatable where Value: Equatable {}
 
-/// What bounds series.
+/// The bounds of series and their samples.
 public enum SeriesLimits {
     /// UTF-8 bytes of a series' name.
     public static let nameBytesMax = 128

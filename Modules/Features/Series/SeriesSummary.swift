@@ -1,6 +1,6 @@
 public import Foundation
 
-/// How many samples there are, and for each of their numbers the sum, the least, the greatest and the last.
+/// The number of samples, and for each of their numeric fields the sum, minimum, maximum and last value.
 ///
 /// The same on every device that holds the same samples, to the bit: sums are taken in the order of recording, block by
 /// block. As other devices hold other samples at other times, a reducer sees one only as part of an event, which carries it
@@ -8,18 +8,18 @@ public import Foundation
 public struct SeriesSummary: Hashable, Sendable, Codable {
     /// One number of all samples.
     public struct Column: Hashable, Sendable, Codable {
-        /// In how many samples the number is present.
+        /// The number of samples in which the field is present.
         public var count = 0
         /// The numbers added up.
         public var sum = 0.0
         /// NaN while there is none, as the two after it.
         public var minimum = Double.nan
-        /// The greatest.
+        /// The greatest value; NaN if there is none.
         public var maximum = Double.nan
-        /// The latest.
+        /// The value in the latest sample; NaN if there is none.
         public var last = Double.nan
 
-        /// Of no sample.
+        /// Creates a column of no samples.
         public init() {}
 
         /// The sum by the count; NaN while there is none.
@@ -43,16 +43,16 @@ public struct SeriesSummary: Hashable, Sendable, Codable {
         }
     }
 
-    /// Samples.
+    /// The number of samples.
     public var count = 0
-    /// When the earliest and the latest were recorded.
+    /// The moment of the earliest sample; nil while there is none.
     public var earliest: Date?
-    /// When the latest was recorded; nil while there is none.
+    /// The moment of the latest sample; nil while there is none.
     public var latest: Date?
-    /// By the names of fields, those of structs inside the sample joined by dots.
+    /// The numeric fields by name. Dots join the names of fields in nested structs.
     public var columns: [String: Column] = [:]
 
-    /// Of no sample.
+    /// Creates a summary of no samples.
     public init() {}
 
     /// One number of all samples; of a field that no sample has, the summary of nothing.

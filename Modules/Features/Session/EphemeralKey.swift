@@ -17,20 +17,21 @@ public struct EphemeralKey<Value: Codable & Sendable>: Hashable, Sendable {
     /// 1 to 128 bytes of UTF-8. A value under this name that another type has written is not shown.
     public let name: String
 
-    /// The same name on every device. Keys of one name and different types do not read each other's values.
+    /// Creates a key with a name, which must be the same on every device. Keys of one name and different types do not
+    /// read each other's values.
     public init(_ name: String) { self.name = name }
 }
 
 /// The newest value that a peer shows under a key.
 public struct EphemeralValue<Value: Sendable>: Sendable {
-    /// What is shown.
+    /// The value that the peer shows.
     public let value: Value
-    /// Who shows it; perhaps this device.
+    /// The peer that shows the value, which may be this device.
     public let peerID: String
-    /// When it was shown, by the clock of its peer, to the millisecond.
+    /// The moment at which the value was shown, by the clock of its peer, to the millisecond.
     public let moment: Date
 
-    /// For previews and tests: a session makes its own.
+    /// Creates a value for previews and tests. In an app, the session creates them.
     public init(value: Value, peerID: String, moment: Date) {
         self.value = value
         self.peerID = peerID

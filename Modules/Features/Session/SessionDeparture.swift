@@ -5,26 +5,27 @@ public import MeshEngine
 public struct SessionDeparture: Hashable, Sendable {
     /// Why the session goes on without it.
     public enum Reason: Hashable, Sendable {
-        /// It said that it leaves.
+        /// The member announced that it leaves.
         case left
-        /// It was not heard for `SyncedSessionConfiguration.memberTimeout`: here since that moment, by the local clock; nil is
-        /// never.
+        /// The member wasn't heard for `SyncedSessionConfiguration.memberTimeout`: on this device since that moment, by
+        /// the local clock; nil if it was never heard.
         case silent(since: Date?)
-        /// It lives on under another name: it lost its store, or that had gone back to an earlier moment.
+        /// The member continues under another source: it lost its store, or the store had gone back to an earlier
+        /// moment.
         case replaced
         /// The user of that device did not want to wait (`removeMember(_:)`); perhaps of this one.
         case goneOn(by: String)
-        /// It is this device itself that the others went on without. It takes another name and joins again.
+        /// The others went on without this device. It takes another source and joins again.
         case fenced
         /// The others have agreed on it while this device did not hear them.
         case untold
     }
 
-    /// Which of the peer's lives: a peer that comes back is a member under another name.
+    /// The source that left. A peer that returns is a member under another source.
     public let source: SessionSource
     /// Why the session goes on without it.
     public let reason: Reason
-    /// When this device heard of it, by its own clock.
+    /// The moment at which this device learned of it, by its own clock.
     public let moment: Date
     /// The view that goes on without it; the same number where a member was replaced by its next life.
     public let viewNumber: UInt64

@@ -1,4 +1,4 @@
-/// How far one own event has come, and whether it has an effect.
+/// The delivery of one of this device's events, and its effect on the state.
 ///
 /// ```swift
 /// let delivery = session.delivery(of: envelope)
@@ -10,13 +10,13 @@
 /// if delivery.effect == .rejected { "too late: it doesn't count" }
 /// ```
 public struct SessionEventDelivery: Hashable, Sendable {
-    /// How far an event has come. Each step includes the ones before.
+    /// The progress of an event. Each step includes the ones before.
     public enum Step: Hashable, Sendable {
-        /// Not an event of this device, or further back than its newest 16,384.
+        /// The event isn't one of this device, or not among its newest 16,384.
         case unknown
         /// Applied here; not in the store yet.
         case submitted
-        /// In the store: it survives a crash, and will be sent until every member has acknowledged it.
+        /// The event is in the store. It survives a crash, and is sent until every member has acknowledged it.
         case accepted
         /// Handed to the transport.
         case sent
@@ -26,11 +26,12 @@ public struct SessionEventDelivery: Hashable, Sendable {
         case confirmed
     }
 
-    /// What an event does to the state at its place in the order. Until it is confirmed, an event that comes late may change that.
+    /// The effect of an event on the state at its place in the order. Until the event is confirmed, an event that
+    /// arrives late may change it.
     public enum Effect: String, Hashable, Sendable {
-        /// Not an event of this device, or further back than its newest 16,384.
+        /// The event isn't one of this device, or not among its newest 16,384.
         case unknown
-        /// The reducer ran.
+        /// The reducer ran and the event changed the state.
         case applied
         /// The reducer ran when the event was submitted, and left the state as it was. Known of states that are `Equatable`, of events
         /// that aren't of a high rate, in this launch, and as long as nothing has come late; else the event counts as applied.
@@ -39,12 +40,12 @@ public struct SessionEventDelivery: Hashable, Sendable {
         case rejected
     }
 
-    /// How far the event has come.
+    /// The furthest step that the event has reached.
     public let step: Step
-    /// What the event does to the state.
+    /// The effect of the event on the state, which may change until the event is confirmed.
     public let effect: Effect
 
-    /// For previews and tests of an app.
+    /// Creates a value for previews and tests of an app. In an app, the session creates them.
     public init(step: Step, effect: Effect) { (self.step, self.effect) = (step, effect) }
 
     static let unknown = Self(step: .unknown, effect: .unknown)

@@ -41,7 +41,14 @@ extension SessionFeature {
     @inlinable public func shouldApply(event: Event, context: SessionConflictContext<State>) -> Bool { true }
 }
 
-/// A session of one feature.
+/// A session of one feature: `SyncedSession` with a single type to write.
+///
+/// ```swift
+/// let session = SessionOf<Score>(Score(), sessionID: sessionID, over: transport)
+/// session.start()
+/// try session.submit(.home)            // applies at once, then travels
+/// session.state.home                   // 1
+/// ```
 public typealias SessionOf<Feature: SessionFeature> =
     SyncedSession<Feature.State, Feature.Event, Feature, Feature>
 

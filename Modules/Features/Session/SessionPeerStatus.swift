@@ -1,9 +1,9 @@
 public import Foundation
 public import MeshEngine
 
-/// How a peer stands to the local session now.
+/// The status of a peer, as the local session knows it.
 public struct SessionPeerStatus: Hashable, Sendable, Identifiable {
-    /// The `SessionPeer.id`.
+    /// The `SessionPeer.id` of the peer.
     public let peerID: String
     /// Whether its state is this device's.
     public let sync: SessionPeerSync
@@ -16,28 +16,28 @@ public struct SessionPeerStatus: Hashable, Sendable, Identifiable {
     public let missingCount: UInt64
     /// Whether the transport calls it reachable.
     public let isReachable: Bool
-    /// When its engine was last heard, by the local clock.
+    /// The moment at which the peer's engine was last heard, by the local clock.
     public let lastHeardAt: Date?
     /// Since when it has been heard without a silence of thirty exchange intervals, by the local clock; nil before it was.
     public let heardSince: Date?
-    /// How much its clock is ahead; nil before the first round trip.
+    /// The time by which the peer's clock is ahead of the local one; nil before the first round trip.
     public let clockOffset: ClockOffsetEstimate?
 
     public var id: String { peerID }
 }
 
-/// How far a peer has come with what is held here.
+/// The progress of a peer compared with the events that this device holds.
 public enum SessionPeerSync: Hashable, Sendable {
     /// A member that has acknowledged everything.
     case upToDate
     /// A member that has not acknowledged so many events.
     case behind(by: UInt64)
-    /// Not a member yet: its engine has not answered, or it has none and takes part by snapshots.
+    /// The peer isn't a member yet: its engine hasn't answered, or it has none and takes part by snapshots.
     case waiting
     /// Its state is shown here without the events that led to it.
     case provisional
-    /// It wants to join, and the group has no place for it: its events are not taken.
+    /// The peer wants to join, but the group has no place for it: its events aren't accepted.
     case notAdmitted
-    /// It runs another session of the feature, or another feature: the session's `problems` say which.
+    /// The peer runs another session of the feature, or another feature: the session's `problems` say which.
     case elsewhere
 }

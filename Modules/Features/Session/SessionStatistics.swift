@@ -1,10 +1,10 @@
-/// What a session has done since it was made.
+/// The counters of a session since it was created.
 public struct SessionStatistics: Hashable, Sendable, Codable {
-    /// Local events submitted.
+    /// The number of local events that were submitted.
     public internal(set) var submitted = 0
     /// Local events of a high rate that were not taken, to leave room.
     public internal(set) var thinnedOut = 0
-    /// Remote events applied.
+    /// The number of remote events that were applied.
     public internal(set) var applied = 0
     /// Remote events that came after later ones had been applied, which were rolled back and reduced again.
     public internal(set) var late = 0
@@ -24,7 +24,7 @@ public struct SessionStatistics: Hashable, Sendable, Codable {
     public internal(set) var effects = 0
     /// Times that a side effect threw; it runs again.
     public internal(set) var effectFailures = 0
-    /// Messages between engines.
+    /// The number of control messages sent to other engines.
     public internal(set) var controlsSent = 0
     /// Messages of other engines that were taken.
     public internal(set) var controlsReceived = 0
@@ -57,6 +57,6 @@ public struct SessionStatistics: Hashable, Sendable, Codable {
     /// Alarms of the engine.
     public internal(set) var alarms = 0
 
-    /// Nothing yet.
+    /// Creates counters that are all zero.
     public init() {}
 }

@@ -18,8 +18,8 @@ public enum SessionUpdate<State: Codable & Sendable, Event: Codable & Sendable>:
     /// Events of any peer, this device included, that took their places after all others, in their order; and the state after
     /// them. What each did there is its outcome.
     case applied([SessionAppliedEvent<Event>], State)
-    /// The same, where at least one came late: later events were rolled back and reduced again, as many as its `replayedCount`
-    /// says. What was made of them one by one does not hold any more; the state does.
+    /// Events were applied, and at least one came late: later events were rolled back and reduced again, as many as its
+    /// `replayedCount` says. Anything derived from single events before may be outdated; the state is right.
     case reordered([SessionAppliedEvent<Event>], State)
     /// Events whose places will never change. Each was told as applied before, or is in a snapshot.
     case confirmed([SessionConfirmedEvent<Event>])
@@ -27,13 +27,13 @@ public enum SessionUpdate<State: Codable & Sendable, Event: Codable & Sendable>:
 
 /// Why the whole state is told.
 public enum SessionSnapshotReason: Hashable, Sendable {
-    /// The stream begins.
+    /// The first update of the stream.
     case first
     /// A copy of the session was taken over from that peer.
     case adopted(from: String)
-    /// That peer's state is shown, of which the events are not held here.
+    /// The state comes from that peer, and this device doesn't hold its events.
     case shown(from: String)
-    /// What was shown without its events has gone, or this device goes on under another name.
+    /// The state shown from a peer is gone, or this device continues under a new source.
     case renewed
     /// More has happened than the reader's buffer takes.
     case skipped

@@ -22,16 +22,16 @@ public import Observation
 /// Lives on the main actor. Nothing it starts keeps it alive.
 @MainActor @Observable
 public final class SharedSession<Feature: SessionFeature> {
-    /// The feature's state.
+    /// The type of the feature's state.
     public typealias State = Feature.State
     /// An event that changes the state.
     public typealias Event = Feature.Event
-    /// The session inside.
+    /// The type of the underlying session.
     public typealias Session = SessionOf<Feature>
     /// The settings of the session inside.
     public typealias Configuration = SyncedSessionConfiguration<State, Event>
 
-    /// How far the session is.
+    /// The stage of opening and closing that a session is in.
     public enum Phase: Hashable, Sendable {
         /// The store is being read. Events that are sent wait.
         case opening
@@ -46,7 +46,7 @@ public final class SharedSession<Feature: SessionFeature> {
     /// Maximum number of events that wait for the session to open. `send` refuses the next one.
     public static var waitingMax: Int { 256 }
 
-    /// How far the session is.
+    /// The stage of opening and closing that the session is in.
     public private(set) var phase = Phase.opening
     /// The session, for everything that isn't here; nil until it is `ready`.
     public private(set) var session: Session?
@@ -73,6 +73,9 @@ public final class SharedSession<Feature: SessionFeature> {
 
     @usableFromInline typealias MakeStore = @Sendable () throws -> (any SessionStore)?
 
+    /// Creates a session for the feature and opens it. Shows the initial state until the store has been read, off the
+    /// main actor.
+    ///
     /// - Parameters:
     ///   - transport: the same kind on all devices. Several features share one.
     ///   - sessionID: tells several sessions of one feature apart, such as documents; the same on all devices. By default it

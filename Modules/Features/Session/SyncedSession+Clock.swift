@@ -15,7 +15,8 @@ import MeshTransport
 public struct SessionClock: Hashable, Sendable {
     /// The member that owns the clock.
     public let peerID: String
-    /// How much it is ahead of the local device's clock; nil on its owner, and before the first round trip.
+    /// The time by which this clock is ahead of the local device's. nil on the clock's owner, and before the first
+    /// round trip.
     public let offset: ClockOffsetEstimate?
     /// Whether it is this device's own.
     public let isLocal: Bool
@@ -28,10 +29,10 @@ public struct SessionClock: Hashable, Sendable {
     /// Seconds by which a moment may be wrong; nil when that is not known yet.
     public var errorSeconds: TimeInterval? { isLocal ? 0 : offset?.errorSeconds }
 
-    /// What it shows when the local wall clock shows that moment.
+    /// Converts a moment of the local wall clock to this clock.
     public func moment(atLocal moment: Date) -> Date { moment.addingTimeInterval(aheadSeconds) }
 
-    /// What the local wall clock shows then.
+    /// Converts a moment of this clock to the local wall clock.
     public func local(_ moment: Date) -> Date { moment.addingTimeInterval(-aheadSeconds) }
 
     private var aheadSeconds: TimeInterval { (offset?.offsetSeconds ?? 0) - setSeconds }

@@ -66,7 +66,7 @@ extension SyncedSession {
 public struct SessionStateTimeout: ExplainedError, Hashable {
     /// The feature whose session waited.
     public let featureID: String
-    /// How long it waited.
+    /// The time that the caller was willing to wait.
     public let limit: Duration
     /// The last state, as text.
     public let state: String

@@ -9,8 +9,8 @@ import MeshStorage
 extension SyncedSession {
     /// Adds a sample to this device's series: it is written, then travels together with those after it.
     ///
-    /// There is no place for it in the order of events, so it waits for nobody, and neither its loss on the way nor a long time
-    /// alone is a gap. It is there for good once `seriesStatuses` counts it as stored. Complexity: O(numbers of the sample).
+    /// It has no place in the order of events, so it waits for no peer, and neither its loss on the way nor a long time
+    /// alone is a gap. It is safe once `seriesStatuses` counts it as stored. Complexity: O(numbers of the sample).
     /// - Parameter moment: when it was measured; nil is now.
     /// - Throws: `WireError` with `encodingFailed` for what no series holds; `StorageError` with `oversized` where series have as many
     ///   bytes as `seriesBytesMax`, or 65,536 samples wait to be written; `sessionEnded`, `closed`.
@@ -22,7 +22,8 @@ extension SyncedSession {
         if try core.record(sample, in: series, at: time) { turn { $0.beginWritingSamples() } }
     }
 
-    /// What is held of a series, in the order of time: of all devices or of one, of all times or of some.
+    /// Returns the samples of a series that this device holds, ordered by time: of all devices or of one, at all times
+    /// or in a range.
     ///
     /// All of it is in memory then: `forEachSamples` is for many. Blocks that no sample of that time is in are not read.
     /// - Throws: `StorageError`, `DecodingError` for samples of another shape.
@@ -37,7 +38,8 @@ extension SyncedSession {
         return sources > 1 ? samples.sorted { $0.moment < $1.moment } : samples
     }
 
-    /// The same, at most 1,024 samples at a time off the main actor: one device's after another's, each in the order of recording.
+    /// Passes the samples to `body` in batches of at most 1,024, off the main actor. Devices follow one another; each
+    /// one's samples are in the order of recording.
     ///
     /// - Parameter body: may throw to end it early.
     public func forEachSamples<Sample>(
@@ -77,7 +79,7 @@ extension SyncedSession {
         return core.series.summary(named: series.name, by: peerID)
     }
 
-    /// How every series stands, one for each device, launch and shape of its samples.
+    /// The status of every series: one for each device, launch and sample type.
     public var seriesStatuses: [SeriesStatus] {
         _ = seriesTurn
         return core.series.statuses

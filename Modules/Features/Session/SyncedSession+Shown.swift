@@ -43,7 +43,7 @@ extension SyncedSession {
         return shown.state
     }
 
-    /// How every known peer stands, in the order of their ids.
+    /// The status of every known peer, ordered by ID.
     public var peers: [SessionPeerStatus] {
         access(keyPath: shownPaths.peers)
         return shown.peers
@@ -55,8 +55,8 @@ extension SyncedSession {
         return shown.confirmedCount
     }
 
-    /// What the session has done since it was made. Changes with nearly every turn: observe it where it is looked at
-    /// only.
+    /// The counters of the session since it was created. They change with nearly every event or message: observe them
+    /// only where you show them.
     public var statistics: SessionStatistics {
         access(keyPath: shownPaths.statistics)
         return shown.statistics

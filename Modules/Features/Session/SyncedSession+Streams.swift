@@ -9,12 +9,14 @@ extension SyncedSession {
     /// The state now and each time it has changed; of states that a slow reader has not taken only the newest is kept.
     public func states() -> AsyncStream<State> { stateTopic.subscribeOnMainActor(startingWith: [state]) }
 
-    /// How every peer stands, now and each time it has changed; of what a slow reader has not taken the newest is kept.
+    /// Returns a stream of the status of all peers: the current one first, then each change. A slow reader gets only
+    /// the newest.
     public func statuses() -> AsyncStream<[SessionPeerStatus]> {
         statusTopic.subscribeOnMainActor(startingWith: [peers])
     }
 
-    /// How every series stands, now and each time it has changed; of what a slow reader has not taken the newest is kept.
+    /// Returns a stream of the status of all series: the current one first, then each change. A slow reader gets only
+    /// the newest.
     public func seriesUpdates() -> AsyncStream<[SeriesStatus]> { seriesTopic.subscribe(startingWith: [seriesStatuses]) }
 
     /// Events of other peers that changed the state, as they take their place. Up to 1024 wait, of which the oldest make
@@ -29,14 +31,14 @@ extension SyncedSession {
     /// make room; what must not be missed belongs into `SyncedSessionConfiguration.onConfirmed`.
     public func confirmedEvents() -> AsyncStream<SessionConfirmedEvent<Event>> { confirmedTopic.subscribeOnMainActor() }
 
-    /// All of that in one order: what has been applied, what came late, what is confirmed, and the whole state where it is another
-    /// one. The first element is the state now.
+    /// Returns a stream of everything that changes the session's state or its confirmation, in one order. The first
+    /// element is the current state.
     ///
-    /// Who reads each element before the next has happened gets it as it happened. What waits gathers: events that follow each
-    /// other come as one element with the newest state, and what was confirmed after them as another. Beyond `bufferLimit` events
-    /// and confirmations that wait, or a single change of more than 1024 or of more than the limit, one `snapshot` stands for
-    /// all of them. So a reader costs two states and so many events, however slow it is. Cancelling its task, or letting go of
-    /// the stream, frees it; closing the session ends it after what waits.
+    /// A reader that reads each element before the next arrives gets every change. Waiting elements are merged:
+    /// consecutive events become one element with the newest state, and what was confirmed after them becomes another.
+    /// If more than `bufferLimit` events and confirmations wait, or a single change has more than 1024 or more than the
+    /// limit, one `snapshot` replaces them all. So a slow reader costs two states and that many events at most.
+    /// Cancelling its task or releasing the stream frees it. Closing the session ends it after the waiting elements.
     public func updates(bufferLimit: Int = 1024) -> AsyncStream<SessionUpdate<State, Event>> {
         let consumer = UpdateConsumer<State, Event>(state, limit: max(1, bufferLimit))
         if phase == .closed {

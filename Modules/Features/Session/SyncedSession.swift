@@ -11,12 +11,10 @@ public import Observation
 /// A feature's live session: one engine, one transport, one store, observable state.
 ///
 /// ```swift
-/// let session = SyncedSession(
-///     sessionID: id, featureID: "workout", transport: transport,
-///     initialState: Workout(), reducer: WorkoutReducer(), conflictPolicy: WorkoutPolicy())
+/// let session = try await SessionOf<Score>.open(Score(), sessionID: sessionID, over: transport, store: store)
 /// session.start()
-/// try session.submit(.pause)               // applies at once, is written, then travels
-/// session.state                            // what a screen shows
+/// try session.submit(.home)                // applies at once, is written, then travels
+/// session.state.home                       // what a screen shows
 /// session.peers                            // who is up to date, who is behind
 /// ```
 ///
@@ -33,9 +31,9 @@ where
 {
     /// Whether the session listens.
     public enum Phase: Hashable, Sendable {
-        /// Not listening: before `start` and after `stop`; listening.
+        /// The session isn't listening (before `start` and after `stop`), or is.
         case stopped, running
-        /// For good.
+        /// The session is closed and can't be started again.
         case closed
     }
 
@@ -47,15 +45,16 @@ where
     /// Members that the session has gone on without since it was opened here, this device itself included, in the order in which
     /// that became known: the newest 64. Who has come back is in `memberIDs`.
     public private(set) var departures: [SessionDeparture] = []
-    /// All of them so far: more than `departures` holds once the oldest have made room.
+    /// The number of departures so far, which may exceed the number in `departures`.
     public private(set) var departureCount = 0
-    /// In a group for good: events are confirmed from here on.
+    /// Whether this device is in a sealed group. From then on its events are confirmed.
     public private(set) var isMember = false
-    /// Somebody has ended the session: nobody submits any more, on no device. What was accepted before still arrives.
+    /// Whether a member has ended the session. `submit` then throws on every device; events that were accepted before
+    /// still arrive.
     public private(set) var hasEnded = false
     /// The state is a peer's, of which the events are not held here.
     public private(set) var isProvisional = false
-    /// How much of a copy of the session has come, while one comes that is too large for one message.
+    /// The progress of a copy of the session that is too large for one message; nil if none is arriving.
     public private(set) var copyProgress: SessionCopyProgress?
     /// The number of membership changes since the group began.
     public private(set) var viewNumber: UInt64 = 0
@@ -69,7 +68,7 @@ where
     public internal(set) var storeError: (any Error)? {
         didSet { reportStoreError() }
     }
-    /// What an accepted event survives.
+    /// The failure that an accepted event survives.
     public internal(set) var durability = StoreDurability.memory
     /// Moves on when `shown` may say something else.
     private(set) var ephemeralTurn: UInt64 = 0
@@ -84,7 +83,7 @@ where
 
     /// The transport that connects the session with its peers. The session starts it, and doesn't close it.
     @ObservationIgnored public let transport: any SessionSyncTransport
-    /// How the session was set up.
+    /// The configuration that the session was created with.
     @ObservationIgnored public let configuration: SyncedSessionConfiguration<State, Event>
     @ObservationIgnored let board = ProblemBoard()
     @ObservationIgnored let steadyClock: SteadyClock
@@ -329,11 +328,12 @@ where
         }
     }
 
-    /// The same, now.
+    /// Submits an event that happens now. See ``submit(_:at:)`` for errors.
     @discardableResult
     public func submit(_ event: Event) throws -> SessionSyncEnvelope<Event> { try submit(event, at: now) }
 
-    /// The same, now, for an event that carries the moment of its tap: `try session.submit { .pause(at: $0) }`.
+    /// Submits an event that carries the moment of its tap, which the session's clock supplies: `try session.submit {
+    /// .pause(at: $0) }`.
     @discardableResult
     public func submit(_ event: (Date) -> Event) throws -> SessionSyncEnvelope<Event> {
         let moment = now
@@ -530,15 +530,15 @@ extension SyncedSession {
     /// The mistakes and failures of this session and its transport that are not solved, for an app to show.
     public var problems: [SessionProblem] { transport.problems + board.problems }
 
-    /// How that peer stands; nil when nothing is known of it.
+    /// Returns the status of a peer, or nil if the session doesn't know the peer.
     public func status(of peerID: String) -> SessionPeerStatus? { peers.first { $0.peerID == peerID } }
 
-    /// How far an event of this device has come, and whether it has an effect.
+    /// Returns the delivery of one of this device's events, and its effect.
     public func delivery(of envelope: SessionSyncEnvelope<Event>) -> SessionEventDelivery {
         delivery(of: envelope.metadata.eventID)
     }
 
-    /// How far an event of this device has come, by its ID.
+    /// Returns the delivery of one of this device's events by its ID, and its effect.
     public func delivery(of eventID: UUID) -> SessionEventDelivery {
         // Reading these lets a view follow.
         _ = (peers, deliveryTurn)

@@ -5,24 +5,25 @@ import MeshIdentity
 public import MeshTransport
 import MeshWire
 
-/// What a session does when its store cannot be read or written. Either way the error shows as `storeError`.
+/// The reaction of a session to a store that can't be read or written. Either way the error shows as `storeError`.
 public enum StoreFailurePolicy: Hashable, Sendable {
-    /// Opening throws. A running session keeps what it has, sends and confirms nothing, and tries again.
+    /// Opening throws the store's error. A running session keeps its events in memory, sends and confirms nothing, and
+    /// tries again.
     case wait
     /// The session goes on under another name that no store knows; `durability` says so. The store is left as it is, and
     /// the next launch opens what it has.
     case continueInMemory
 }
 
-/// Who is shown a session. Only members have a say in it either way.
+/// The devices that may see a session. Only members can change it.
 public enum SessionAudience: Hashable, Sendable {
-    /// Members, each in whichever of its lives. Whoever else the transport connects gets no event and no state.
+    /// The members, under any of their sources. Other connected peers get neither events nor state.
     case members
     /// Every peer that the transport connects: others watch.
     case everyPeer
 }
 
-/// Which devices a member lets in when they open the same session.
+/// The devices that a member admits when they open the same session.
 public enum SessionAdmission: Hashable, Sendable {
     /// The user's own devices, by the word of the transport (`isOwn` of `SessionSyncTransport`), and those that a member has invited.
     case paired
@@ -30,7 +31,7 @@ public enum SessionAdmission: Hashable, Sendable {
     case invited
 }
 
-/// How a `SyncedSession` behaves. Every default is right for a feature with taps and a few samples a second.
+/// The options of a `SyncedSession`. Every default is right for a feature with taps and a few samples a second.
 public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
     /// Name of the event type on the wire; nil is the feature id and `.event`.
     public var payloadType: String?
@@ -41,16 +42,17 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// Sources that were paired beforehand, the local one among them: three and more devices, or two that need no
     /// founding; at most 16. Empty lets the first two that meet found a group.
     public var members: [SessionSource] = []
-    /// Which devices this one lets in. A group has 16 members at most; the next device raises `notAdmitted`.
+    /// The devices that this one admits. A group has 16 members at most; the next device raises `notAdmitted`.
     public var admits = SessionAdmission.paired
     /// The session has begun elsewhere: this device waits to be taken in (`invite`) and founds no group of its own.
     public var waitsForInvitation = false
-    /// How long a member of three and more may be unheard before the others let it go, if they are a majority: it comes back
-    /// when it can, with what it tapped meanwhile. nil waits for ever. At least three of the longest `exchangeInterval`s.
+    /// Time without a message from a member, in a group of three or more, after which a majority goes on without it.
+    /// The member returns when it can, with the events that it made meanwhile. nil waits forever. Must be at least
+    /// three of the longest `exchangeInterval`s.
     public var memberTimeout: Duration? = .seconds(60)
-    /// Who is shown the session once its group is for good.
+    /// The devices that see the session once its group is sealed.
     public var audience = SessionAudience.members
-    /// What becomes of a session that `open` keeps in a store when that fails.
+    /// The reaction of a session from `open` when its store fails.
     public var storeFailure = StoreFailurePolicy.wait
     /// Runs for every event that is confirmed while this peer is a member, one after another, in their final order.
     ///
@@ -69,9 +71,10 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
 
     /// How events travel.
     let eventDelivery: SessionDeliveryMode = .realtimeBestEffort
-    /// Events of such a rate that no snapshot follows them, such as heart-rate samples. They leave an eighth of the room for
-    /// unconfirmed events (`engine.ownUnconfirmedMax`, `ownUnconfirmedBytesMax`) to others; and while nobody can be reached
-    /// they thin out from half of the rest on, so that a day alone is kept whole and coarser towards its end.
+    /// Events of such a rate that no snapshot follows them, such as heart-rate samples. They leave an eighth of the
+    /// room for unconfirmed events (`engine.ownUnconfirmedMax`, `ownUnconfirmedBytesMax`) to others; and while no peer
+    /// can be reached they thin out from half of the rest on, so that a day alone is kept whole and coarser towards its
+    /// end.
     public var isHighRate: @Sendable (Event) -> Bool = { _ in false }
     /// States in which nothing has begun: a snapshot of one is not taken from a peer.
     public var isIdle: @Sendable (State) -> Bool = { _ in false }
@@ -81,13 +84,13 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     public var copyBytesMax = 64 << 20
     /// Copies beyond it go in pieces of at most that many bytes, even where a message would hold more.
     package var copyMessageBytesMax = Int.max
-    /// What series may take in the store, or in memory where there is none, of what this device records; and as much again of
-    /// what others do. Beyond it `record` throws, and what others have recorded stays with them.
+    /// Maximum number of bytes of series in the store (in memory without one) that this device records, and the same
+    /// again for other devices' samples. Beyond it, `record` throws, and other devices' samples stay with them.
     public var seriesBytesMax = 256 << 20
     /// The shortest time between two messages of values of which only the newest counts (`show`): what is shown faster waits, and
     /// of each key the newest leaves.
     let ephemeralInterval: Duration = .milliseconds(100)
-    /// How long samples gather before they travel: they are smaller together. Sooner when they are many.
+    /// Maximum time that samples wait to be sent together, which makes them smaller. Many samples are sent sooner.
     public var seriesInterval: Duration = .seconds(5)
     /// How long the main actor is held at once for what came late; measured by this machine's clock, so that virtual time
     /// has zero: a few events at once.
@@ -104,7 +107,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     package var exchangeInterval: Duration = .seconds(1)
     /// How long `close` waits for reachable members to acknowledge.
     let closePatience: Duration = .seconds(2)
-    /// How old a retained snapshot may be when no live peer stands behind it.
+    /// Maximum age of a retained snapshot that no connected peer vouches for.
     public var stalenessBudget: Duration = .seconds(300)
     /// How much the sender's clock is ahead of this device's, in seconds, as long as the session has not measured it;
     /// corrects the age of a retained snapshot.
@@ -125,7 +128,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// Seeds what proves that a peer lives; another number for each launch.
     package var randomSeed: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
 
-    /// The defaults.
+    /// Creates a configuration with the default of every option.
     public init() {}
 
     /// The defaults, with the time of a clock: `network.clock` of a `ScenarioNetwork` is virtual.

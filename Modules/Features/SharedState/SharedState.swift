@@ -28,8 +28,10 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     public let id: String
     @ObservationIgnored let replica: StateReplica<State>
 
+    /// Creates a value that is shared under its ID on the connection.
+    ///
     /// - Parameters:
-    ///   - initialValue: shown until somebody changes the value; older than every change.
+    ///   - initialValue: shown until a peer changes the value; older than every change.
     ///   - connection: its store, if any, keeps the value, what changed when, and how far each peer is.
     ///   - id: by default the type's name with the types it is nested in, without modules. When a value of another type
     ///     has it on this connection, `update` and `lastSyncError` say so, and nothing is shared.

@@ -6,9 +6,9 @@ import MeshRegister
 public struct SharedStateConflict: Hashable, Sendable {
     /// One of the two changes.
     public struct Change: Hashable, Sendable {
-        /// Who made it.
+        /// The ID of the peer that made the change.
         public let peerID: String
-        /// When it was made, on its author's hybrid clock.
+        /// The moment of the change, on its author's hybrid clock.
         public let stamp: HybridTimestamp
         /// JSON of the value or of the field; nil where the field was removed.
         public let json: Data?
@@ -22,8 +22,8 @@ public struct SharedStateConflict: Hashable, Sendable {
 
     /// The coding key; nil when it was the whole value.
     public let field: String?
-    /// What is shown now.
+    /// The change that is shown now.
     public let kept: Change
-    /// What lost; with a merge of the app's own, what was merged into the other.
+    /// The change that lost; with a merge of the app, the one that was merged into the other.
     public let lost: Change
 }

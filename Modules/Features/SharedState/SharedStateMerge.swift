@@ -1,4 +1,4 @@
-/// What becomes of changes that two peers make without knowing of each other. All peers must choose the same.
+/// A rule for changes that two peers make without knowing of each other. All peers must use the same rule.
 ///
 /// A change whose author has seen the other one always replaces it.
 public struct SharedStateMerge<State: Sendable>: Sendable {
@@ -17,7 +17,7 @@ public struct SharedStateMerge<State: Sendable>: Sendable {
     /// stays.
     ///
     /// Two changes may each be fine and not fit together. When the fields together do not decode, every peer shows the
-    /// newest whole value that did, until somebody changes it. At most 4,096 fields.
+    /// newest whole value that did, until a peer changes it. At most 4,096 fields.
     public static var fields: Self { Self(rule: .fields) }
 
     /// Both values are given to the closure, the older first; what it returns is shown, on every peer. With more than

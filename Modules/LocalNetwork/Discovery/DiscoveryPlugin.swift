@@ -1,8 +1,8 @@
 public import MeshBus
 
-/// Registers MeshDiscovery.
+/// A plugin that registers MeshDiscovery.
 public struct DiscoveryPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -5,6 +5,8 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// The halves, the first byte the highest.
     case v6(UInt64, UInt64)
 
+    /// Creates an address from its bytes.
+    ///
     /// - Parameter bytes: 4 or 16 in network order; nil for any other count.
     public init?(bytes: some Collection<UInt8>) {
         switch bytes.count {
@@ -17,7 +19,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// In network order.
+    /// The address's 4 or 16 bytes, in network order.
     public var bytes: [UInt8] {
         switch self {
         case .v4(let value): (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
@@ -27,7 +29,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reaches nobody beyond the network that it was heard on: 169.254.0.0/16 and fe80::/10.
+    /// Whether the address is valid only on the network on which it was heard: 169.254.0.0/16 and fe80::/10.
     public var isLinkLocal: Bool {
         switch self {
         case .v4(let value): value >> 16 == 0xA9FE
@@ -35,7 +37,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// 127.0.0.0/8 and ::1.
+    /// Whether the address is in 127.0.0.0/8 or is ::1.
     public var isLoopback: Bool {
         switch self {
         case .v4(let value): value >> 24 == 127
@@ -51,7 +53,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// As in RFC 5952, save that no run of zeros is left out of an IPv6 address.
+    /// The address in the form of RFC 5952, except that an IPv6 address keeps its runs of zeros.
     public var description: String {
         switch self {
         case .v4: bytes.map(String.init).joined(separator: ".")

@@ -4,7 +4,7 @@ public import MeshBase
 ///
 /// To the implementer:
 /// - One object serves one service type. What it announces itself it does not report as found.
-/// - What it reports is a hint from anybody on the network, and nothing is known of who announces it.
+/// - Its reports are hints: any host on the network may have sent them, and the sender is unknown.
 /// - Every table has a bound; a flood of services makes the object forget some, and costs no more than that.
 /// - Methods are called from any thread and return soon; the observer is called from any thread, never from within them.
 public protocol ServiceDiscovery: AnyObject, Sendable {
@@ -15,17 +15,17 @@ public protocol ServiceDiscovery: AnyObject, Sendable {
     func announce(_ announcement: ServiceAnnouncement?)
     /// Says goodbye and ends. Idempotent.
     func stop() async
-    /// What has happened so far.
+    /// The counters of the discovery so far.
     var statistics: DiscoveryStatistics { get }
 }
 
-/// Whom a discovery tells what it sees.
+/// The receiver of a discovery's results.
 public protocol ServiceObserver: AnyObject, Sendable {
     /// There is a service, or something about it has changed.
     func found(_ service: FoundService)
-    /// It has said goodbye, or was not heard of for too long.
+    /// Reports that a service said goodbye, or wasn't heard for too long.
     func lost(instance: String)
-    /// Somebody else has the name; the announcement goes on under this one.
+    /// Reports that another host has the name, and that the announcement continues under this one.
     func renamed(to instance: String)
     /// Looking is over for good.
     func failed(_ error: DiscoveryError)
@@ -33,28 +33,29 @@ public protocol ServiceObserver: AnyObject, Sendable {
 
 /// The kind of service that one object announces and looks for.
 public struct ServiceType: Hashable, Sendable, CustomStringConvertible {
-    /// As in RFC 6763 section 7: `_name._tcp` or `_name._udp`, the name at most 15 characters.
+    /// The type's name by RFC 6763 section 7: `_name._tcp` or `_name._udp`, the name at most 15 characters.
     public let name: String
     /// `local` for multicast DNS.
     public let domain: String
 
-    /// Nothing is checked until a discovery starts with it: that throws ``DiscoveryError/Code/invalidName``.
+    /// Creates a type without checking it. A discovery checks it when it starts, and throws
+    /// ``DiscoveryError/Code/invalidName``.
     public init(_ name: String, domain: String = "local") {
         self.name = name
         self.domain = domain
     }
 
-    /// What peers of this library announce: `_sessionmesh._tcp`.
+    /// The service type that peers of this library announce: `_sessionmesh._tcp`.
     public static let sessionMesh = ServiceType("_sessionmesh._tcp")
 
     public var description: String { "\(name).\(domain)" }
 }
 
-/// What is said of an own service.
+/// The announcement of an own service.
 public struct ServiceAnnouncement: Hashable, Sendable {
     /// The label of the instance, at most 63 bytes. Everybody on the network reads it.
     public var instance: String
-    /// Where the service listens.
+    /// The port at which the service listens.
     public var port: UInt16
     /// The keys of the TXT record and their values, at most 1,300 bytes together (RFC 6763 section 6.2).
     public var attributes: [ServiceAttribute]
@@ -84,15 +85,16 @@ public struct ServiceAttribute: Hashable, Sendable {
     public init(_ key: String, _ value: String) { self.init(key, Array(value.utf8)) }
 }
 
-/// What somebody says of a service.
+/// A service as its host announces it.
 public struct FoundService: Hashable, Sendable {
     /// The service's name, unique on its network.
     public var instance: String
-    /// Where it listens.
+    /// The port at which the service listens.
     public var port: UInt16
-    /// Where it is, best first: on the network on which it was heard, IPv6 before IPv4 where both are.
+    /// The service's addresses, best first: on the network on which it was heard, and IPv6 before IPv4 where both
+    /// exist.
     public var addresses: [ServiceAddress]
-    /// What it says of itself. Written by whoever announced it: a hint.
+    /// The attributes that the announcing host wrote. A hint, not a proof.
     public var attributes: [ServiceAttribute]
 
     /// A service as a discovery has found it.
@@ -109,9 +111,9 @@ public struct FoundService: Hashable, Sendable {
     }
 }
 
-/// Where a service can be reached.
+/// An address at which a service can be reached.
 public struct ServiceAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The address.
+    /// The address without a port.
     public var ip: IPAddress
     /// The number of the network interface on which it was heard; needed to reach a link-local address.
     public var interfaceIndex: UInt32
@@ -125,22 +127,22 @@ public struct ServiceAddress: Hashable, Sendable, CustomStringConvertible {
     public var description: String { ip.isLinkLocal ? "\(ip)%\(interfaceIndex)" : "\(ip)" }
 }
 
-/// What a discovery has seen, counted since it began.
+/// The counters of a discovery since it began.
 public struct DiscoveryStatistics: Hashable, Sendable, Codable {
     /// Packets of others, and own ones that came back.
     public var packetsReceived: UInt64 = 0
-    /// Packets that left.
+    /// The number of packets sent.
     public var packetsSent: UInt64 = 0
     /// Packets that could not be read.
     public var malformed: UInt64 = 0
     /// Packets from beyond the link, and what is no answer to anything.
     public var foreign: UInt64 = 0
-    /// What was read and not kept, because a table was full or somebody sent too much.
+    /// The number of records that were read and not kept, because a table was full or a host sent too much.
     public var dropped: UInt64 = 0
-    /// Names of ours that somebody else had.
+    /// The number of own names that another host had.
     public var conflicts: UInt64 = 0
 
-    /// Nothing yet.
+    /// Creates counters that are all zero.
     public init() {}
 }
 
@@ -152,7 +154,7 @@ public struct DiscoveryError: CodedError, Hashable {
 
         /// No interface of this machine carries multicast.
         public static let noInterface = Code(description: "noInterface")
-        /// Somebody has port 5353 and does not share it.
+        /// Another process has port 5353 and doesn't share it.
         public static let portTaken = Code(description: "portTaken")
         /// The system refuses: a firewall, a sandbox, a person who was asked.
         public static let notPermitted = Code(description: "notPermitted")
@@ -160,7 +162,7 @@ public struct DiscoveryError: CodedError, Hashable {
         public static let systemCallFailed = Code(description: "systemCallFailed")
         /// The system's responder does not run.
         public static let unavailable = Code(description: "unavailable")
-        /// It was started before; make another one.
+        /// The discovery was started before. Make another one.
         public static let alreadyStarted = Code(description: "alreadyStarted")
         /// A label, key or type that does not fit its record.
         public static let invalidName = Code(description: "invalidName")
@@ -169,7 +171,7 @@ public struct DiscoveryError: CodedError, Hashable {
     public let code: Code
     public let message: String
 
-    /// For implementers of a ``ServiceDiscovery``.
+    /// Creates an error of a ``ServiceDiscovery``, for implementers.
     public init(_ code: Code, _ message: String) {
         (self.code, self.message) = (code, message)
     }

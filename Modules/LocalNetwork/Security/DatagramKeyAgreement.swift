@@ -28,8 +28,8 @@
         ///
         /// - Parameters:
         ///   - publicKey: the other side's, 32 bytes.
-        ///   - local: whom this side has proven to be on the connection.
-        ///   - remote: whom the other side has.
+        ///   - local: the peer ID that this side has proven on the connection.
+        ///   - remote: the peer ID that the other side has proven.
         ///   - isInitiator: exactly one side is; the one that has opened the connection.
         /// - Throws: `malformed` for any other number of bytes or this side's own key, `weakKey`.
         public consuming func agree(

@@ -1,13 +1,13 @@
 #if UDP || MQTT || WebSocket
     public import MeshBase
 
-    /// Why a pairing has ended. After any of these the exchange is over and nobody is trusted.
+    /// The reason why a pairing has failed. The exchange is over, and no peer is trusted.
     public struct PairingError: ExplainedError, Hashable, Sendable {
         public let description: String
 
         /// A message that is none.
         public static let malformed = PairingError(description: "malformed")
-        /// More than `PairingExchange.messageBytesMax`.
+        /// A message is larger than `PairingExchange.messageBytesMax`.
         public static let oversized = PairingError(description: "oversized")
         /// The other device speaks another version of pairing.
         public static let unsupportedVersion = PairingError(description: "unsupportedVersion")
@@ -19,15 +19,15 @@
         public static let reflected = PairingError(description: "reflected")
         /// Both ends of the connection have one key.
         public static let samePeer = PairingError(description: "samePeer")
-        /// The other device does not know this secret, or somebody is between the two.
+        /// The other device doesn't know this secret, or an attacker is between the two.
         public static let wrongSecret = PairingError(description: "wrongSecret")
-        /// What was revealed is not what had been committed to: somebody is between the two.
+        /// The other side revealed a nonce that isn't the one it committed to: an attacker may be between the two.
         public static let wrongCommitment = PairingError(description: "wrongCommitment")
-        /// The other device agrees to something else: somebody is between the two.
+        /// The other device agrees to something else: an attacker is between the two.
         public static let wrongAgreement = PairingError(description: "wrongAgreement")
         /// The person at the other device has said no.
         public static let declined = PairingError(description: "declined")
-        /// Nobody has decided within ``PairingExchange/lifetime``.
+        /// The exchange wasn't decided within ``PairingExchange/lifetime``.
         public static let timedOut = PairingError(description: "timedOut")
         /// The exchange had ended before: there is one try.
         public static let over = PairingError(description: "over")

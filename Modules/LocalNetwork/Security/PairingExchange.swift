@@ -1,18 +1,19 @@
 #if UDP || MQTT || WebSocket
-    /// How two devices that have never met come to trust each other's keys, over a TLS connection on which each has proven
-    /// its key and neither is trusted yet. A value without I/O and without a clock; both sides have one.
+    /// An exchange by which two devices that have never met come to trust each other's keys. It runs over a TLS
+    /// connection on which each has proven its key and neither is trusted yet. A value without I/O and without a clock;
+    /// both sides have one.
     ///
     /// - `secret`: one device shows a `PairingSecret`, the other reads it. Each proves by HMAC-SHA256 over both keys, both
     ///   nonces, both names and the roles that it knows the secret, which never travels.
-    /// - `digits`: both devices show six digits, and each person says whether they are the same. The initiator commits to
-    ///   its nonce before it sees the other's, and reveals it after, so that somebody between the two has one try and hits
-    ///   with a probability of 1 in 1,000,000 (Vaudenay: *Secure Communications over Insecure Channels Based on Short
-    ///   Authenticated Strings*, 2005; numeric comparison in Bluetooth 2.1 is the same).
+    /// - `digits`: both devices show six digits, and each person says whether they are the same. The initiator commits
+    ///   to its nonce before it sees the other's, and reveals it after, so that an attacker between the two has one
+    ///   try, which succeeds with a probability of 1 in 1,000,000 (Vaudenay: *Secure Communications over Insecure
+    ///   Channels Based on Short Authenticated Strings*, 2005; numeric comparison in Bluetooth 2.1 is the same).
     ///
     /// One try and 60 seconds: whatever throws has ended the exchange, and another one takes a person who asks for it. After
     /// an error, close the connection. Times are of any clock that does not jump.
     public struct PairingExchange: Sendable {
-        /// How the two prove that they are the ones their people mean.
+        /// The proof that the two devices are the ones their users mean.
         public enum Method: Sendable, Hashable {
             /// One device shows it, the other reads it.
             case secret(PairingSecret)
@@ -28,9 +29,9 @@
             case responder = 2
         }
 
-        /// How long an exchange may take.
+        /// Maximum duration of an exchange: 60 seconds.
         public static let lifetime = Duration.seconds(60)
-        /// The longest message.
+        /// Maximum size of a message in bytes.
         public static let messageBytesMax = PairingMessage.bytesMax
 
         enum Stage: Equatable {
@@ -50,9 +51,11 @@
         var stage = Stage.fresh
         var hasAgreed = false
         var peerHasAgreed = false
-        /// When the exchange ends by itself.
+        /// The time at which the exchange ends by itself.
         public let deadline: Duration
 
+        /// Creates one side of an exchange.
+        ///
         /// - Parameters:
         ///   - local: the key that this side has proven on the connection.
         ///   - remote: the key that the other side has.
@@ -78,11 +81,11 @@
             deadline = now + Self.lifetime
         }
 
-        /// Nothing more comes of this exchange.
+        /// Whether the exchange has ended.
         public var isOver: Bool { stage == .over }
     }
 
-    /// What to do next, in order.
+    /// A step for the caller to take, in order.
     public enum PairingStep: Sendable, Hashable {
         /// Send these bytes to the other side, as one message.
         case send([UInt8])
@@ -118,7 +121,8 @@
             }
         }
 
-        /// What the person says about the digits.
+        /// Reports the user's answer about the digits.
+        ///
         /// - Returns: after a no, what tells the other side; the exchange is over then.
         /// - Throws: `outOfOrder` when there is nothing to confirm or it has been confirmed, `timedOut`, `over`.
         public mutating func confirm(_ agrees: Bool, now: Duration) throws(PairingError) -> [PairingStep] {
@@ -132,7 +136,8 @@
             return [send(.agreement, word: agreement(of: role))] + pairedOnceBothAgree()
         }
 
-        /// Lets time pass.
+        /// Checks the deadline against the current time.
+        ///
         /// - Throws: `timedOut` at the deadline, once.
         public mutating func tick(now: Duration) throws(PairingError) {
             if stage != .over { try check(now) }

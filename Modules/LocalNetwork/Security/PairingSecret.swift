@@ -1,6 +1,6 @@
 #if UDP || MQTT || WebSocket
-    /// What two devices prove to each other that they both know: 128 random bits, shown by one as text or QR code and read
-    /// by the other. Used for one pairing.
+    /// A secret that two devices prove to each other that they both know: 128 random bits, shown by one as text or QR
+    /// code and read by the other. Used for one pairing.
     ///
     /// The text is 28 characters of Crockford's base 32 in groups of four, of which the last bits are a checksum (CRC-12):
     /// one wrong character, or two neighbours exchanged, is always noticed, anything else in 4095 of 4096 cases. Printing
@@ -22,6 +22,8 @@
             self.bytes = bytes
         }
 
+        /// Reads a secret from its text.
+        ///
         /// - Parameter text: as `text`; case does not matter, hyphens and spaces may be anywhere, and the letters O, I and L
         ///   are read as the digits that they look like. nil when the checksum or anything else is wrong.
         public init?(_ text: String) {

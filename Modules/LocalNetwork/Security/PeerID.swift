@@ -3,13 +3,16 @@
 
     import MeshFoundation
 
-    /// Who a peer is: the SHA-256 of its public key's SubjectPublicKeyInfo (DER). It outlives every certificate.
+    /// The identity of a peer: the SHA-256 of its public key's SubjectPublicKeyInfo (DER). It outlives every
+    /// certificate.
     public struct PeerID: Hashable, Comparable, Sendable {
         /// Bytes of an id.
         public static let byteCount = 32
 
         private var words: (UInt64, UInt64, UInt64, UInt64)
 
+        /// Creates an ID from its 32 bytes.
+        ///
         /// - Parameter bytes: 32 of them; nil for any other count.
         public init?(bytes: some Collection<UInt8>) {
             // Called from other modules, where generic code costs a call for each byte.
@@ -26,6 +29,8 @@
             words = (word(0), word(1), word(2), word(3))
         }
 
+        /// Reads an ID from hexadecimal digits.
+        ///
         /// - Parameter hex: 64 hexadecimal digits, upper or lower case; nil for anything else.
         public init?(_ hex: String) { self.init(digits: hex.utf8) }
 
@@ -52,6 +57,8 @@
             words = (first, second, third, fourth)
         }
 
+        /// Computes the ID of a public key.
+        ///
         /// - Parameter publicKeyDER: a SubjectPublicKeyInfo, as certificates have it.
         public init(publicKeyDER: [UInt8]) {
             let digest = SHA256.hash(data: publicKeyDER)
@@ -70,16 +77,16 @@
             ) { Array($0) }
         }
 
-        /// What is said of this peer on the network beside the label of an instance: the first 8 bytes of
-        /// SHA-256(id ‖ label). Who knows the peer recognises it; to others it changes with the label. A hint proves
-        /// nothing.
+        /// Returns the hint that this peer announces on the network beside the label of an instance: the first 8 bytes
+        /// of SHA-256(id ‖ label). Devices that know the peer recognize it; to others it changes with the label. A hint
+        /// proves nothing.
         public func hint(instance: String) -> [UInt8] {
             Array(SHA256.hash(data: bytes + Array(instance.utf8)).prefix(8))
         }
 
         public static func == (left: PeerID, right: PeerID) -> Bool { left.words == right.words }
 
-        /// In the order of the bytes, which is the order of the descriptions.
+        /// Compares the bytes of two IDs, whose order is that of the descriptions.
         public static func < (left: PeerID, right: PeerID) -> Bool { left.words < right.words }
 
         public func hash(into hasher: inout Hasher) {

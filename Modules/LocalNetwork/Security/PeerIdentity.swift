@@ -8,7 +8,7 @@
     /// A value; safe to use from any thread. What prints it shows the peer id and never the key.
     public struct PeerIdentity: Sendable {
         let key: P256.Signing.PrivateKey
-        /// Who this is to others.
+        /// The ID under which others know this identity.
         public let peerID: PeerID
 
         /// A new one that lives in memory only.
@@ -47,7 +47,7 @@
         /// PKCS #8, as TLS libraries take it. A secret.
         public var privateKeyDER: [UInt8] { Array(key.derRepresentation) }
 
-        /// A SubjectPublicKeyInfo.
+        /// The public key as a SubjectPublicKeyInfo in DER.
         public var publicKeyDER: [UInt8] { Array(key.publicKey.derRepresentation) }
     }
 

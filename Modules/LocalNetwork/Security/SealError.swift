@@ -13,13 +13,13 @@
         public static let malformed = SealError(value: .malformed)
         /// A packet of another channel, or of the other direction.
         public static let unknownKey = SealError(value: .unknownKey)
-        /// Accepted before.
+        /// The packet was accepted before.
         public static let replayed = SealError(value: .replayed)
-        /// So far behind the newest that nobody knows whether it was accepted before.
+        /// The packet is so far behind the newest that it may have been accepted before.
         public static let tooOld = SealError(value: .tooOld)
-        /// Not what the peer has sealed.
+        /// The peer didn't seal this packet, or it was changed on its way.
         public static let forged = SealError(value: .forged)
-        /// More than `SealedDatagrams.plaintextBytesMax`.
+        /// The plaintext is larger than `SealedDatagrams.plaintextBytesMax`.
         public static let oversized = SealError(value: .oversized)
         /// No counter is left, or too many forgeries were tried: the channel needs new keys.
         public static let exhausted = SealError(value: .exhausted)

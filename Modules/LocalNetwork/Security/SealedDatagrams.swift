@@ -3,7 +3,7 @@
 
     package import MeshFoundation
 
-    /// Datagrams between two peers that nobody else can read, change, make up or deliver twice: ChaCha20-Poly1305
+    /// Encrypted datagrams between two peers, which other hosts can't read, change, forge or replay: ChaCha20-Poly1305
     /// (RFC 8439) under a key for each direction. Losses and any order are fine.
     ///
     /// A packet is the id of its key (8 bytes), a counter (8 bytes), the ciphertext and a tag (16 bytes); numbers are big-
@@ -13,9 +13,10 @@
     /// Not copyable: two copies would use one nonce twice. Not safe to use from two threads at once; the two halves may be
     /// taken apart and used from one thread each. `DatagramKeyAgreement` makes one.
     @frozen public struct SealedDatagrams: ~Copyable, Sendable {
-        /// How much longer a packet is than what is in it.
+        /// The number of bytes that a packet is longer than its plaintext.
         public static let overhead = 32
-        /// What fits into the largest datagram of UDP over IPv4. Networks carry about 1,200 bytes without cutting them.
+        /// Maximum size of a plaintext: what fits into the largest datagram of UDP over IPv4. Networks carry about
+        /// 1,200 bytes without fragmenting them.
         public static let plaintextBytesMax = 65_507 - overhead
 
         /// The half that sends.
@@ -33,7 +34,7 @@
         /// Begins every packet that `open` takes: the receiver finds the channel by it.
         public var localKeyID: UInt64 { opener.keyID }
 
-        /// What a packet begins with; nil when it is too short to be one.
+        /// Returns the key ID at the start of a packet, or nil if it is too short to be one.
         public static func keyID(of packet: UnsafeRawBufferPointer) -> UInt64? {
             guard packet.count >= overhead else { return nil }
             return UInt64(bigEndian: packet.loadUnaligned(as: UInt64.self))
@@ -42,28 +43,34 @@
         /// What turns a key's id into that of its bundles, and back.
         package static let bundleBit: UInt64 = 1
 
+        /// Seals a plaintext as one packet.
+        ///
         /// - Throws: `oversized`, `exhausted`.
         public mutating func seal(_ plaintext: UnsafeRawBufferPointer) throws(SealError) -> [UInt8] {
             try sealer.seal(plaintext)
         }
 
+        /// Seals a plaintext in an array as one packet.
+        ///
         /// - Throws: `oversized`, `exhausted`.
         public mutating func seal(_ plaintext: [UInt8]) throws(SealError) -> [UInt8] { try sealer.seal(plaintext) }
 
+        /// Opens a packet and returns its plaintext.
+        ///
         /// - Throws: `malformed`, `unknownKey`, `replayed`, `tooOld`, `forged`, `exhausted`. Nothing is accepted then, and
         ///   the packets still to come are judged as if this one had never been.
         public mutating func open(_ packet: UnsafeRawBufferPointer) throws(SealError) -> [UInt8] {
             try opener.open(packet)
         }
 
-        /// As the other `open`.
+        /// Opens a packet in an array and returns its plaintext.
         public mutating func open(_ packet: [UInt8]) throws(SealError) -> [UInt8] { try opener.open(packet) }
     }
 
     /// The half that sends.
     public struct DatagramSealer: ~Copyable, Sendable {
         private let key: SymmetricKey
-        /// Which key seals; it stands in each packet.
+        /// The ID of the sealing key, which stands in each packet.
         public let keyID: UInt64
         /// Of the next packet. The highest number is never used.
         private(set) var counter: UInt64
@@ -74,6 +81,8 @@
             self.counter = counter
         }
 
+        /// Seals a plaintext as one packet.
+        ///
         /// - Throws: `oversized` for more than `SealedDatagrams.plaintextBytesMax`; `exhausted` after 2^64 - 1 packets.
         public mutating func seal(_ plaintext: UnsafeRawBufferPointer) throws(SealError) -> [UInt8] {
             var failure: SealError?
@@ -120,7 +129,7 @@
             }
         }
 
-        /// As the other `seal`.
+        /// Seals a plaintext in an array as one packet.
         public mutating func seal(_ plaintext: [UInt8]) throws(SealError) -> [UInt8] {
             try plaintext.withUnsafeBufferPointer { bytes throws(SealError) in try seal(UnsafeRawBufferPointer(bytes)) }
         }
@@ -139,7 +148,7 @@
         static let forgeriesMax: UInt64 = 1 << 36
 
         private let key: SymmetricKey
-        /// Which key opens.
+        /// The ID of the key that opens packets.
         public let keyID: UInt64
         private var window = ReplayWindow()
         private(set) var forgeries: UInt64
@@ -153,6 +162,8 @@
             self.forgeries = forgeries
         }
 
+        /// Opens a packet and returns its plaintext.
+        ///
         /// - Throws: as `SealedDatagrams.open`.
         public mutating func open(_ packet: UnsafeRawBufferPointer) throws(SealError) -> [UInt8] {
             guard SealedDatagrams.keyID(of: packet) != keyID ^ SealedDatagrams.bundleBit else { throw .unknownKey }
@@ -184,7 +195,7 @@
             return OpenedDatagram(plaintext: plaintext, isBundle: isBundle)
         }
 
-        /// As the other `open`.
+        /// Opens a packet in an array and returns its plaintext.
         public mutating func open(_ packet: [UInt8]) throws(SealError) -> [UInt8] {
             try packet.withUnsafeBufferPointer { bytes throws(SealError) in try open(UnsafeRawBufferPointer(bytes)) }
         }

@@ -9,7 +9,7 @@
 
             /// Others may read or change the file, or it is none. Nothing of it was used.
             public static let notPrivate = Code(description: "notPrivate")
-            /// What is stored is not what was written. It stays as it is.
+            /// The stored bytes are not those that were written. They stay as they are.
             public static let damaged = Code(description: "damaged")
             /// A newer version of the library has written it. It stays as it is.
             public static let newerVersion = Code(description: "newerVersion")
@@ -25,7 +25,7 @@
 
         public let code: Code
         public let message: String
-        /// What the system said, or 0.
+        /// The system's error number, or 0 if no system call failed.
         public let errorNumber: Int32
 
         package init(_ code: Code, _ message: String, errorNumber: Int32 = 0) {

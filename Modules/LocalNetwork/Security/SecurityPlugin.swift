@@ -1,8 +1,8 @@
 public import MeshBus
 
-/// Registers MeshSecurity. What it describes is there with the trait UDP.
+/// A plugin that registers MeshSecurity. Its module is built with the trait UDP.
 public struct SecurityPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {
@@ -23,7 +23,7 @@ public struct SecurityPlugin: Plugin {
 
 #if UDP || MQTT || WebSocket
     extension PayloadLimit {
-        /// What one sealed datagram holds.
+        /// Maximum size of the plaintext in one sealed datagram.
         public static let sealedDatagram = PayloadLimit(
             id: "sealed.datagram", bytes: SealedDatagrams.plaintextBytesMax,
             summary: "Plaintext of a sealed datagram; networks cut what exceeds about 1,200 bytes",

@@ -3,16 +3,19 @@
 
     /// A peer that this one has been paired with.
     public struct TrustedPeer: Codable, Hashable, Sendable {
-        /// Whose key was pinned.
+        /// The ID of the peer whose key is pinned.
         public let id: PeerID
-        /// What its person calls the device: shown, and never relied on. At most 64 bytes of UTF-8 without controls.
+        /// The device's name as its user chose it: shown, and never relied on. At most 64 bytes of UTF-8 without
+        /// control characters.
         public let name: String
-        /// When it was paired, by this device's clock, to the second.
+        /// The moment of the pairing by this device's clock, to the second.
         public let since: Date
         /// Whether it is a device of the same user, as the user has said while pairing. Sessions let such a device in without an
         /// invitation.
         public let isOwn: Bool
 
+        /// Creates an entry for a peer.
+        ///
         /// - Parameter name: what must not be shown is taken out, and what is too long is cut.
         public init(id: PeerID, name: String, since: Date = Date(), isOwn: Bool = false) {
             self.id = id

@@ -1,13 +1,13 @@
 #if UDP || MQTT || WebSocket
     import MeshBase
 
-    /// The peers that this one has been paired with: whom it lets in, and nobody else.
+    /// The peers that this one has been paired with. It refuses all others.
     ///
     /// Safe to use from any thread. In a file, it is shared with other processes of the same user: `trust` and `distrust`
     /// change what the file says at that moment, and `reload` takes over what another process has written. Calls that
     /// write block while the disk works.
     public final class TrustedPeers: Sendable {
-        /// How many peers one may trust; each is a pin that every connection is compared with.
+        /// Maximum number of trusted peers. Every connection is compared with each of them.
         public static let countMax = 256
 
         private let file: PrivateFile?
@@ -23,7 +23,7 @@
             topic.publish([])
         }
 
-        /// The list in that file, which is made with mode 0600 when somebody is trusted.
+        /// The list in that file, which is created with mode 0600 for the first trusted peer.
         /// - Throws: `SecurityError`: `notPrivate`, `damaged`, `newerVersion`, `missing`, `invalidArgument`,
         ///   `systemCallFailed`. The file stays as it is.
         public init(file path: String) throws(SecurityError) {
@@ -59,7 +59,7 @@
             }
         }
 
-        /// Lets that peer in no longer. Whoever holds a connection to it learns of this by `changes`.
+        /// Stops trusting a peer. A link that is connected to it learns of this by `changes`.
         /// - Returns: whether it was trusted.
         /// - Throws: `SecurityError`, as `init(file:)`. The peer is still trusted then.
         @discardableResult
@@ -69,7 +69,7 @@
             return wasTrusted
         }
 
-        /// Takes over what another process has written; a file that is gone means that nobody is trusted.
+        /// Reads the file again, which another process may have written. If the file is gone, no peer is trusted.
         /// - Returns: whether anything is different now.
         /// - Throws: `SecurityError`, as `init(file:)`. What was known stays then.
         @discardableResult

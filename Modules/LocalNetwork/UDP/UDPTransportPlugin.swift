@@ -1,8 +1,8 @@
 public import MeshBus
 
-/// Registers MeshUDPTransport.
+/// A plugin that registers MeshUDPTransport.
 public struct UDPTransportPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

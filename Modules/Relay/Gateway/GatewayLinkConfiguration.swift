@@ -8,16 +8,16 @@
     public import MeshSecurity
     public import MeshTransport
 
-    /// What a link through a gateway needs to know.
+    /// The identity, trusted peers and gateway of a link.
     public struct GatewayLinkConfiguration: Sendable {
-        /// Who this peer is.
+        /// The identity of this peer.
         public var identity: PeerIdentity
-        /// Whom it talks to, beside guests.
+        /// The peers that this one connects to, in addition to guests.
         public var trustedPeers: TrustedPeers
         /// `wss://host`, or `ws://` on this machine.
         public var url: String
-        /// What the app's server knows the user by; asked for at each connection, and never twice at once. nil: come again
-        /// later.
+        /// Returns the token by which the app's server knows the user. Called for each connection, and never twice at
+        /// once. nil tries again later.
         public var token: @Sendable () async -> String?
         /// PEM file of the authorities to believe; nil for the system's.
         public var authoritiesPath: String?
@@ -42,7 +42,15 @@
         public func relayClient() throws -> any RelayClient { GatewayRelayClient(self, dial: try makeDial()) }
     }
 
-    /// A `LinkTransport` over a `RelayLink`: paired peers that reach each other through a gateway, wherever they are.
+    /// A transport between paired peers that reach each other through a gateway, wherever they are.
+    ///
+    /// ```swift
+    /// let transport = try GatewaySessionSyncTransport(
+    ///     configuration: GatewayLinkConfiguration(
+    ///         identity: identity, trustedPeers: peers, url: "wss://gateway.example.org",
+    ///         token: { await account.token }))
+    /// let game = SharedSession(Score(), over: transport)
+    /// ```
     public typealias GatewaySessionSyncTransport = RelaySessionSyncTransport
 
     #if canImport(Darwin)

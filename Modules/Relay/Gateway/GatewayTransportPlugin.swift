@@ -1,8 +1,8 @@
 public import MeshBus
 
-/// Registers MeshGatewayTransport. What it describes is there with the trait WebSocket.
+/// A plugin that registers MeshGatewayTransport. Its transport is built with the trait WebSocket.
 public struct GatewayTransportPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

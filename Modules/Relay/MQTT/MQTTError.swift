@@ -13,7 +13,7 @@
             public static let noDescriptor = Code(description: "noDescriptor")
             /// The broker does not let this client do what it must.
             public static let refused = Code(description: "refused")
-            /// Nobody came to the pairing.
+            /// The other device didn't come to the pairing in time.
             public static let timedOut = Code(description: "timedOut")
             /// The other side of the pairing said something wrong; `cause` is what.
             public static let notPaired = Code(description: "notPaired")

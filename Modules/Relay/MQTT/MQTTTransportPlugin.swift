@@ -1,8 +1,8 @@
 public import MeshBus
 
-/// Registers MeshMQTTTransport. What it describes is there with the trait MQTT.
+/// A plugin that registers MeshMQTTTransport. Its transport is built with the trait MQTT.
 public struct MQTTTransportPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -12,7 +12,7 @@
     /// - `publish` must never block and must keep the order of the messages of one topic.
     /// - Never call the observer while holding a lock that `publish` takes.
     public protocol RelayClient: AnyObject, Sendable {
-        /// Where it is, for people; without what is secret.
+        /// The relay's address for people, without secrets.
         var address: String { get }
         /// Begins to connect, and goes on until `close`. Called once. Must return soon.
         /// - Throws: when no connection can ever come of the configuration.
@@ -20,8 +20,10 @@
         /// Asks for what is published at these topics, a last level `#` meaning all below. Called anew on each connection, with
         /// all of them, and with new ones while it lasts.
         func subscribe(to topics: [String])
-        /// What is published there is of no interest any more.
+        /// Ends the subscription of topics.
         func unsubscribe(from topics: [String])
+        /// Publishes a message on its topic.
+        ///
         /// - Throws: `LinkError`: `full` while there is no connection or no room, and `writable` follows; `oversized`;
         ///   `closed`.
         func publish(_ message: RelayMessage) throws(LinkError)
@@ -32,9 +34,9 @@
         func close() async
     }
 
-    /// Whom a client tells what happens: all calls come one after another, from any thread.
+    /// The receiver of a client's events. The client makes all calls one after another, from any thread.
     public protocol RelayClientObserver: AnyObject, Sendable {
-        /// What the relay publishes once the next connection has been lost.
+        /// Returns the message that the relay publishes once the next connection has been lost.
         func nextWill() -> RelayMessage
         /// The relay has accepted the connection.
         func connected()
@@ -50,11 +52,11 @@
         func disconnected(_ reason: String)
     }
 
-    /// What is published at once.
+    /// A message for a relay to publish.
     public struct RelayMessage: Hashable, Sendable {
-        /// What it is about; the relay reads it.
+        /// The topic of the message, which the relay reads.
         public var topic: String
-        /// What it says; the relay only passes it on.
+        /// The content of the message, which the relay only passes on.
         public var bytes: [UInt8]
         /// Kept until it has arrived (MQTT: QoS 1) where true, else now or never (QoS 0).
         public var isAcknowledged: Bool

@@ -7,12 +7,12 @@
     public import MeshStorage
     public import MeshTransport
 
-    /// A `LinkTransport` over a ``RelayLink``: paired peers that meet at a relay, wherever they are.
+    /// A transport between paired peers that meet at a relay, wherever they are: a `LinkTransport` over a ``RelayLink``.
     ///
-    /// A peer's id is that of its key, so nobody can speak as somebody else.
+    /// A peer's ID is that of its key, so no peer can speak as another.
     public final class RelaySessionSyncTransport: DeliveringTransport {
         public let delivery: LinkTransport
-        /// What moves the bytes; it has the statistics.
+        /// The link that moves the bytes and counts them.
         public let link: RelayLink
 
         /// The local peer's id is that of the identity.

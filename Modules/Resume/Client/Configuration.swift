@@ -18,7 +18,7 @@ extension SessionCoordinator {
         package var handshakeTimeout: TimeInterval
         /// Whether a gap between sequences is possible.
         public var sequencing: Sequencing
-        /// When an event counts as no longer needed, so that no resume brings it again.
+        /// The rule for when an event counts as processed, so that no resume brings it again.
         public var acknowledgement: Acknowledgement
 
         /// The defaults are the reference's.
@@ -38,17 +38,17 @@ extension SessionCoordinator {
         }
     }
 
-    /// What the numbers of a session's events promise.
+    /// The promise behind the numbers of a session's events.
     public enum Sequencing: String, Hashable, Sendable {
-        /// They grow. A number that was skipped means nothing.
+        /// The numbers grow, and a skipped number means nothing.
         case monotonic
         /// They follow one another: a number that was skipped is an event that is missing.
         case contiguous
     }
 
-    /// When an event need not be replayed any more.
+    /// A rule for when an event counts as processed, so that no resume brings it again.
     public enum Acknowledgement: String, Hashable, Sendable {
-        /// As soon as `didReceive` has returned.
+        /// The coordinator acknowledges an event once `didReceive` has returned.
         case onReceive
         /// Once the app says `acknowledge(through:)`. After a crash what was not acknowledged comes again.
         case byApp

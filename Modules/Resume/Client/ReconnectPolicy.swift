@@ -39,8 +39,8 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable, Codable {
     public var isFatal: Bool { self == .authenticationFailed || (4010...4014).contains(rawValue) }
 }
 
-/// When a client comes again: after a random part of a time that doubles with every try (full jitter), so that the many
-/// that one server has lost do not come back at once.
+/// A policy for reconnecting: a client waits a random part of a time that doubles with every try (full jitter), so that
+/// the clients of a failed server don't return all at once.
 public struct ReconnectPolicy: Sendable {
     private var backoff: Backoff
     private var random: SplitMix64
@@ -54,12 +54,16 @@ public struct ReconnectPolicy: Sendable {
         self.init(from: shortest, to: longest, seed: .random(in: 0 ... .max))
     }
 
+    /// Creates a policy whose waits follow from a seed, for tests.
+    ///
     /// - Parameter seed: the same waits for the same seed, for tests.
     public init(from shortest: Duration, to longest: Duration, seed: UInt64) {
         backoff = Backoff(from: shortest, to: longest)
         random = SplitMix64(seed: seed)
     }
 
+    /// Returns the time to wait before the next attempt, or nil after a fatal code.
+    ///
     /// - Parameters:
     ///   - code: with which the server closed; nil when the connection broke or was never there.
     ///   - atLeast: what the server asked for.

@@ -6,7 +6,7 @@ public struct ResumeError: CodedError {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
-        /// What is stored is not what was written.
+        /// The stored bytes are not those that were written.
         public static let damaged = Code(description: "damaged")
         /// Another user owns it, or may write to it.
         public static let foreign = Code(description: "foreign")
@@ -18,7 +18,7 @@ public struct ResumeError: CodedError {
     public let message: String
     public let cause: (any Error)?
 
-    /// For implementers of a ``ResumeStore``.
+    /// Creates an error of a ``ResumeStore``, for implementers.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         (self.code, self.message, self.cause) = (code, message, cause)
     }

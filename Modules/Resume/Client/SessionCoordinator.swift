@@ -38,6 +38,8 @@ public actor SessionCoordinator {
     private var timer: (due: Duration, task: Task<Void, Never>)?
     private var lastWrite: Task<Void, Never>?
 
+    /// Creates a coordinator with a storage that can't fail.
+    ///
     /// - Parameters:
     ///   - storage: written before `didReceive` returns; what cannot fail cannot be tried again either. See
     ///     `init(transport:store:token:clientProperties:configuration:)`.
@@ -52,6 +54,8 @@ public actor SessionCoordinator {
             clientProperties: clientProperties, configuration: configuration)
     }
 
+    /// Creates a coordinator with a store whose calls can fail.
+    ///
     /// - Parameter store: replaces a session at once, and may fail: `SessionEvent.storageFailed`.
     public init(
         transport: any SessionTransport, store: any ResumeStore, token: @escaping @Sendable () async -> String?,
@@ -125,7 +129,8 @@ public actor SessionCoordinator {
         await carryOut()
     }
 
-    /// Logout. The next connection identifies, and whatever the present one still says is stale. Close it.
+    /// Ends the session for a logout. The next connection identifies, and anything more on the current one is stale.
+    /// Close it.
     public func clearSession() async {
         core.clear()
         await carryOut()
@@ -133,14 +138,14 @@ public actor SessionCoordinator {
 
     // MARK: - What the app asks
 
-    /// Where the session stands now.
+    /// The current state of the session.
     public var state: SessionState { core.state }
 
     /// A stream of its own for each call, which begins with the current state. Of a subscriber that is 256 events behind, the
     /// oldest go.
     public nonisolated var events: AsyncStream<SessionEvent> { stream.subscribe() }
 
-    /// Where the next resume would begin.
+    /// Returns the session from which the next connection would resume, or nil.
     public func currentSnapshot() async -> SessionSnapshot? {
         if let snapshot = core.snapshot { return snapshot }
         guard !core.storedIsVoid, core.connectionCount == 0 else { return nil }

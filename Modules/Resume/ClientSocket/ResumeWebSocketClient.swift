@@ -8,7 +8,8 @@
     ///
     /// ```swift
     /// let client = try ResumeWebSocketClient(
-    ///     "wss://gateway.example.org/", store: store, token: { await account.token }, clientProperties: .current
+    ///     "wss://gateway.example.org/", store: FileResumeStore(path: path), token: { await account.token },
+    ///     clientProperties: .current
     /// ) { message in
     ///     try await show(message.frame.payload(as: Message.self), alerts: message.reception == .live)
     /// }
@@ -26,6 +27,8 @@
         /// Its `events`, `state` and `currentSnapshot` say how it goes.
         public var coordinator: SessionCoordinator { follower.coordinator }
 
+        /// Creates a client that connects, resumes and passes each event to `handle`. It starts with `run()`.
+        ///
         /// - Parameters:
         ///   - url: `wss:`, or `ws:` on this machine.
         ///   - configuration: `contiguous` and `byApp`, as our gateways need. With `byApp` the client acknowledges an event when

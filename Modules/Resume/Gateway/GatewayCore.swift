@@ -1,8 +1,8 @@
 import MeshBase
 public import MeshResume
 
-/// Who comes when everybody comes: so many handshakes at once, and so many a second. Others are told to come again, each at
-/// a time of its own, within a minute.
+/// The rate at which new clients are admitted: a number at once, and a number a second. Other clients are told to
+/// return, each at a random time within a minute.
 public struct GatewayAdmission: Hashable, Sendable {
     /// Handshakes that are let in each second.
     public var perSecond: Double
@@ -15,17 +15,17 @@ public struct GatewayAdmission: Hashable, Sendable {
         self.atOnce = atOnce
     }
 
-    /// Everybody at once.
+    /// Admits all clients at once.
     public static let unlimited = GatewayAdmission(perSecond: 1e12, atOnce: 1 << 30)
 }
 
 /// The connections of one gateway process as a value: what sockets, the app and the buffer say goes in, each with a time
 /// since the same beginning; frames and directives for each connection come out. No I/O, no clock.
 ///
-/// Every call is for the connection with that key. Whoever drives the core draws a new one for each connection and never uses
-/// one again: an answer that comes late would be taken for the next user's. What is said of an unknown key does nothing. A
-/// session has one connection, the newest. A user may have any number of sessions. A call costs O(1), a notice O(connections
-/// of its user) and encodes its frame once for each encoding, `tick` O(connections that are due, or will be within a second).
+/// Every call is for the connection with that key. The driver draws a new key for each connection and never uses one
+/// again: a late answer would count for the next user. A call with an unknown key does nothing. A session has one
+/// connection, the newest. A user may have any number of sessions. A call costs O(1), a notice O(connections of its
+/// user) and encodes its frame once for each encoding, `tick` O(connections that are due, or will be within a second).
 public struct GatewayCore: Sendable {
     private let settings: SharedSettings
     private var admission: AdmissionLimit
@@ -49,7 +49,7 @@ public struct GatewayCore: Sendable {
     /// Bytes that wait for sockets. O(connections).
     public var unsentBytes: Int { connections.values.reduce(0) { $0 + $1.unsentBytes } }
 
-    /// What is to be done since the last call, in order.
+    /// Returns the instructions since the last call, in order.
     public mutating func takeDirectives() -> [(key: Int, directive: GatewayDirective)] {
         defer { directives = [] }
         return directives
@@ -57,6 +57,8 @@ public struct GatewayCore: Sendable {
 
     // MARK: Sockets
 
+    /// Adds a connection under a key that was never used before.
+    ///
     /// - Parameter encoding: what the client and this side have agreed on, for what either says.
     public mutating func open(_ key: Int, as encoding: FrameEncoding = .json, _ now: Duration) {
         remove(key)
@@ -98,6 +100,8 @@ public struct GatewayCore: Sendable {
 
     // MARK: Answers
 
+    /// Reports the result of checking a client's token.
+    ///
     /// - Parameters:
     ///   - stream: the user's, whatever the app calls it; nil where the token is not accepted.
     ///   - ready: what READY tells, where a session begins.
@@ -117,12 +121,12 @@ public struct GatewayCore: Sendable {
         with(key, now) { $0.read(page, now) }
     }
 
-    /// What was asked for has no answer now. The client keeps its cursor and comes again.
+    /// Reports that the app can't answer a question now. The client keeps its cursor and comes again.
     public mutating func failed(_ reason: String, on key: Int, _ now: Duration) {
         with(key, now) { $0.failed(reason) }
     }
 
-    /// From the buffer: somebody has appended.
+    /// Reports that an event was appended to the buffer.
     public mutating func noticed(_ notice: ReplayNotice, _ now: Duration) {
         guard let keys = audience[notice.stream] else { return }
         var frame = SharedFrame(notice.entry)

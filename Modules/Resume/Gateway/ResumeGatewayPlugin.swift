@@ -1,8 +1,8 @@
 public import MeshBus
 
-/// Registers MeshResumeGateway.
+/// A plugin that registers MeshResumeGateway.
 public struct ResumeGatewayPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

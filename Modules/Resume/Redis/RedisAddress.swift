@@ -2,7 +2,8 @@
     internal import Foundation
     public import MeshResumeGateway
 
-    /// Where a Redis is: `redis://[:password@]host[:port][/database]`, or `unix:///path/of/its/socket[?db=database]`.
+    /// The address of a Redis server: `redis://[:password@]host[:port][/database]`, or
+    /// `unix:///path/of/its/socket[?db=database]`.
     ///
     /// The connection is not encrypted: a Redis elsewhere is reached through a network that is, or a tunnel.
     public struct RedisAddress: Hashable, Sendable, CustomStringConvertible {
@@ -16,6 +17,8 @@
         let password: String?
         let database: Int
 
+        /// Reads an address from a URL.
+        ///
         /// - Throws: `ReplayBufferError.Code.invalidAddress`.
         public init(_ url: String) throws(ReplayBufferError) {
             guard let parts = URLComponents(string: url), let scheme = parts.scheme else { throw Self.refusal(url) }
@@ -41,7 +44,7 @@
             password = parts.password
         }
 
-        /// Without the password.
+        /// The address without its password.
         public var description: String {
             switch place {
             case .host(let host, let port): "redis://\(host):\(port)/\(database)"

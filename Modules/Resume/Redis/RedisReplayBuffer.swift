@@ -15,8 +15,8 @@
     ///   a master and whenever a replica is promoted;
     /// - how many events the store counts with how many the calling process has seen it count.
     ///
-    /// Where either shows another or an older store, and where there is none, the store gets a new incarnation, and every
-    /// stream in it another epoch when it is next used. Nobody asks a process for this, and none has to be alive for it.
+    /// Where either shows another or an older store, and where there is none, the store gets a new incarnation, and
+    /// every stream in it another epoch when it is next used. No process has to do this, and none has to be running.
     ///
     /// **Threads.** Two, of our own: questions go over one connection, all that wait at a time; notices come over another. No
     /// call blocks Swift's pool. Copies of one buffer share both; they end when the last copy goes.
@@ -50,7 +50,8 @@
 
         private let parts: Parts
 
-        /// Connects. Later losses of the connection are mended without a word.
+        /// Connects to a Redis server. If the connection is lost later, the buffer reconnects by itself.
+        ///
         /// - Throws: `ReplayBufferError.Code.unavailable`, also for a server that follows another.
         public static func connect(
             to address: RedisAddress, _ settings: RedisReplaySettings = RedisReplaySettings()
@@ -112,7 +113,7 @@
         /// 4096 words wait for each reader; of more the oldest go.
         public func words() -> AsyncStream<MailboxWord> { parts.words.subscribe() }
 
-        /// How many events were trimmed from Redis' list of notices before this process had read them.
+        /// The number of events that were trimmed from Redis' list of notices before this process had read them.
         public var missedNoticeCount: UInt64 { parts.notices.missedCount }
 
         private func ask(_ operation: ReplayScript.Operation) async throws -> ReplayScript.Answer {

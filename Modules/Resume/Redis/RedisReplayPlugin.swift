@@ -1,9 +1,9 @@
 #if Redis
     public import MeshBus
 
-    /// Registers MeshRedisReplay.
+    /// A plugin that registers MeshRedisReplay.
     public struct RedisReplayPlugin: Plugin {
-        /// It has no settings.
+        /// Creates the plugin, which has no settings.
         public init() {}
 
         public var descriptor: PluginDescriptor {

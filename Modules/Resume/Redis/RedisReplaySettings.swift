@@ -1,9 +1,9 @@
 #if Redis
     public import MeshResumeGateway
 
-    /// How a process uses Redis. All processes that share streams say the same, but for the timeout.
+    /// The settings for using Redis. All processes that share streams must use equal settings, except for the timeout.
     public struct RedisReplaySettings: Hashable, Sendable {
-        /// What a Redis means that has been started again, or whose replica has taken its place.
+        /// The reaction to a Redis server that was restarted, or replaced by its replica.
         public enum Restart: Hashable, Sendable {
             /// Every stream gets another epoch. Safe with any persistence and any replication.
             case newEpoch
@@ -13,13 +13,13 @@
             case continues
         }
 
-        /// What all its keys begin with.
+        /// The prefix of all its keys.
         public var prefix: String
         /// The number of streams is not limited, only how long one is kept that is not used.
         public var limits: ReplayLimits
         /// What becomes of streams when Redis was started again.
         package var restart: Restart
-        /// Of a connection and of each answer. What takes longer is lost with its connection.
+        /// Maximum time for connecting and for each answer. Beyond it the connection is given up.
         public var timeout: Duration
         /// A stream that was not used for so long has another epoch when it is next.
         public var idle: Duration
@@ -43,7 +43,7 @@
             self.noticeBytes = max(1, noticeBytes)
         }
 
-        /// For mailboxes: a queue is kept a week, and a mailbox that nobody opens 30 days.
+        /// Returns the settings for mailboxes: a queue is kept for a week, and an unused mailbox for 30 days.
         public static func mailboxes(prefix: String = "mesh-mail") -> RedisReplaySettings {
             RedisReplaySettings(prefix: prefix, limits: MailboxBounds.queue, idle: .seconds(30 * 86_400))
         }

@@ -1,14 +1,14 @@
-/// What a gateway has done since it began.
+/// The counters of a gateway since it started.
 public struct GatewayCounts: Hashable, Sendable {
     /// Sockets that are open.
     public var connections = 0
     /// Sockets that became WebSockets.
     public var accepted = 0
-    /// Frames of clients.
+    /// The number of frames received from clients.
     public var framesReceived = 0
-    /// Frames to clients.
+    /// The number of frames sent to clients.
     public var framesSent = 0
-    /// Bytes of these.
+    /// The number of bytes in the frames sent to clients.
     public var bytesSent = 0
     /// Frames' bytes that no socket has taken yet.
     public var unsentBytes = 0
@@ -18,7 +18,7 @@ public struct GatewayCounts: Hashable, Sendable {
     public var pagesRead = 0
     /// Events that this process has appended.
     public var published = 0
-    /// By close code.
+    /// The number of closed connections by close code.
     public var closed: [UInt16: Int] = [:]
 
     /// Prometheus' text format, version 0.0.4.

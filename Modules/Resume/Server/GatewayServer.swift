@@ -18,9 +18,9 @@
     /// All sockets live on one thread, beside which only the app's closures and the buffer run. A process of more cores runs
     /// more servers on one shared buffer.
     public final class GatewayServer: Sendable {
-        /// Where it serves.
+        /// The TCP port at which the gateway serves clients.
         public let port: Int
-        /// Where the metrics are, on loopback; nil where there are none.
+        /// The port on loopback at which the metrics are; nil if there are none.
         public let metricsPort: Int?
         private let settings: GatewayServerSettings
         private let buffer: any ReplayBuffer
@@ -50,6 +50,8 @@
             }
         }
 
+        /// Starts a gateway that serves clients from a buffer.
+        ///
         /// - Parameter store: where those of devices are kept; without it there are none.
         /// - Throws: `WebSocketError`.
         public static func start(
@@ -83,7 +85,9 @@
                 settings, buffer, loop, gateway, mailboxes, reception, listener, metrics, readers)
         }
 
-        /// Appends an event. When it returns, the buffer has it: no client misses it while the buffer's limits keep it.
+        /// Appends an event to a user's stream. When it returns, the buffer has the event: no client misses it while
+        /// the buffer's limits keep it.
+        ///
         /// - Throws: `ReplayBufferError`; the event may have been appended.
         @discardableResult
         public func publish(_ event: ReplayEvent, to stream: String) async throws -> ReplayPosition {
@@ -92,7 +96,7 @@
             return position
         }
 
-        /// What the gateway has done so far; nothing once it has ended.
+        /// Returns the counters of the gateway so far. They are all zero once it has ended.
         public func counts() async -> GatewayCounts {
             let gateway = gateway
             return (try? await loop.submit { gateway.value.currentCounts() }.get()) ?? GatewayCounts()

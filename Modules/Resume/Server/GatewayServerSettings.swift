@@ -2,13 +2,14 @@ public import MeshResume
 public import MeshResumeGateway
 public import MeshWebSocket
 
-/// Where a gateway serves, and what it grants.
+/// The address at which a gateway serves, and the bounds for its clients.
 public struct GatewayServerSettings: Sendable {
     /// The address to listen on. The default serves this machine only.
     public var host = "127.0.0.1"
     /// 0 for one of the system's choice.
     public var port = 0
-    /// PEM files. Without them only this machine is served.
+    /// The PEM file with the certificate chain. Without a certificate and its key, the gateway serves only this
+    /// machine.
     public var certificateFile: String?
     /// A PEM file with the certificate's key.
     public var keyFile: String?
@@ -16,15 +17,15 @@ public struct GatewayServerSettings: Sendable {
     public var metricsPort: Int?
     /// Whether `POST /publish/USER/TYPE` on the metrics port appends an event, for trying it out.
     public var publishesByHTTP = false
-    /// What a client's connection is granted.
+    /// The times and bounds of a client's connection.
     public var connection = GatewaySettings()
-    /// What a device's mailbox is granted.
+    /// The bounds of a device's mailbox.
     public var mailbox = MailboxSettings()
     /// Is told what passes between mailboxes: who, when and how much. Called on the gateway's event loop; must not block.
     package var onMailboxActivity: (@Sendable (MailboxActivity) -> Void)?
-    /// How many clients come in at once.
+    /// The rate at which new clients are admitted.
     public var admission = GatewayAdmission()
-    /// What a stranger may take.
+    /// The bounds for clients that haven't authenticated.
     public var socket = WebSocketLimits()
     /// Clients of a gateway that ends come again within this time, each at a time of its own.
     public var shutdownSpread = Duration.seconds(10)
@@ -33,13 +34,14 @@ public struct GatewayServerSettings: Sendable {
     public init() {}
 }
 
-/// The app's part.
+/// The app's part of a gateway: checking tokens, and answering for its users.
 public struct GatewayApp: Sendable {
-    /// Whose token it is: the user's stream, whatever the app calls it; nil where it is not accepted. One that throws has no
-    /// answer now, and the client comes again.
+    /// Checks a token and returns the user's stream, by a name of the app's choice, or nil to refuse the token. If it
+    /// throws, there is no answer now, and the client comes again.
     public var authenticate: @Sendable (_ token: String, ClientProperties?) async throws -> String?
 
-    /// What READY tells the user whose session begins. One that throws has no answer now.
+    /// Returns the fields that READY gives a user whose session begins. If it throws, there is no answer now, and the
+    /// client comes again.
     public var ready: @Sendable (_ user: String, ClientProperties) async throws -> ReadyFields
 
     /// The app's part: who a token belongs to, and what READY tells.

@@ -6,7 +6,7 @@ public struct WebSocketError: CodedError {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
-        /// It is none, or would send in clear text what leaves this machine.
+        /// The address isn't a URL of a WebSocket, or would send plain text beyond this machine.
         public static let invalidAddress = Code(description: "invalidAddress")
         /// A certificate or its key cannot be read, or they do not belong together.
         public static let invalidCertificate = Code(description: "invalidCertificate")
@@ -20,7 +20,7 @@ public struct WebSocketError: CodedError {
     public let message: String
     public let cause: (any Error)?
 
-    /// For those who make WebSockets of another kind.
+    /// Creates an error for WebSockets of another implementation.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         (self.code, self.message, self.cause) = (code, message, cause)
     }

@@ -1,6 +1,7 @@
-/// What a stranger may take.
+/// The bounds for connections that haven't authenticated.
 public struct WebSocketLimits: Hashable, Sendable {
-    /// Of a message in all its fragments, and of each of them. More: close code 1009.
+    /// Maximum size in bytes of a message with all its fragments, and of each fragment. A larger one closes the
+    /// connection with code 1009.
     public var messageBytesMax = 64 << 10
     /// From the connection to the WebSocket, TLS included. Later: closed.
     package var upgradeTimeout = Duration.seconds(10)
@@ -11,6 +12,6 @@ public struct WebSocketLimits: Hashable, Sendable {
     /// Open connections of one IP address.
     public var connectionsPerAddress = 1000
 
-    /// The defaults.
+    /// Creates limits with the default of every value.
     public init() {}
 }

@@ -1,6 +1,11 @@
 import MeshBase
 
-/// A store that is gone with the process: the default, and what a session goes on with when its own store fails.
+/// A store in memory, which ends with the process: the default, and the replacement for a session's store that fails.
+///
+/// ```swift
+/// let store = MemoryStore()                             // in a test: outlives the session
+/// let session = try await SessionOf<Score>.open(Score(), sessionID: sessionID, over: transport, store: store)
+/// ```
 ///
 /// Copies of one store share what they hold.
 public struct MemoryStore: SessionStore {
@@ -11,7 +16,7 @@ public struct MemoryStore: SessionStore {
 
     private let state = Locked(State())
 
-    /// An empty store.
+    /// Creates an empty store.
     public init() {}
 
     public var durability: StoreDurability { .memory }

@@ -1,4 +1,5 @@
-/// Where a session outlives its process: journals of numbered entries, and values by key. The plugin point for stores.
+/// A store in which a session outlives its process: journals of numbered entries, and values by key. The plugin point
+/// for stores.
 ///
 /// ```swift
 /// var batch = StoreBatch()
@@ -12,20 +13,20 @@
 ///
 /// To the implementer:
 /// - `commit` must do all of the batch, in order, or throw and have done nothing; what it has done survives from its
-///   return on, as far as `durability` says. Nobody may see half of a batch.
+///   return on, as far as `durability` says. A reader must never see half of a batch.
 /// - Stores are called from any thread, several at once, and may block; callers keep them off the main thread.
 /// - Every throw is a `StorageError`; after `close` its code is `closed`. Bytes that are not what was written are
 ///   `damaged`, never returned.
 /// - One process at a time holds what is stored: a second one is refused with `busy`.
 /// - `StoreLimits` are checked by `StoreBatch.checked()`.
 public protocol SessionStore: Sendable {
-    /// What survives: the process alone, its crash, or a loss of power.
+    /// The failure that a commit survives: none, the process's crash, or a loss of power.
     var durability: StoreDurability { get }
     /// Complexity: O(bytes of the batch), and one wait for the disk whatever the batch holds.
     func commit(_ batch: StoreBatch) throws
     /// nil when the key has none.
     func value(for key: String) throws -> [UInt8]?
-    /// What is stored under names that begin so, in ascending order of their UTF-8 bytes.
+    /// Returns the keys and journals whose names begin with a prefix, in ascending order of their UTF-8 bytes.
     func catalog(prefix: String) throws -> StoreCatalog
     /// Entries from a position on, in order: as many as fit into `maxBytes`, and at least one if there is one.
     /// A position before the first entry counts as the first.
@@ -34,7 +35,7 @@ public protocol SessionStore: Sendable {
     func close()
 }
 
-/// What a return from `commit` promises.
+/// The failure that data survives once `commit` has returned.
 public enum StoreDurability: String, Hashable, Comparable, Sendable, Codable {
     /// Gone with the object.
     case memory
@@ -56,12 +57,12 @@ public enum StoreDurability: String, Hashable, Comparable, Sendable, Codable {
 
 /// One entry of a journal.
 public struct StoreEntry: Hashable, Sendable {
-    /// Where it stands in its journal.
+    /// The entry's position in its journal.
     public var position: UInt64
-    /// What was appended.
+    /// The bytes that were appended.
     public var bytes: [UInt8]
 
-    /// Nothing is checked until a store commits it.
+    /// Creates an entry without checking it; a store checks when it commits.
     public init(position: UInt64, bytes: [UInt8]) {
         self.position = position
         self.bytes = bytes
@@ -77,7 +78,7 @@ public struct StoreCatalog: Hashable, Sendable {
 
     /// A journal's name and what it holds.
     public struct Journal: Hashable, Sendable {
-        /// As it was given to `append`.
+        /// The journal's name, as given to `append`.
         public var name: String
         /// The positions that are held; empty, with the next position, after everything was truncated.
         public var positions: Range<UInt64>
@@ -89,7 +90,7 @@ public struct StoreCatalog: Hashable, Sendable {
         }
     }
 
-    /// Nothing, unless said otherwise.
+    /// Creates a catalog, empty by default.
     public init(keys: [String] = [], journals: [Journal] = []) {
         self.keys = keys
         self.journals = journals
@@ -97,7 +98,8 @@ public struct StoreCatalog: Hashable, Sendable {
 }
 
 extension SessionStore {
-    /// All entries from a position on, a megabyte at a time.
+    /// Passes all entries from a position on to `body`, a megabyte at a time.
+    ///
     /// - Parameter body: may throw to end it early.
     public func forEachEntry(
         of journal: String, from position: UInt64 = 0, _ body: (StoreEntry) throws -> Void

@@ -12,16 +12,16 @@ public struct StorageError: CodedError {
         public static let readOnly = Code(description: "readOnly")
         /// The folder does not exist.
         public static let missing = Code(description: "missing")
-        /// What is stored is not what was written. Nothing of it has been changed.
+        /// The stored bytes are not those that were written. The store has changed none of them.
         public static let damaged = Code(description: "damaged")
         /// The bytes are what was written, and the app's type can't be made of them: the type has changed since, or a newer version
         /// of the app has written them. Nothing of it has been changed.
         public static let unreadableState = Code(description: "unreadableState")
-        /// It is whole, and older than it has been. Nothing of it has been changed.
+        /// The stored data is whole, but older than it has been. Nothing was changed.
         public static let outdated = Code(description: "outdated")
         /// A newer version of the library has written it.
         public static let newerSchema = Code(description: "newerSchema")
-        /// It belongs to somebody else, or others may write to it or put something in its place.
+        /// The stored data belongs to another user or program, or others may write to it or replace it.
         public static let foreign = Code(description: "foreign")
         /// Another process, or another object of this one, has it open.
         public static let busy = Code(description: "busy")
@@ -39,7 +39,7 @@ public struct StorageError: CodedError {
     public let message: String
     public let cause: (any Error)?
 
-    /// For implementers of a ``SessionStore``: the message says what to do next.
+    /// Creates an error of a ``SessionStore``, for implementers. The message says what to do next.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         (self.code, self.message, self.cause) = (code, message, cause)
     }

@@ -2,7 +2,7 @@ public import MeshBus
 
 /// Registers MeshStorage and the store in memory.
 public struct StoragePlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {
@@ -22,7 +22,7 @@ extension PluginKind {
     public static let storage: PluginKind = "storage"
 }
 
-/// How stores of one kind are opened.
+/// A factory that opens stores of one kind.
 public struct StoreFactory: Sendable {
     /// Opens or makes the store in that folder, which exists; a store that keeps nothing ignores it.
     ///
@@ -37,6 +37,6 @@ public struct StoreFactory: Sendable {
 }
 
 extension ExtensionPoint where Value == StoreFactory {
-    /// Where stores register.
+    /// The extension point at which stores register.
     public static let stores = ExtensionPoint("sessionmesh.stores")
 }

@@ -1,4 +1,4 @@
-/// What a store does at once: all of it, in this order, or nothing.
+/// A list of operations that a store does in order: all of them or none.
 public struct StoreBatch: Hashable, Sendable {
     /// One step of a batch.
     public enum Operation: Hashable, Sendable {
@@ -14,9 +14,9 @@ public struct StoreBatch: Hashable, Sendable {
         case erase(journal: String)
     }
 
-    /// In the order in which they are done.
+    /// The operations in the order in which the store does them.
     public private(set) var operations: [Operation] = []
-    /// Of all names, values and entries.
+    /// The number of bytes of all names, values and entries.
     public private(set) var byteCount = 0
 
     /// A batch that does nothing yet.
@@ -36,6 +36,8 @@ public struct StoreBatch: Hashable, Sendable {
         add(.remove(key: key), byteCount: key.utf8.count)
     }
 
+    /// Appends an entry to a journal.
+    ///
     /// - Parameter position: the one after the journal's last; for a journal that does not exist yet, any.
     public mutating func append(_ bytes: [UInt8], to journal: String, at position: UInt64) {
         let entry = StoreEntry(position: position, bytes: bytes)
@@ -99,7 +101,7 @@ public struct StoreBatch: Hashable, Sendable {
     }
 }
 
-/// What every store takes. Beyond them a batch is refused whole, with `StorageError.Code.oversized`.
+/// The bounds of every store. Beyond them a batch is refused whole, with `StorageError.Code.oversized`.
 public enum StoreLimits {
     /// UTF-8 bytes of a key or of a journal's name; at least one.
     public static let nameBytesMax = 512

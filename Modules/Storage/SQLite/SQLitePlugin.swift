@@ -3,9 +3,9 @@
     public import MeshBus
     internal import MeshStorage
 
-    /// Registers `SQLiteStore`.
+    /// A plugin that registers ``SQLiteStore``.
     public struct SQLitePlugin: Plugin {
-        /// It has no settings.
+        /// Creates the plugin, which has no settings.
         public init() {}
 
         public var descriptor: PluginDescriptor {

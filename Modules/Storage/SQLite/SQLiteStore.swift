@@ -6,12 +6,13 @@
     /// A store in one file of the disk: a SQLite database in write-ahead mode.
     ///
     /// ```swift
-    /// let store = try SQLiteStore(path: "/var/lib/app/session.sqlite")
+    /// let store = try SQLiteStore(path: folder.path + "/score.sqlite")
+    /// let game = SharedSession(Score(), over: transport, store: store)
     /// ```
     ///
     /// A commit is one transaction. Every row carries a checksum over its content and its place, and the file carries
-    /// their sum: when it is opened, what is not as it was written is refused, and so is what somebody else or a newer
-    /// version wrote. A file that is refused is left as it is; none is ever begun anew, overwritten or deleted.
+    /// their sum: opening refuses a file that isn't as it was written, or that another program or a newer version
+    /// wrote. A file that is refused is left as it is; none is ever begun anew, overwritten or deleted.
     ///
     /// While it is open the latest commits are in a log beside the file (`…-wal`), which belongs to it, and so does the
     /// number of its commits (`…-mark`): copy, move and delete all or none. After a crash the log is kept and read at the
@@ -23,16 +24,16 @@
     /// an app (0xdead10cc) that holds such a lock in an app group's container while it is suspended: call `suspend` when the
     /// app enters the background, and `resume` before it becomes active.
     public final class SQLiteStore: SessionStore {
-        /// When a commit waits for the disk.
+        /// A rule for when a commit waits for the disk.
         public enum Sync: Hashable, Sendable {
             /// At every commit: what was committed survives a loss of power (`StoreDurability.machine`).
             case full
-            /// When the log is merged into the file: what was committed survives the end of the process; after a loss of
-            /// power the store is whole, and its latest commits may be missing (`StoreDurability.process`).
+            /// A commit waits only when the log is merged into the file. Commits survive the end of the process. After
+            /// a loss of power the store is whole, but its latest commits may be missing (`StoreDurability.process`).
             case normal
         }
 
-        /// What is checked when a file is opened.
+        /// The checks when a file is opened.
         public enum Verification: Hashable, Sendable {
             /// SQLite's structure and every row. Complexity: O(bytes stored).
             case full
@@ -52,7 +53,7 @@
 
         /// Absolute, and without symbolic links.
         public let path: String
-        /// What a commit survives, as `sync` has chosen.
+        /// The failure that a commit survives, as chosen by `sync`.
         public let durability: StoreDurability
         private let options: Options
         private let phase: Locked<Phase>

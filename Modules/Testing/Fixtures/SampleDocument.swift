@@ -53,7 +53,7 @@ public struct SampleDocument: Codable, Hashable, Sendable {
 }
 
 extension SampleDocument {
-    /// A customer.
+    /// A customer of the sample document.
     public struct Person: Codable, Hashable, Sendable {
         /// First and last name.
         package var name: String

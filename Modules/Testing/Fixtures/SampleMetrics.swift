@@ -1,14 +1,14 @@
 /// Five live numbers, sent many times a minute. 40 bytes of content.
 public struct SampleMetrics: Codable, Hashable, Sendable {
-    /// Beats a minute.
+    /// The heart rate in beats per minute.
     public var heartRate: Double
-    /// Kilocalories.
+    /// The active energy in kilocalories.
     public var activeEnergy: Double
-    /// Metres.
+    /// The distance in meters.
     public var distance: Double
-    /// Minutes a kilometre.
+    /// The pace in minutes per kilometer.
     public var pace: Double
-    /// Steps a minute.
+    /// The cadence in steps per minute.
     public var cadence: Double
 
     /// Every field as it is.

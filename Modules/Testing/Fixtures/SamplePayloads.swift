@@ -43,6 +43,8 @@ public enum SamplePayloads {
             participants: (0..<6).map { _ in source.uuid() })
     }
 
+    /// Returns a track with points and heart rates, one of each per second.
+    ///
     /// - Parameter count: how many points, and how many heart rates, one of each a second.
     public static func track(seed: UInt64 = 4, count: Int = 3000) -> SampleTrack {
         var source = SplitMix64(seed: seed)

@@ -2,13 +2,13 @@ public import Foundation
 
 /// Thousands of samples: where a workout went and how fast the heart beat. About 220 KB of content at 3000 each.
 public struct SampleTrack: Codable, Hashable, Sendable {
-    /// Of the workout.
+    /// The ID of the track's workout.
     public var workoutID: UUID
-    /// When the workout began.
+    /// The moment at which the workout began.
     public var startedAt: Date
-    /// Where it went, in order.
+    /// The points of the track, in order.
     public var points: [Point]
-    /// How fast the heart beat, in order.
+    /// The heart rates along the track, in order.
     public var heartRates: [SampleHeartRate]
 
     /// Every field as it is.
@@ -23,19 +23,19 @@ public struct SampleTrack: Codable, Hashable, Sendable {
 extension SampleTrack {
     /// One position, as a satellite receiver reports it.
     public struct Point: Codable, Hashable, Sendable {
-        /// When it was measured.
+        /// The moment of the measurement.
         public var time: Date
-        /// Degrees.
+        /// The latitude in degrees.
         public var latitude: Double
-        /// Degrees.
+        /// The longitude in degrees.
         public var longitude: Double
-        /// Metres.
+        /// The altitude in meters.
         public var altitude: Double
-        /// Metres.
+        /// The horizontal accuracy in meters.
         public var horizontalAccuracy: Double
-        /// Metres a second.
+        /// The speed in meters per second.
         public var speed: Double?
-        /// Degrees from north.
+        /// The course in degrees from north.
         public var course: Double?
 
         /// Every field as it is.
@@ -54,11 +54,11 @@ extension SampleTrack {
     }
 }
 
-/// One heartbeat reading.
+/// A reading of the heart rate.
 public struct SampleHeartRate: Codable, Hashable, Sendable {
-    /// When it was measured.
+    /// The moment of the measurement.
     public var time: Date
-    /// Beats a minute.
+    /// The heart rate in beats per minute.
     public var beatsPerMinute: Double
 
     /// Every field as it is.

@@ -2,45 +2,45 @@ public import Foundation
 
 /// A whole workout as a feature's state: nested structs, optionals, enums, arrays. 3–10 KB encoded.
 public struct SampleWorkout: Codable, Hashable, Sendable {
-    /// What the workout is.
+    /// The kind of a workout.
     public enum Activity: String, Codable, Hashable, Sendable, CaseIterable {
         /// One of four kinds.
         case running, cycling, strength, rowing
     }
 
-    /// Where the workout stands.
+    /// The stage of a workout.
     public enum Phase: Int, Codable, Hashable, Sendable, CaseIterable {
-        /// From before the start to after the end.
+        /// The stages from before the start to after the end.
         case idle, active, paused, ended
     }
 
-    /// Of the workout.
+    /// The ID of the workout.
     public var workoutID: UUID
-    /// What its user calls it.
+    /// The workout's name as its user chose it.
     public var name: String
-    /// What it is.
+    /// The kind of the workout.
     public var activity: Activity
-    /// Where it stands.
+    /// The stage of the workout.
     public var phase: Phase
-    /// When it began.
+    /// The moment at which the workout began.
     public var startedAt: Date
-    /// When the pause began; nil while it runs.
+    /// The moment at which the pause began; nil while the workout isn't paused.
     public var pausedAt: Date?
-    /// Seconds.
+    /// The elapsed time in seconds.
     public var elapsed: Double
-    /// What has come together so far.
+    /// The totals so far.
     public var totals: SampleMetrics
-    /// What is planned, in order.
+    /// The planned parts of the workout, in order.
     public var segments: [Segment]
-    /// What has been run, in order.
+    /// The laps so far, in order.
     public var laps: [Lap]
-    /// The last readings.
+    /// The latest readings of the heart rate.
     public var recentHeartRates: [SampleHeartRate]
     /// Seconds in each zone of heart rates.
     public var zoneSeconds: [Double]
-    /// Free words.
+    /// The user's notes, a few words each.
     public var notes: [String]
-    /// Who takes part.
+    /// The IDs of the people who take part.
     public var participants: [UUID]
 
     /// Every field as it is.
@@ -70,23 +70,23 @@ extension SampleWorkout {
     /// One planned part of the workout.
     public struct Segment: Codable, Hashable, Sendable, Identifiable {
         public var id: UUID
-        /// A few words.
+        /// The title of the part, in a few words.
         public var title: String
-        /// What the part is.
+        /// The kind of the part.
         public var kind: Activity
-        /// When it began.
+        /// The moment at which the part began.
         public var startedAt: Date
-        /// When it ended; nil while it goes on.
+        /// The moment at which the part ended; nil while it goes on.
         public var endedAt: Date?
-        /// Metres.
+        /// The distance of the part in meters.
         public var distance: Double?
         /// Beats a minute; nil where none were measured.
         public var averageHeartRate: Double?
         /// Beats a minute; nil where none were measured.
         public var maximumHeartRate: Double?
-        /// How often it is done.
+        /// The number of sets.
         public var sets: Int
-        /// Of one set; nil where it is not counted.
+        /// The number of repetitions in one set; nil if they aren't counted.
         public var repetitions: Int?
         /// Whether it was done.
         public var isCompleted: Bool
@@ -111,15 +111,15 @@ extension SampleWorkout {
         }
     }
 
-    /// One lap.
+    /// A lap of the workout.
     public struct Lap: Codable, Hashable, Sendable {
-        /// Counts from 1.
+        /// The number of the lap, counted from 1.
         public var index: Int
-        /// When it began.
+        /// The moment at which the lap began.
         public var start: Date
-        /// Seconds.
+        /// The duration of the lap in seconds.
         public var duration: Double
-        /// Metres.
+        /// The distance of the lap in meters.
         public var distance: Double
         /// Beats a minute; nil where none were measured.
         public var averageHeartRate: Double?

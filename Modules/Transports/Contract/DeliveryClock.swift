@@ -1,6 +1,6 @@
 public import MeshFoundation
 
-/// What a transport knows of time: what passes, what the clock on the wall says, and a call when it is due.
+/// The clocks of a transport: elapsed time, wall time, and a call when a deadline is due.
 ///
 /// Tests and `ScenarioNetwork` pass one of virtual time.
 public protocol DeliveryClock: Sendable {
@@ -8,7 +8,7 @@ public protocol DeliveryClock: Sendable {
     var elapsed: Duration { get }
     /// May jump either way.
     var wall: Date { get }
-    /// Whether waiting is enough for time to pass; false where somebody must move the clock.
+    /// Whether time passes by itself. False for a clock that a test moves.
     var passesByItself: Bool { get }
     /// Calls `body` once `elapsed` has reached `deadline`, from any thread, never from within this call.
     func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void)
@@ -27,13 +27,13 @@ extension DeliveryClock {
     }
 }
 
-/// The system's clocks.
+/// A delivery clock that reads the system's clocks.
 public struct SystemClock: DeliveryClock {
     private static let start = ContinuousClock.now
     /// A hundred years, as which every later deadline counts: the runtime traps on what exceeds 64 bits of nanoseconds.
     private static let deadlineMax = Duration.seconds(3_155_760_000)
 
-    /// All of them read the same clocks.
+    /// Creates a clock that reads the same time as every other instance.
     public init() {}
 
     public var elapsed: Duration { Self.start.duration(to: .now) }

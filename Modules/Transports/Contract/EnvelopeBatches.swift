@@ -1,6 +1,6 @@
 public import MeshIdentity
 
-/// What has arrived, turn by turn, for one subscriber, who is woken on its own actor.
+/// The envelopes that have arrived for one subscriber, turn by turn. The subscriber is woken on its own actor.
 ///
 /// ```swift
 /// let batches = transport.envelopeBatches { $0.featureID == "score" }
@@ -12,6 +12,8 @@ public struct EnvelopeBatches: Sendable {
 
     private let unfold: Next
 
+    /// Creates batches from a function that waits for the next one.
+    ///
     /// - Parameter next: waits on the actor that it is given; nil ends it.
     public init(next: @escaping Next) { unfold = next }
 

@@ -1,15 +1,15 @@
-/// A link that proves who is there and lets in only whom it trusts, and can let in others beside them: guests of a session
-/// that a member of it has introduced. An optional capability; a link that asks nobody who he is needs nothing.
+/// A link that proves its peers and admits only trusted ones, and can admit guests in addition: peers that a member of
+/// a session has introduced. An optional capability; a link that doesn't prove peers doesn't need it.
 ///
 /// To the implementer:
 /// - A guest has to prove its id as everybody else, on connections of either direction, and is looked for as the others
 ///   are. Tell of it by `LinkObserver.connected(_:asGuest:)`; delivery keeps it to its sessions.
-/// - Whom the link trusts by itself is no guest, whatever is said here. Once that changes while the peer is connected, its
+/// - A peer that the link trusts by itself is never a guest. Once that changes while the peer is connected, its
 ///   connection must end and may begin anew, so that the observer knows which it is.
-/// - Guests have live lanes only, and live in memory: a link must never write them where it keeps whom it trusts.
+/// - Guests have live lanes only, and live in memory: a link must never store them among its trusted peers.
 public protocol GuestAdmittingLink: TransportLink {
-    /// From now on these peers are let in as guests and no others. The connection of one that is a guest no longer, and not
-    /// trusted either, must end, and nothing that it keeps of it may let it back in.
+    /// Admits these peers as guests, and no other guests. The connection of a former guest that isn't trusted either
+    /// must end, and nothing kept of it may let it back in.
     ///
     /// Called from any thread, never by two at once, before `open` too. Must return soon and must never call the observer
     /// from within.

@@ -6,9 +6,9 @@ public import MeshIdentity
 /// Counts the payload as `codec` writes it, before any compression, and for a snapshot the engine's checkpoint beside
 /// it. Encodes what has not been encoded yet, so it costs as much as one encoding.
 public struct PayloadBudget: Sendable {
-    /// What an encoded payload may weigh.
+    /// Maximum size of an encoded payload.
     public let limit: PayloadLimit
-    /// What encodes a payload that has no bytes yet.
+    /// The codec for payloads that aren't encoded yet.
     public let codec: any PayloadCodec
 
     /// A check against one limit.
@@ -17,17 +17,23 @@ public struct PayloadBudget: Sendable {
         self.codec = codec
     }
 
+    /// Checks an envelope's payload against the limit, encoding it if it has no bytes yet.
+    ///
     /// - Throws: `SessionSyncError.payloadTooLarge` with the limit's id, or `payloadEncodingFailed`.
     public func check(_ envelope: AnySessionSyncEnvelope) throws {
         try check(byteCount: envelope.encodedPayload(with: codec).bytes.count)
     }
 
+    /// Checks a snapshot's state and checkpoint together against the limit.
+    ///
     /// - Throws: `SessionSyncError.payloadTooLarge` with the limit's id, or `payloadEncodingFailed`.
     public func check(_ snapshot: AnySessionSyncSnapshot) throws {
         let state = try snapshot.encodedState(with: codec).bytes.count
         try check(byteCount: state + (snapshot.checkpoint?.count ?? 0))
     }
 
+    /// Checks a number of bytes against the limit.
+    ///
     /// - Throws: `SessionSyncError.payloadTooLarge` with the limit's id.
     public func check(byteCount: Int) throws(SessionSyncError) {
         guard byteCount <= limit.bytes else {

@@ -1,10 +1,10 @@
-/// What a sender asks of the transport for one message. Each mode is its guarantee, not a hint.
+/// The guarantee that a sender asks of the transport for one message. Each mode is its guarantee, not a hint.
 public enum SessionDeliveryMode: String, Hashable, Sendable, CaseIterable, Codable {
-    /// As soon as possible, in no order.
+    /// The message goes out as soon as possible, in no order.
     ///
-    /// Over a link whose platform keeps a queue (WatchConnectivity) an event is kept from the first call, also before
-    /// any peer has greeted: it goes live to a peer that has answered, else by the queue. Elsewhere it is now or never:
-    /// stored nowhere, and `send` throws `notReachable` while nobody is there. An engine's log makes up for both.
+    /// Over a link whose platform keeps a queue (WatchConnectivity) an event is kept from the first call, even before
+    /// any peer has greeted: it goes live to a peer that has answered, else by the queue. Over other links it isn't
+    /// stored, and `send` throws `notReachable` while no peer is connected. An engine's log makes up for both.
     case realtimeBestEffort
     /// Arrives once and in order for each peer and feature, when the peer can next be reached; with a durable store also
     /// after relaunches. A full queue makes the send wait while the peer is there, and throw `queueFull` while it is not.
@@ -17,7 +17,7 @@ public enum SessionDeliveryMode: String, Hashable, Sendable, CaseIterable, Codab
     case acknowledgement
 }
 
-/// What callers may rely on. Branch on these, never on the transport's type.
+/// The properties of a transport that callers may rely on. Branch on these, never on the transport's type.
 public struct SessionTransportCapabilities: Hashable, Sendable {
     /// `realtimeBestEffort` reaches a peer while both are there.
     public let supportsRealtime: Bool
@@ -33,17 +33,17 @@ public struct SessionTransportCapabilities: Hashable, Sendable {
     public let supportsPeerDiscovery: Bool
     /// Bytes of one encoded payload; nil when unlimited.
     public let maximumPayloadSize: Int?
-    /// What to expect between a send and its arrival, while both are there.
+    /// The usual time between a send and its arrival while both peers are connected.
     public let expectedLatency: SessionExpectedLatency
-    /// Nobody but the peer itself can read what is sent to it or speak in its name.
+    /// Whether only the peer itself can read what is sent to it, or speak in its name.
     public let isSecured: Bool
-    /// What was sent in `realtimeBestEffort` and taken arrives in order, however late, unless the connection ends or the
-    /// receiver's subscriber is full.
+    /// Whether an accepted `realtimeBestEffort` message arrives in order, however late, unless the connection ends or
+    /// the receiver's subscriber is full.
     public let deliversWhileConnected: Bool
-    /// What the transport does beyond the defaults of `SessionSyncTransport`.
+    /// The transport's abilities beyond the defaults of `SessionSyncTransport`.
     public let extras: SessionTransportExtras
 
-    /// What a transport says about itself. It must be true of every peer that it connects.
+    /// Creates a transport's description of itself. It must be true of every peer that it connects.
     public init(
         supportsRealtime: Bool, supportsDurableQueue: Bool, supportsLatestStateReplacement: Bool,
         supportsRequestReply: Bool, supportsBroadcast: Bool, supportsPeerDiscovery: Bool, maximumPayloadSize: Int?,
@@ -72,7 +72,8 @@ public struct SessionTransportExtras: OptionSet, Hashable, Sendable {
 
     /// Several envelopes are sent without suspending where nothing is to be waited for. Else each one suspends the caller.
     public static let sendsAtOnce = Self(rawValue: 1 << 0)
-    /// What came before a subscriber of `envelopeBatches`, or what one left unread, waits for the next. Else it is lost.
+    /// Envelopes that arrived before a subscriber of `envelopeBatches`, or that one left unread, wait for the next
+    /// subscriber. Without this flag they are lost.
     public static let keepsUnread = Self(rawValue: 1 << 1)
     /// `cancel` and `isWaiting` answer. Else nothing is withdrawn, and a caller may repeat what is still under way.
     public static let withdrawal = Self(rawValue: 1 << 2)
@@ -84,13 +85,13 @@ public struct SessionTransportExtras: OptionSet, Hashable, Sendable {
     public static let all: Self = [.sendsAtOnce, .keepsUnread, .withdrawal, .guests, .ownDevices]
 }
 
-/// How soon a message usually arrives, from soonest to latest.
+/// The usual latency of a message, ordered from soonest to latest.
 public enum SessionExpectedLatency: Int, Hashable, Sendable, Comparable, Codable {
-    /// Milliseconds.
+    /// A message usually arrives within milliseconds.
     case realtime
-    /// Within a second.
+    /// A message usually arrives within a second.
     case interactive
-    /// Seconds to minutes.
+    /// A message usually arrives within seconds to minutes.
     case background
     /// Whenever the peer next appears.
     case eventual

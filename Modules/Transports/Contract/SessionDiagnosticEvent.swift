@@ -1,7 +1,7 @@
 import MeshBase
 public import MeshIdentity
 
-/// What passed through a session's transport, and what went wrong on the way.
+/// An event in a session's transport: a message that passed, or a failure on the way.
 public enum SessionDiagnosticEvent: Sendable {
     /// An envelope was accepted for sending; `peerID` is nil where it goes to all.
     case envelopeSent(SessionSyncMetadata, mode: SessionDeliveryMode, peerID: String?)
@@ -21,8 +21,9 @@ public enum SessionDiagnosticEvent: Sendable {
     case sendFailed(SessionSyncMetadata?, mode: SessionDeliveryMode, reason: String)
     /// Bytes or a message from a peer that could not be used; nothing changed.
     case rejected(peerID: String?, reason: String)
-    /// Of two connections that greet under one id the earlier was ended: at the side that ended it the other's id, else the
-    /// own. A peer that came back another way, or two under one name, which take turns until one of them is renamed.
+    /// A connection was ended because another one greeted under the same peer ID. `peerID` is the other's ID at the
+    /// side that ended it, else this side's own. Either a peer came back on another path, or two devices use one ID and
+    /// displace each other until one is renamed.
     case displaced(peerID: String)
     /// The peer has it.
     case acknowledged(SessionSyncMetadata, peerID: String)
@@ -32,15 +33,15 @@ public enum SessionDiagnosticEvent: Sendable {
     case expired(SessionSyncMetadata?, peerID: String?)
     /// Withdrawn by the caller before the peer acknowledged it.
     case cancelled(SessionSyncMetadata?, peerID: String)
-    /// What waited for somebody to be known has been sent.
+    /// Messages that waited for a peer to become known have been sent.
     case pendingFlushed(count: Int)
-    /// Messages that were promised to nobody in particular were let go for want of room.
+    /// Messages without a named receiver were dropped because there was no room.
     case dropped(count: Int, reason: String)
     /// A subscriber was too far behind, so that elements were dropped for it; so many so far, over all subscribers.
     case subscriberFull(TransportInbox.Stream, droppedCount: UInt64)
     /// No subscriber takes what the peer sends reliably; it is told to wait.
     case stalled(peerID: String, featureID: String)
-    /// What a peer's acknowledgements say of it has changed.
+    /// The health of a peer, judged by its acknowledgements, has changed.
     case healthChanged(peerID: String, from: DeliveryHealth, to: DeliveryHealth)
     /// A probe came back; the duration is the smoothed one.
     case roundTrip(peerID: String, duration: Duration)

@@ -2,6 +2,13 @@ public import MeshBase
 
 /// A mistake at a call site, or a failure, that lasts until it is solved.
 ///
+/// ```swift
+/// for problem in game.problems {
+///     print(problem.message, problem.advice)            // what happened, and what to do
+///     if problem.code == .peerIDInUse { print("two devices call themselves \(problem.subject)") }
+/// }
+/// ```
+///
 /// Sessions, shared states, stored keys and requests list theirs in `problems`. In debug builds each that a call site
 /// has caused is also printed on standard error, once.
 public struct SessionProblem: CodedError, Hashable, Identifiable {

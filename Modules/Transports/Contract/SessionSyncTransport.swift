@@ -16,13 +16,15 @@ public import MeshIdentity
 /// A transport that implements what has no default works; what the defaults can't do, its `capabilities` leave out of
 /// `extras`. A transport is done when the conformance rules of MeshTesting pass.
 public protocol SessionSyncTransport: Sendable {
-    /// Whom this end speaks for.
+    /// The peer that this end speaks for.
     var localPeer: SessionPeer { get }
     /// Peers met so far, reachable or not, without the local one.
     var knownPeers: [SessionPeer] { get }
-    /// What callers may rely on, for as long as the transport lives.
+    /// The properties that callers may rely on for as long as the transport exists.
     var capabilities: SessionTransportCapabilities { get }
 
+    /// Sends an envelope to a peer, or to every known peer if `peer` is nil.
+    ///
     /// - Parameter peer: the receiver; nil sends to every known peer.
     func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
     /// Hands over a snapshot, as `send` does an envelope.
@@ -39,7 +41,7 @@ public protocol SessionSyncTransport: Sendable {
     func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot>
     /// Requests of peers, from now on.
     func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest>
-    /// Who is reachable now, then every change.
+    /// Returns a stream of peers' reachability: the current one of each, then every change.
     func reachabilityChanges() -> AsyncStream<SessionPeerReachability>
 
     // MARK: With a default
@@ -59,10 +61,11 @@ public protocol SessionSyncTransport: Sendable {
         _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
         isolation: isolated (any Actor)?
     ) async throws
-    /// Those of the envelopes that the caller wants, from now on, in turns. It wakes the subscriber on the subscriber's actor.
-    /// Several features that share a transport subscribe so, each for its own. A transport with `keepsUnread` hands over all
-    /// that have gathered, at most 256, and keeps what came before a subscriber, or what one left unread, for the next that
-    /// wants it. By default every envelope comes alone, and what has no subscriber is lost.
+    /// Subscribes to wanted envelopes, from now on, in batches. The subscriber is woken on its own actor. Several
+    /// features that share a transport each subscribe to their own. A transport with `keepsUnread` hands over all that
+    /// have gathered, at most 256, and keeps envelopes from before a subscriber, or that one left unread, for the next
+    /// that wants them. By default every envelope comes alone, and one without a subscriber is lost.
+    ///
     /// - Parameter isWanted: asked on any thread, more than once and with locks held: looks at nothing but its argument.
     func envelopeBatches(where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool) -> EnvelopeBatches
     /// Withdraws a reliable envelope from every peer that has not acknowledged it. By default nothing can be withdrawn.
@@ -78,7 +81,7 @@ public protocol SessionSyncTransport: Sendable {
     /// that changes nothing must cost next to nothing. By default, and where a transport asks no peer who it is, it does
     /// nothing.
     ///
-    /// Called from any thread. Must bound what it remembers; whoever finds no room is not let in.
+    /// May be called on any thread. Must be bounded; reject peers when full.
     func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String)
     /// Whether the peer of that id is a device of the same user. Sessions let such peers in without an invitation (`admits`).
     /// May be called on any thread; must look at memory only. The default is false: the transport can't tell.
@@ -140,7 +143,7 @@ extension SessionSyncTransport {
 public struct SessionSnapshotRequest: Hashable, Sendable {
     /// The session of which a snapshot is wanted.
     public let sessionID: UUID
-    /// Who asks, when the transport knows.
+    /// The peer that asks for a snapshot; nil if the transport doesn't know it.
     public let requester: SessionPeer?
 
     /// A request for the snapshots of one session.
@@ -154,10 +157,10 @@ public struct SessionSnapshotRequest: Hashable, Sendable {
 public struct SessionPeerReachability: Hashable, Sendable {
     /// Whether it can be reached now.
     public let isReachable: Bool
-    /// Whose reachability changed; nil where the transport cannot tell.
+    /// The peer whose reachability changed; nil if the transport can't tell.
     public let peer: SessionPeer?
-    /// It has said farewell, as a transport does that is closed: nobody need wait for it. One that has crashed, or is out
-    /// of range, has said nothing.
+    /// Whether the peer said goodbye, as a transport does when it is closed: don't wait for it. A peer that crashed or
+    /// is out of range says nothing.
     public let hasLeft: Bool
     /// The number of the connection on which the peer answers; another one means that what was under way on the connection
     /// before is lost. nil where the transport numbers none.

@@ -1,12 +1,12 @@
 public import MeshBus
 public import MeshIdentity
 
-/// How a transport shows itself to whoever examines it: it makes a pair of ends and lets time pass between them.
+/// A factory that shows a transport to the conformance rules: it makes a pair of ends and lets time pass between them.
 ///
 /// A transport plugin contributes one to `ExtensionPoint.transportFixtures`; the conformance rules of MeshTesting run
 /// against it. The author of a link contributes MeshDelivery's `LinkFixture` instead and gets all of this for it.
 public struct TransportFixture: Sendable {
-    /// How many times a rule calls `settle` for one expectation before it gives up, half a second later.
+    /// Maximum number of times that a rule calls `settle`, half a second apart, before it gives up an expectation.
     public let patience: Int
     /// Makes a pair that has not met yet and writes payloads with that codec, if it writes any. Called once for each
     /// rule; what it makes is closed afterwards.
@@ -23,7 +23,7 @@ public struct TransportFixture: Sendable {
 
 /// Two ends of one transport, and the hands that connect them and move their time.
 public struct TransportPair: Sendable {
-    /// One end.
+    /// The first transport of the pair.
     public let first: any SessionSyncTransport
     /// The other end; the same as `first` where own sends come back.
     public let second: any SessionSyncTransport
@@ -33,7 +33,8 @@ public struct TransportPair: Sendable {
     public let ownSendsComeBack: Bool
     /// The limit that this pair is under, if it is under one.
     public let limit: PayloadLimit?
-    /// Lets them meet. Must return once it has begun; the rules settle afterwards. Called again after `disconnect`.
+    /// Connects the two ends. Must return once it has begun; the rules settle afterwards. Called again after
+    /// `disconnect`.
     public let connect: @Sendable () async throws -> Void
     /// Separates them again; nil where that is impossible.
     public let disconnect: (@Sendable () async throws -> Void)?
@@ -44,7 +45,7 @@ public struct TransportPair: Sendable {
     public var provesPeers = false
     /// Whether they can meet again after `disconnect`.
     public var reconnects = false
-    /// What can be done to the link below. Rules that need it are skipped where it is nil.
+    /// The faults that can be injected into the link below. Rules that need them are skipped if it is nil.
     public var faults: TransportFaults?
     /// Makes one more pair, whose ends have stores and can be relaunched; nil where nothing can be stored.
     public var makeDurable: (@Sendable () async throws -> TransportPair)?
@@ -82,7 +83,7 @@ public struct TransportCrowd: Sendable {
     public let ends: [any SessionSyncTransport]
     /// Lets them all meet; the rules settle afterwards.
     public let connect: @Sendable () async throws -> Void
-    /// As a pair's.
+    /// Lets time pass, as `TransportPair.settle` does.
     public let settle: @Sendable () async -> Void
 
     /// Ends that are not connected yet.
@@ -96,7 +97,7 @@ public struct TransportCrowd: Sendable {
     }
 }
 
-/// What can be done to the link below a pair of transports.
+/// The faults that can be injected into the link below a pair of transports.
 public struct TransportFaults: Sendable {
     /// The lanes that the link promises.
     public let lanes: Set<LinkLane>
@@ -104,14 +105,14 @@ public struct TransportFaults: Sendable {
     public let cut: @Sendable () -> Void
     /// A new connection after `cut`.
     public let mend: @Sendable () -> Void
-    /// From now on so many more bytes get through on live lanes, in the middle of a packet if need be; the rest is taken
-    /// and lost, and nobody is told, until `mend` or the next call. nil lets everything through again.
+    /// Lets this many more bytes through on live lanes, in the middle of a packet if need be. The link then takes and
+    /// loses the rest without an error, until `mend` or the next call. nil lets everything through again.
     public let swallow: @Sendable (_ afterBytes: Int?) -> Void
     /// So many more packets are taken before the link says that it is full; nil for any number, and says so.
     public let setRoom: @Sendable (_ packets: Int?) -> Void
     /// Hands bytes to the second end as if the first had sent them. Lanes that are not live come in whole packets.
     public let inject: @Sendable (_ bytes: [UInt8], LinkLane) -> Void
-    /// Of packets on the lane `datagram`, lets each be lost, doubled and overtaken with that probability; 0 ends it.
+    /// Loses, duplicates and reorders packets on the lane `datagram`, each with that probability. 0 ends it.
     public let disturb: @Sendable (_ probability: Double) -> Void
     /// Moves the clock on the wall of both ends, either way.
     public let jumpClock: @Sendable (Duration) -> Void
@@ -141,7 +142,7 @@ public struct TransportFaults: Sendable {
 }
 
 extension ExtensionPoint where Value == TransportFixture {
-    /// Where transports offer themselves for examination.
+    /// The extension point at which transports register for the conformance rules.
     public static let transportFixtures = ExtensionPoint("sessionmesh.transport-fixtures")
 }
 
@@ -162,7 +163,7 @@ extension ExtensionPoint where Value == TransportWrapping {
 }
 
 extension TransportFixture {
-    /// The same transports, each in a wrapper. Examine every wrapper so.
+    /// Returns a fixture whose transports are each in a wrapper. Run the conformance rules on every wrapper this way.
     public func wrapped(
         by wrap: @escaping @Sendable (any SessionSyncTransport) -> any SessionSyncTransport
     ) -> TransportFixture {

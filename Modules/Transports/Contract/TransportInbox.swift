@@ -15,7 +15,7 @@ public import MeshIdentity
 /// So is one for which `waitingBytesMax` wait, however few elements they are; the last to find room may exceed them.
 ///
 /// Each drop is counted and told to `onDrop`. The newest snapshots are kept for up to `featureLimit` features and
-/// `keptBytesMax`; beyond it whoever has sent the most loses the feature that has been silent longest.
+/// `keptBytesMax`; beyond it the peer that has sent the most loses the feature that has been silent longest.
 ///
 /// **Durable envelopes** have been acknowledged to their sender and must not be lost on the last few steps. Those that no
 /// subscriber wants are kept, `durableLimit` of them, and handed to the first who does; and so are those that a subscriber
@@ -23,7 +23,7 @@ public import MeshIdentity
 /// the oldest make room, and it goes when `durableLimit` more have come. `durableRoom` says how many more may be delivered without dropping one: stop
 /// acknowledging at 0, and go on when `whenDurableRoom` calls.
 ///
-/// Safe to use from any thread. Nobody is called, and no subscriber woken, while a lock is held.
+/// Safe to use from any thread. No closure is called, and no subscriber woken, while a lock is held.
 public final class TransportInbox: Sendable {
     /// One of the inbox's streams.
     public enum Stream: String, Hashable, Sendable, CaseIterable {
@@ -54,6 +54,8 @@ public final class TransportInbox: Sendable {
     private let reachability: Topic<SessionPeerReachability>
     private let retained = Locked(Retained())
 
+    /// Creates an inbox without subscribers.
+    ///
     /// - Parameters:
     ///   - bufferLimit: elements that wait for one slow subscriber of one stream.
     ///   - featureLimit: features of which the newest snapshot is kept.
@@ -94,12 +96,13 @@ public final class TransportInbox: Sendable {
         enqueue(envelopes, isDurable: isDurable).complete()
     }
 
-    /// See ``SessionSyncTransport/receiveEnvelopes()``.
+    /// Subscribes to all envelopes. See ``SessionSyncTransport/receiveEnvelopes()``.
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { envelopes.subscribe() }
-    /// See ``SessionSyncTransport/receiveSnapshotRequests()``.
+    /// Subscribes to peers' requests for a snapshot. See ``SessionSyncTransport/receiveSnapshotRequests()``.
     public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { requests.subscribe() }
 
-    /// See ``SessionSyncTransport/envelopeBatches(where:)``. An envelope waits for the first subscriber that wants it.
+    /// Subscribes to wanted envelopes in batches. See ``SessionSyncTransport/envelopeBatches(where:)``. An envelope
+    /// waits for the first subscriber that wants it.
     public func envelopeBatches(
         where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
     ) -> EnvelopeBatches {
@@ -124,7 +127,7 @@ public final class TransportInbox: Sendable {
         retained.withLock { $0.snapshots[featureID] }
     }
 
-    /// Ends every stream after what it still holds; durable envelopes that nobody subscribed to are gone. Idempotent.
+    /// Ends every stream after its waiting elements. Durable envelopes without a subscriber are lost. Idempotent.
     public func close() {
         envelopes.finish()
         snapshots.finish()
@@ -175,17 +178,18 @@ extension TransportInbox {
 // MARK: - Room for durable envelopes
 
 extension TransportInbox {
-    /// How many durable envelopes can be delivered now without dropping one for anybody; `durableLimit` less what is kept
-    /// while nobody subscribes. 0 also where `waitingBytesMax` wait. O(subscribers).
+    /// The number of durable envelopes that can be delivered now without dropping one for any subscriber:
+    /// `durableLimit` less the envelopes kept while there is no subscriber. 0 also while `waitingBytesMax` bytes wait.
+    /// O(subscribers).
     ///
-    /// The fullest subscriber decides, so that a slow one loses nothing. One that does not read at all must not stop the
-    /// others for ever: whoever delivers has a clock, and calls `abandonFullSubscribers` when its patience is at an end.
+    /// The fullest subscriber decides, so that a slow one loses nothing. A subscriber that never reads must not stop
+    /// the others forever: the deliverer has a clock, and calls `abandonFullSubscribers` after a while.
     public var durableRoom: Int { envelopes.room }
 
     /// The same, and how many bytes they may have together.
     package var durableSpace: TopicRoom { envelopes.space }
 
-    /// Of all durable envelopes delivered so far, how many every subscriber is done with: it has asked for the next.
+    /// The number of durable envelopes that every subscriber is done with, having asked for the next one.
     public var durableDoneCount: UInt64 { envelopes.keptDoneCount }
 
     /// Calls `body` once, when no subscriber's buffer is more than half full: at once if that is so, else on the thread of

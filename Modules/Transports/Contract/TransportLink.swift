@@ -18,9 +18,10 @@ public import MeshBase
 public protocol TransportLink: AnyObject, Sendable {
     /// The lanes on offer, and the largest packet of each. Constant, at least one.
     var lanes: [LinkLane: PayloadLimit] { get }
-    /// What callers may want to choose by. Constant.
+    /// The properties by which callers may choose a link. Constant.
     var traits: LinkTraits { get }
-    /// Begins. Called once.
+    /// Opens the link and starts reporting to the observer. Called once.
+    ///
     /// - Throws: what keeps the link from beginning at all; the transport's `start` passes it on.
     func open(_ observer: any LinkObserver) throws
     /// Takes the packet for the lane that it names.
@@ -40,12 +41,12 @@ public protocol TransportLink: AnyObject, Sendable {
 
 extension TransportLink {
     public var traits: LinkTraits { LinkTraits() }
-    /// For links without connections there is nothing to end.
+    /// Does nothing: the default for links without connections.
     public func disconnect(_ address: LinkAddress) {}
     public func isOwn(_ peerID: String) -> Bool { false }
 }
 
-/// How a lane treats what is sent on it. Each is a promise of the link.
+/// The promise that a link makes for packets on a lane.
 public enum LinkLane: String, Hashable, Sendable, CaseIterable, Codable {
     /// Now or never: a packet may be lost, doubled or overtaken, and is never cut.
     case datagram
@@ -56,22 +57,22 @@ public enum LinkLane: String, Hashable, Sendable, CaseIterable, Codable {
     case queue
     /// The platform keeps the newest packet of each key and delivers it when it can.
     case latest
-    /// As `queue`, for large packets that may take their time.
+    /// Delivers like `queue`, for large packets that may take their time.
     case file
 
     /// Works only while the address is connected; the others work from the moment that it is known.
     public var isLive: Bool { self == .datagram || self == .stream }
 }
 
-/// What callers of a transport may want to know about its link.
+/// The properties of a link that callers of a transport may want to know.
 public struct LinkTraits: Hashable, Sendable {
-    /// What to expect between a send and its arrival.
+    /// The usual time between a send and its arrival.
     public var expectedLatency: SessionExpectedLatency
     /// Peers need not be named to the link.
     public var discoversPeers: Bool
-    /// What this peer sends comes back to it, and there is nobody else.
+    /// Whether the link returns this peer's own packets, and there is no other peer.
     public var returnsOwnPackets: Bool
-    /// Nobody but the peer itself can read what is sent to it or speak in its name, on any lane.
+    /// Whether only the peer itself can read what is sent to it, or speak in its name, on any lane.
     public var isSecured: Bool
     /// Every address is told with the id of the peer that has been proven to be there. Delivery refuses others.
     public var provesPeers: Bool
@@ -89,7 +90,7 @@ public struct LinkTraits: Hashable, Sendable {
     }
 }
 
-/// What a link calls the other side: a connection, a socket's peer, a paired device. Opaque to everybody else.
+/// The link's name for the other side: a connection, a socket's peer, a paired device. Opaque to every other layer.
 public struct LinkAddress: Hashable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
     /// The link's own text.
     public let rawValue: String
@@ -101,13 +102,13 @@ public struct LinkAddress: Hashable, Sendable, CustomStringConvertible, Expressi
     public var description: String { rawValue }
 }
 
-/// What is sent at once on one lane.
+/// The bytes that a link sends at once on one lane.
 public struct LinkPacket: Hashable, Sendable {
     /// The way that it takes.
     public var lane: LinkLane
-    /// What is sent: at most what the link says of the lane.
+    /// The bytes to send: at most the link's limit for the lane.
     public var bytes: [UInt8]
-    /// On the lane `latest`: which earlier packet this one replaces. Empty elsewhere.
+    /// The name of the earlier packet that this one replaces on the lane `latest`. Empty on other lanes.
     public var key: String
 
     /// A packet for one lane.
@@ -118,20 +119,20 @@ public struct LinkPacket: Hashable, Sendable {
     }
 }
 
-/// Whom a link tells what happens. Implemented by the transport; safe to call from any thread.
+/// The receiver of a link's events. Implemented by the transport; safe to call from any thread.
 public protocol LinkObserver: AnyObject, Sendable {
-    /// There is somebody: lanes that the platform keeps work from now on. Comes before whatever arrives on them: what
-    /// arrives from an address that was neither found nor connected is let go.
+    /// Reports a peer to which lanes that the platform keeps can send from now on. Must come before packets on them: a
+    /// packet from an address that was neither found nor connected is dropped.
     /// - Parameter peerID: the id that the link has proven for that address, on every lane; nil if it proves none, so that delivery
     ///   believes the greeting.
     func found(_ address: LinkAddress, as peerID: String?)
     /// Live lanes work from now on, and begin anew: nothing of an earlier connection arrives on them any more. Where
     /// connections begin on other threads than those that send, give each an address of its own, so that no packet for one
     /// that has ended reaches the next.
-    /// - Parameter peerID: whom the link has proven to be there; nil when the peer's own word must do.
+    /// - Parameter peerID: the ID that the link has proven; nil if it proves none, and the peer's own statement counts.
     func connected(_ address: LinkAddress, as peerID: String?)
-    /// The same, of a peer that is there as a guest only (`GuestAdmittingLink`). By default nothing follows: who knows no
-    /// guests has none.
+    /// Reports a connected peer that is a guest only (`GuestAdmittingLink`). The default does nothing, for observers
+    /// without guests.
     func connected(_ address: LinkAddress, asGuest peerID: String)
     /// Bytes that the peer sent: on `stream` any piece of what it wrote, elsewhere one whole packet.
     func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress)
@@ -145,7 +146,7 @@ public protocol LinkObserver: AnyObject, Sendable {
     /// Live lanes work no longer.
     /// - Parameter reason: what went wrong; nil for an end in good order.
     func disconnected(_ address: LinkAddress, reason: String?)
-    /// The link is of no use any more, to anybody.
+    /// Reports that the link has failed for good.
     func failed(_ reason: String)
 }
 
@@ -156,7 +157,7 @@ extension LinkObserver {
     public func undelivered(_ packet: LinkPacket, to address: LinkAddress) {}
     public func connected(_ address: LinkAddress, asGuest peerID: String) {}
 
-    /// The same from an array.
+    /// Reports a received packet that is an array of bytes.
     public func received(_ bytes: [UInt8], on lane: LinkLane, from address: LinkAddress) {
         bytes.withUnsafeBytes { received($0, on: lane, from: address) }
     }
@@ -170,7 +171,7 @@ public struct LinkError: CodedError, Hashable {
 
         /// No room now; `writable` follows.
         public static let full = Code(description: "full")
-        /// Nobody is at that address, or the lane needs a connection that there is not.
+        /// No peer is at that address, or the lane needs a connection and there is none.
         public static let unreachable = Code(description: "unreachable")
         /// The packet exceeds the lane's limit.
         public static let oversized = Code(description: "oversized")
@@ -181,7 +182,7 @@ public struct LinkError: CodedError, Hashable {
     public let code: Code
     public let message: String
 
-    /// For implementers of a ``TransportLink``.
+    /// Creates an error of a ``TransportLink``, for implementers.
     public init(_ code: Code, _ message: String = "") {
         (self.code, self.message) = (code, message)
     }

@@ -10,21 +10,21 @@ public protocol DeliveringTransport: TransportWrapper {
 }
 
 extension DeliveringTransport {
-    /// The same as `delivery`.
+    /// The transport that does the work: `delivery`.
     public var wrapped: any SessionSyncTransport { delivery }
     /// The largest payload, as the link allows it.
     public var payloadLimit: PayloadLimit? { delivery.payloadLimit }
 
-    /// See ``LinkTransport/health(of:)``.
+    /// Returns the health of a peer. See ``LinkTransport/health(of:)``.
     public func health(of peer: SessionPeer) -> DeliveryHealth? { delivery.health(of: peer) }
-    /// See ``LinkTransport/roundTrip(to:)``.
+    /// Returns the last round-trip time to a peer. See ``LinkTransport/roundTrip(to:)``.
     public func roundTrip(to peer: SessionPeer) -> Duration? { delivery.roundTrip(to: peer) }
-    /// See ``LinkTransport/diagnosticEvents()``.
+    /// Returns a stream of events in delivery. See ``LinkTransport/diagnosticEvents()``.
     public func diagnosticEvents() -> AsyncStream<SessionDiagnosticEvent> { delivery.diagnosticEvents() }
-    /// See ``LinkTransport/forget(_:)``.
+    /// Forgets a peer that won't return. See ``LinkTransport/forget(_:)``.
     public func forget(_ peer: SessionPeer) { delivery.forget(peer) }
 
-    /// See `LinkTransport`.
+    /// Sends an envelope with options such as a priority. See `LinkTransport` for the errors.
     public func send(
         _ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?, options: DeliveryOptions
     ) async throws {

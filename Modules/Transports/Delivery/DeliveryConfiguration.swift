@@ -3,13 +3,13 @@ public import MeshIdentity
 import MeshTransport
 public import MeshWire
 
-/// How a `LinkTransport` works. The defaults suit two devices of one person.
+/// The options of a `LinkTransport`. The defaults suit two devices of one person.
 public struct DeliveryConfiguration: Sendable {
-    /// Writes payloads. Every peer must read it.
+    /// The codec for payloads that are sent. Every peer must be able to read it.
     public var codec: any PayloadCodec = CompactCodec()
-    /// Read beside `codec`.
+    /// The codecs in which payloads may arrive, in addition to `codec`.
     public var readableCodecs: [any PayloadCodec] = [CompactCodec(), JSONCodec()]
-    /// How bodies are compressed. Whoever reads needs no setting: the frame says how.
+    /// The compression of bodies. Receivers need no setting: each frame names its method.
     public var compression: CompressionPolicy = .zlib()
     /// The largest payload; a link whose lanes carry less lowers it.
     public var payloadLimit: PayloadLimit = .deliveryMessage
@@ -35,7 +35,7 @@ public struct DeliveryConfiguration: Sendable {
     /// seed would give the same numbers to different messages.
     public var seed: UInt64?
 
-    /// The defaults.
+    /// Creates a configuration with the default of every option.
     public init() {}
 
     static let queueBytesLimit = 64 << 20

@@ -1,9 +1,9 @@
-/// What a caller may want of one message beside its mode.
+/// The options of one message beside its delivery mode.
 public struct DeliveryOptions: Hashable, Sendable {
-    /// What goes first when the link cannot take everything.
+    /// The priority of the message while the link can't take everything.
     public var priority: DeliveryPriority
-    /// After this time nobody wants the message any more: it is not sent again, and a peer that gets it later lets it go.
-    /// nil for never. At least a millisecond.
+    /// The time after which the message is worthless: it isn't sent again, and a peer that gets it later drops it. nil
+    /// for never. At least a millisecond.
     public var timeToLive: Duration?
 
     /// Normal, and wanted for ever, unless told otherwise.
@@ -13,10 +13,10 @@ public struct DeliveryOptions: Hashable, Sendable {
     }
 }
 
-/// Who goes first when a link cannot take everything at once. Strict: as long as something of a higher priority waits,
-/// nothing of a lower one is begun. Messages of one feature keep their order whatever their priorities.
+/// The priority of messages while a link can't take everything at once. Strict: while a message of a higher priority
+/// waits, none of a lower one is begun. Messages of one feature keep their order whatever their priorities.
 public enum DeliveryPriority: UInt8, Hashable, Sendable, Comparable, CaseIterable {
-    /// Taps.
+    /// The priority of taps: sent before everything else.
     case high
     /// Events, requests, snapshots: what has no other.
     case normal

@@ -1,8 +1,8 @@
 public import MeshBus
 
-/// Registers MeshDelivery.
+/// A plugin that registers MeshDelivery.
 public struct DeliveryPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -1,8 +1,9 @@
 public import MeshBus
 public import MeshTransport
 
-/// How a link shows itself to whoever examines it. A link plugin contributes one to `ExtensionPoint.linkFixtures`; the
-/// conformance rules of MeshTesting run against the link itself and against `LinkTransport`s over it.
+/// A factory that shows a link to the conformance rules. A link plugin contributes one to
+/// `ExtensionPoint.linkFixtures`; the conformance rules of MeshTesting run against the link itself and against
+/// `LinkTransport`s over it.
 ///
 /// ```swift
 /// registry.add(LinkFixture { _ in
@@ -11,11 +12,11 @@ public import MeshTransport
 /// }, to: .linkFixtures)
 /// ```
 public struct LinkFixture: Sendable {
-    /// How many links one group can have: 1 where own packets come back, 2 for a link between two.
+    /// Maximum number of links in one group: 1 if own packets come back, 2 for a link between two peers.
     public let countMax: Int
-    /// How many times a rule calls `settle` for one expectation before it gives up, half a second later.
+    /// Maximum number of times that a rule calls `settle`, half a second apart, before it gives up an expectation.
     public let patience: Int
-    /// How the transports over these links work. The codec is set by whoever examines.
+    /// The configuration of the transports over these links. The rules set the codec.
     public let configuration: DeliveryConfiguration
     /// Makes so many links, none of them open, that can reach each other. Called at least once for each rule; what it
     /// makes is closed afterwards.
@@ -35,19 +36,21 @@ public struct LinkFixture: Sendable {
 
 /// Links that can reach each other, and the hands that connect them and move their time.
 public struct LinkGroup: Sendable {
-    /// As many as were asked for, in the order of `peerIDs`.
+    /// The links of the group, as many as were asked for, in the order of `peerIDs`.
     public let links: [any TransportLink]
-    /// Who each proves to be to the others, where links prove that; nil lets whoever examines choose.
+    /// The peer ID that each link proves to the others, for links that prove one. nil lets the rules choose.
     public let peerIDs: [String]?
     /// Lets them meet once they are open; nil where opening them is enough.
     public let connect: (@Sendable () async throws -> Void)?
     /// Ends their connections until the next `connect`; nil where that is impossible.
     public let disconnect: (@Sendable () async throws -> Void)?
-    /// What the links' time is; transports over them use it too.
+    /// The clock of the links, which the transports over them use too.
     public let clock: any DeliveryClock
     /// Lets a little time pass, virtual or real, in which packets may arrive. Must return soon.
     public let settle: @Sendable () async -> Void
 
+    /// Creates a group of links that can reach each other.
+    ///
     /// - Parameters:
     ///   - peerIDs: one for each link, the same at every call of `makeLinks`.
     ///   - settle: by default a fraction of a millisecond of real time.
@@ -66,6 +69,6 @@ public struct LinkGroup: Sendable {
 }
 
 extension ExtensionPoint where Value == LinkFixture {
-    /// Where links offer themselves for examination.
+    /// The extension point at which links register for the conformance rules.
     public static let linkFixtures = ExtensionPoint("sessionmesh.link-fixtures")
 }

@@ -31,10 +31,12 @@ import MeshWire
 public final class LinkTransport: SessionSyncTransport {
     let shell: DeliveryShell
 
+    /// Creates a transport that delivers over a link. The link opens when the transport starts.
+    ///
     /// - Parameters:
     ///   - link: opened by `start`, closed by `close`.
-    ///   - store: keeps what was accepted and what has not been passed on. Nobody else may write names that begin with
-    ///     `delivery/`. nil keeps both in memory.
+    ///   - store: keeps what was accepted and what has not been passed on. No other code may write names that begin
+    ///     with `delivery/`. nil keeps both in memory.
     ///   - diagnostics: receives what happens; nil makes a topic of its own. See `diagnosticEvents`.
     /// - Throws: `DeliveryError.invalidConfiguration`; `WireError.invalidValue` when two codecs share a number;
     ///   `StorageError` when the store cannot be read.
@@ -50,15 +52,17 @@ public final class LinkTransport: SessionSyncTransport {
 
     deinit { shell.abandon() }
 
-    /// Opens the link. A session, connection or lobby over the transport does so; call it to connect without one. Idempotent.
+    /// Starts the transport and opens its link. A session, connection or lobby over the transport does so; call it to
+    /// connect without one. Idempotent.
+    ///
     /// - Throws: `SessionSyncError.closed`; what the link throws. Callers may try again.
     public func start() throws { try shell.open() }
 
-    /// `peerIDInUse`, `transportFailed`.
+    /// The current problems of the transport: `peerIDInUse` and `transportFailed`.
     public var problems: [SessionProblem] { shell.problems.problems }
 
     public var localPeer: SessionPeer { shell.localPeer }
-    /// What moves the bytes.
+    /// The link that moves the bytes.
     public var link: any TransportLink { shell.link }
     public var knownPeers: [SessionPeer] { shell.state.withLock { $0.core.knownPeers } }
 
@@ -74,11 +78,11 @@ public final class LinkTransport: SessionSyncTransport {
             deliversWhileConnected: lanes.contains(.stream) && !lanes.contains(.datagram), extras: .all)
     }
 
-    /// What one message may have: all that a live lane takes in pieces, or what a kept lane takes whole.
-    /// nil where payloads go from hand to hand and are never written.
+    /// Maximum size of one message: the bytes that a live lane takes in fragments, or that a kept lane takes whole. nil
+    /// if payloads are handed over without being encoded.
     public var payloadLimit: PayloadLimit? { shell.writesPayloads ? shell.budget.limit : nil }
 
-    /// How a peer is; nil for one that has never been met.
+    /// Returns the health of a peer, or nil if it was never met.
     public func health(of peer: SessionPeer) -> DeliveryHealth? {
         shell.state.withLock { $0.core.health(of: peer.id)?.health }
     }
@@ -116,6 +120,8 @@ public final class LinkTransport: SessionSyncTransport {
 // MARK: - Sending
 
 extension LinkTransport {
+    /// Sends an envelope to a peer, or to every known peer if `peer` is nil.
+    ///
     /// - Throws: `SessionSyncError` with `closed`, `unknownPeer`, `notReachable`, `payloadTooLarge`,
     ///   `payloadEncodingFailed`, `queueFull` (the receiver is not there and its queue is full; while it is there the call
     ///   waits for room), or `unsupportedDeliveryMode` for an envelope as `latestSnapshot`; `CancellationError`, when
@@ -143,6 +149,8 @@ extension LinkTransport {
         try await shell.submit(items(of: envelopes, mode, nil), mode: mode, to: peer?.id, isolation: isolation)
     }
 
+    /// Sends envelopes in order to a peer, or to every known peer if `peer` is nil.
+    ///
     /// - Parameter options: nil for the usual ones; what is large is then a transfer.
     public func send(
         _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
@@ -166,6 +174,8 @@ extension LinkTransport {
         }
     }
 
+    /// Sends a snapshot to a peer, or to every known peer if `peer` is nil.
+    ///
     /// - Throws: what `send` throws.
     public func sendSnapshot(
         _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
@@ -186,6 +196,8 @@ extension LinkTransport {
             [DeliveryCore.Item(.snapshot(encoded), byteCount: byteCount, nil)], mode: mode, to: peer?.id)
     }
 
+    /// Asks a peer, or every known peer if `peer` is nil, for a snapshot of a session.
+    ///
     /// - Throws: `SessionSyncError` with `closed`, `unknownPeer` or `notReachable`.
     public func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {
         try Task.checkCancellation()
@@ -206,15 +218,16 @@ extension LinkTransport {
         shell.perform { state, _ in state.core.isWaiting(MessageID(featureID: featureID, eventID: eventID)) }
     }
 
-    /// Who is let in as a guest, where the link proves who is there and trusts only some (`GuestAdmittingLink`); elsewhere
-    /// nothing happens. Between this side and one that the link knows as a guest only, nothing passes in either direction but
-    /// envelopes, snapshots and requests for them of the sessions that name it: what is sent to all passes it by, what is sent
-    /// to it by name throws `unknownPeer`, but for newest snapshots, which wait until it may have them. What it sends
-    /// otherwise is acknowledged where it has a number, passed on to nobody, and reported once. When the last session has
-    /// let it go, its connection ends and it is forgotten.
+    /// Admits guests to one session, over a link that proves peers and trusts only some (`GuestAdmittingLink`). Does
+    /// nothing over other links.
     ///
-    /// At most 64 guests of 16 sessions: whoever is in stays in, of those that are new the highest ids are not let in, and of
-    /// one session too many nobody. That is reported as `rejected`.
+    /// A guest sees only sessions that name it: envelopes, snapshots and requests for snapshots pass in both
+    /// directions. Messages to all peers skip it. A message to it by name throws `unknownPeer`, except newest
+    /// snapshots, which wait until the guest may have them. Other messages from it are acknowledged if they have a
+    /// number, dropped, and reported once. When its last session lets it go, its connection ends and it is forgotten.
+    ///
+    /// At most 64 guests of 16 sessions. Admitted guests stay; of new ones, those with the highest IDs are refused, and
+    /// a seventeenth session gets none. Refusals are reported as `rejected`.
     public func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {
         shell.admit(guests: peerIDs, to: Guests.Scope(sessionID: sessionID, featureID: featureID))
     }

@@ -2,13 +2,13 @@ public import MeshFoundation
 public import MeshIdentity
 import MeshTransport
 
-/// Holds what was sent before there was anybody to send it to, and gives it back in the order in which it came.
+/// A queue of messages that were sent before a peer was known, in the order in which they came.
 ///
 /// Envelopes wait in order, at most `envelopeLimit`; of snapshots the newest for each feature waits, at the place of the
 /// newest, at most `featureLimit` of them. What is superseded goes first; what is then too much is refused with an error,
 /// so that nothing that was taken is ever dropped.
 public struct PendingDeliveryQueue: Sendable {
-    /// What waits.
+    /// An element that waits in the queue.
     public enum Element: Sendable {
         /// An envelope, with what its sender wants of it.
         case envelope(AnySessionSyncEnvelope, DeliveryOptions)
@@ -28,19 +28,23 @@ public struct PendingDeliveryQueue: Sendable {
     public let featureLimit: Int
     private var entries: [Entry] = []
 
+    /// Creates an empty queue with bounds.
+    ///
     /// - Parameter envelopeLimit: snapshots that must arrive each count as envelopes.
     public init(envelopeLimit: Int = 200, featureLimit: Int = 256) {
         self.envelopeLimit = envelopeLimit
         self.featureLimit = featureLimit
     }
 
-    /// Whether nothing waits.
+    /// Whether the queue is empty.
     public var isEmpty: Bool { entries.isEmpty }
-    /// Elements that wait.
+    /// The number of elements that wait.
     public var count: Int { entries.count }
 
+    /// Appends an envelope to the queue.
+    ///
     /// - Parameters:
-    ///   - expiresAt: milliseconds since 1970 after which nobody wants it. See `removeExpired`.
+    ///   - expiresAt: milliseconds since 1970 after which the message is worthless. See `removeExpired`.
     /// - Throws: `queueFull`; nothing was taken then.
     /// - Complexity: O(count).
     public mutating func append(
@@ -73,7 +77,7 @@ public struct PendingDeliveryQueue: Sendable {
         entries.append(Entry(element: .snapshot(snapshot, isLatest: true, .init()), expiresAt: nil))
     }
 
-    /// Takes out what nobody wants any more.
+    /// Removes the messages that have expired.
     /// - Parameter now: milliseconds since 1970.
     public mutating func removeExpired(now: UInt64) -> [Element] {
         let isExpired = { (entry: Entry) in entry.expiresAt.map { $0 <= now } ?? false }

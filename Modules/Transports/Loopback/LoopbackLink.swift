@@ -5,7 +5,7 @@ public import MeshTransport
 ///
 /// Safe to use from any thread; holds nothing.
 public final class LoopbackLink: TransportLink {
-    /// Where own packets go.
+    /// The address to which own packets go.
     public static let address: LinkAddress = "loopback"
 
     private enum Phase {
@@ -27,6 +27,8 @@ public final class LoopbackLink: TransportLink {
 
     public var traits: LinkTraits { LinkTraits(discoversPeers: false, returnsOwnPackets: true) }
 
+    /// Opens the link, which connects to itself at once.
+    ///
     /// - Throws: `LinkError.closed` once it was closed.
     public func open(_ observer: any LinkObserver) throws {
         try phase.withLock { phase in
@@ -36,6 +38,8 @@ public final class LoopbackLink: TransportLink {
         observer.connected(Self.address, as: nil)
     }
 
+    /// Sends a packet, which comes back to this peer before the call returns.
+    ///
     /// - Throws: `LinkError` with `unreachable`, `oversized` or `closed`.
     public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
         guard case .open(let observer) = phase.withLock({ $0 }) else { throw LinkError(.closed) }

@@ -3,9 +3,9 @@ import MeshDelivery
 import MeshIdentity
 import MeshTransport
 
-/// Registers MeshLoopbackTransport.
+/// A plugin that registers MeshLoopbackTransport.
 public struct LoopbackTransportPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

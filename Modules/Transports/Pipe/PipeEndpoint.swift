@@ -1,4 +1,4 @@
-/// Where a pipe finds its other side.
+/// The place at which a pipe finds its other side.
 public enum PipeEndpoint: Hashable, Sendable {
     /// A pair of descriptors: two pipes, or a socket that is both. A file or /dev/null works as input: it ends soon. With
     /// `closes` both are closed once the connection has ended, or with the link.
@@ -7,8 +7,8 @@ public enum PipeEndpoint: Hashable, Sendable {
     case listening(path: String)
     /// Connects to a Unix socket at that path, again and again until the link is closed.
     case connecting(path: String)
-    /// Whoever comes first listens at that path and the others connect; when the one that listens goes, another takes
-    /// its place.
+    /// A path of a Unix socket at which peers meet. The first to come listens, the others connect. If the listener
+    /// goes, another takes its place.
     case meeting(path: String)
 
     /// Standard input and output, as a parent process wires them.

@@ -45,7 +45,7 @@ public final class PipeLink: TransportLink {
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// What the link was opened over.
+    /// The endpoint that the link was created with.
     public let endpoint: PipeEndpoint
     public let lanes: [LinkLane: PayloadLimit] = [.stream: .pipePacket]
     private let strangers = Topic<PipeError>(bufferLimit: 64)
@@ -53,6 +53,8 @@ public final class PipeLink: TransportLink {
     private let counters = Locked(PipeStatistics())
     private let state: Locked<State>
 
+    /// Creates a link over descriptors or a Unix socket. It connects once `open` is called.
+    ///
     /// - Parameters:
     ///   - seed: of the jitter between tries to connect.
     ///   - diagnostics: receives which users' processes were turned away.
@@ -77,17 +79,19 @@ public final class PipeLink: TransportLink {
         self.state = Locked(state)
     }
 
-    /// What has passed so far, over all connections.
+    /// The counters of all connections of the link so far.
     public var statistics: PipeStatistics { counters.withLock { $0 } }
 
-    /// What keeps it from its path from now on, each time that it tries: a process of another user's that has come or is
-    /// there, or a folder that others may write. Ends with `close`; 64 wait for a slow reader, then the oldest make room.
+    /// Returns a stream of the errors that keep the link from its path, one for each try: another user's process came
+    /// or is there, or others may write to the folder. Ends with `close`. 64 errors wait for a slow reader; then the
+    /// oldest are dropped.
     public func refusals() -> AsyncStream<PipeError> { strangers.subscribe() }
 
     /// Only processes of one user meet here.
     public func isOwn(_ peerID: String) -> Bool { true }
 
-    /// Where it throws because of a path, it may be tried again.
+    /// Opens the link and connects it. If it throws because of the path, you can call it again.
+    ///
     /// - Throws: `LinkError.closed`; `PipeError` with `alreadyStarted`, `addressInUse`, `otherUser`, `notPrivate`,
     ///   `invalidPath` or `systemCallFailed`.
     public func open(_ observer: any LinkObserver) throws {
@@ -116,6 +120,8 @@ public final class PipeLink: TransportLink {
         }
     }
 
+    /// Sends a packet on the lane `stream` to a connected peer.
+    ///
     /// - Throws: `full`, `unreachable`, `oversized` or `closed`.
     public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
         guard packet.lane == .stream else { throw LinkError(.unreachable, "a pipe has no lane '\(packet.lane)'") }

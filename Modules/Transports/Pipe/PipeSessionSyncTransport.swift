@@ -16,9 +16,11 @@ public import MeshTransport
 /// was accepted for it meanwhile is delivered then; with a durable store also when both were killed.
 public final class PipeSessionSyncTransport: DeliveringTransport {
     public let delivery: LinkTransport
-    /// What moves the bytes; it has the statistics.
+    /// The link that moves the bytes and counts them.
     public let link: PipeLink
 
+    /// Creates a transport over a pipe or a Unix socket.
+    ///
     /// - Parameters:
     ///   - store: keeps what was accepted and not acknowledged; nil keeps it in memory.
     ///   - diagnostics: receives reachability, what and who was rejected, and what could not be sent.
@@ -32,6 +34,8 @@ public final class PipeSessionSyncTransport: DeliveringTransport {
             localPeer: localPeer, link: link, configuration: configuration, store: store, diagnostics: diagnostics)
     }
 
+    /// Creates a transport over two open descriptors, such as standard input and output.
+    ///
     /// - Parameters:
     ///   - input: open for reading. A file or /dev/null works: it ends soon.
     ///   - output: open for writing; a socket may be both. Neither descriptor's flags are changed.
@@ -47,6 +51,6 @@ public final class PipeSessionSyncTransport: DeliveringTransport {
             configuration: configuration, store: store, diagnostics: diagnostics)
     }
 
-    /// What has passed over the pipe so far.
+    /// The counters of everything that has passed over the pipe so far.
     public var statistics: PipeStatistics { link.statistics }
 }

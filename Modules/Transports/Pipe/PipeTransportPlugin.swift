@@ -13,7 +13,7 @@ import MeshDelivery
 
 /// Registers MeshPipeTransport over descriptors.
 public struct PipeTransportPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {
@@ -38,7 +38,7 @@ public struct PipeTransportPlugin: Plugin {
 
 /// Registers MeshPipeTransport over Unix sockets.
 public struct UnixSocketTransportPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -1,8 +1,8 @@
 import MeshBase
 
-/// What a network does to packets in one direction between two peers.
+/// The effects of a network on packets in one direction between two peers.
 public struct ScenarioConditions: Hashable, Sendable {
-    /// How long packets take.
+    /// The time that packets take.
     public var latency: ScenarioLatency
     /// The share of datagrams that vanish, 0...1. On the other lanes what vanishes is sent again underneath, each time
     /// after one more round trip.
@@ -34,7 +34,7 @@ public struct ScenarioConditions: Hashable, Sendable {
         reorderingRate: 0.33)
 }
 
-/// How long a packet takes from one peer to another.
+/// The time that a packet takes from one peer to another.
 public enum ScenarioLatency: Hashable, Sendable {
     /// Every packet takes as long.
     case fixed(Duration)

@@ -3,13 +3,13 @@ public import MeshTransport
 
 /// Lanes of a scenario link, ready made. Any other choice works too; what two peers share is what they have in common.
 public enum ScenarioLanes {
-    /// As a local network: datagrams of one Ethernet frame, and a stream. The default.
+    /// The lanes of a local network: datagrams of one Ethernet frame, and a stream. The default.
     public static let network: [LinkLane: PayloadLimit] = [.datagram: datagram(bytes: 1200), .stream: stream]
-    /// Nothing but datagrams, so that every fault of the network reaches what stands above it.
+    /// Datagrams only, so that every fault of the network reaches the layers above.
     public static let datagrams: [LinkLane: PayloadLimit] = [.datagram: datagram(bytes: 1200)]
-    /// Nothing but a stream, as a pipe or a socket.
+    /// A stream only, like a pipe or a socket.
     public static let streams: [LinkLane: PayloadLimit] = [.stream: stream]
-    /// As a platform that keeps what is sent while the other side is away, such as a paired phone and watch.
+    /// The lanes of a platform that keeps messages while the other side is away, such as a paired phone and watch.
     public static let paired: [LinkLane: PayloadLimit] = [
         .datagram: datagram(bytes: 65_536),
         .queue: PayloadLimit(

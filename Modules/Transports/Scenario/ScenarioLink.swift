@@ -29,20 +29,22 @@ public final class ScenarioLink: TransportLink {
         replaced?.failed("another link of this peer was opened")
     }
 
+    /// Sends a packet by the network's conditions for that direction.
+    ///
     /// - Throws: `LinkError` with `full`, `unreachable`, `oversized` or `closed`.
     public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
         if let refusal = core.withLock({ $0.accept(packet, from: peerID, linkID: id, to: address) }) { throw refusal }
     }
 
-    /// All devices of a scenario belong to one user.
+    /// Returns true: all devices of a scenario belong to one user.
     public func isOwn(_ peerID: String) -> Bool { true }
 
-    /// What was taken before still arrives. A second later the two are connected anew.
+    /// Ends a connection, which returns a second later. Packets that were accepted before still arrive.
     public func disconnect(_ address: LinkAddress) {
         core.withLock { $0.disconnect(peerID, linkID: id, from: address) }
     }
 
-    /// What was taken before is under way and still arrives.
+    /// Closes the link for good. Packets that were accepted before still arrive.
     public func close() async {
         core.withLock { $0.leave(peerID, linkID: id) }
     }

@@ -25,7 +25,8 @@ extension ScenarioNetwork {
         }
     }
 
-    /// The same with everything chosen.
+    /// Makes a transport of this network with lanes, configuration and store of your choice.
+    ///
     /// - Parameters:
     ///   - lanes: see `ScenarioLanes`.
     ///   - store: what makes a relaunch lose nothing that was accepted.

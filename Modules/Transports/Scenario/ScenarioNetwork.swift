@@ -21,11 +21,11 @@ public import MeshTransport
 /// `runUntilIdle` take turns, and must not be made by what they call.
 ///
 /// Two peers are connected while packets pass both ways, and learn of it after a latency. When neither way is open any
-/// more the connection breaks, and what was under way on it is lost; a new one follows when both are. While only one way
-/// is cut nobody is told: what is sent that way vanishes, or waits on the lane `stream`. The network forgets its links
-/// when it goes.
+/// more the connection breaks, and what was under way on it is lost; a new one follows when both are. While only one
+/// way is cut neither peer is told: packets that way vanish, or wait on the lane `stream`. The network forgets its
+/// links when it goes.
 public final class ScenarioNetwork: Sendable {
-    /// What everything that the network does to packets follows from.
+    /// The seed that decides everything the network does to packets.
     public let seed: UInt64
     /// The virtual wall clock's first moment.
     public let start: Date
@@ -33,6 +33,8 @@ public final class ScenarioNetwork: Sendable {
     let transports = Locked(ScenarioTransports())
     private let turn = Locked(())
 
+    /// Creates a network without peers whose behavior follows from a seed.
+    ///
     /// - Parameters:
     ///   - conditions: of every direction without its own.
     ///   - start: by default midnight UTC, 1 January 2026.
@@ -68,7 +70,7 @@ extension ScenarioNetwork {
 // MARK: - Time
 
 extension ScenarioNetwork {
-    /// Virtual time for whoever is no peer.
+    /// The network's virtual time, for code that isn't a peer.
     public var clock: ScenarioClock { ScenarioClock(core: core, start: start, peerID: nil) }
 
     /// Virtual time as that peer sees it.
@@ -107,8 +109,8 @@ extension ScenarioNetwork {
     /// waits for an answer; moves the clock to the last of it. Probes of peers that are well do not count, nor do timers
     /// of others, nor what waits behind a partition.
     ///
-    /// - Parameter limit: virtual time after which it ends in any case. Who talks to somebody who never answers goes on
-    ///   trying, and with long latencies there may always be a probe on its way.
+    /// - Parameter limit: virtual time after which it ends in any case. A peer without an answer keeps trying, and with
+    ///   long latencies there may always be a probe on its way.
     /// - Returns: how many packets and announcements were handed over.
     @discardableResult
     public func runUntilIdle(within limit: Duration = .seconds(120)) -> Int {
@@ -125,7 +127,7 @@ extension ScenarioNetwork {
     /// Packets and announcements that are under way. Timers do not count.
     public var pendingCount: Int { core.withLock { $0.pendingCount } }
 
-    /// What was delivered and lost so far: the newest entries, up to `traceLimit`.
+    /// The newest packets that were delivered or lost, up to `traceLimit`.
     public var trace: [ScenarioTraceEntry] { core.withLock { $0.trace.entries } }
 
     private func run(until limit: UInt64, stopsWhenIdle: Bool) -> Int {
@@ -166,7 +168,7 @@ extension NetworkCore.Delivery {
 // MARK: - Faults
 
 extension ScenarioNetwork {
-    /// Of every direction without its own. What is under way already keeps its time.
+    /// The conditions of every direction without its own. Packets under way keep their arrival time.
     public var conditions: ScenarioConditions {
         get { core.withLock { $0.conditions } }
         set { core.withLock { $0.conditions = newValue } }
@@ -192,7 +194,7 @@ extension ScenarioNetwork {
         }
     }
 
-    /// Lets nothing pass in that direction; the other one stays as it is, and nobody is told.
+    /// Blocks packets in one direction. The other direction stays as it is, and neither peer is told.
     public func partition(from sender: SessionPeer, to receiver: SessionPeer) {
         withDirection(from: sender, to: receiver) { $0.setCut(true, $1) }
     }

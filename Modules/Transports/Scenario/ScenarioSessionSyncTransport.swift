@@ -4,7 +4,7 @@
 ///
 /// What each mode guarantees, and what sends throw, is `LinkTransport`'s. Safe to use from any thread.
 public final class ScenarioSessionSyncTransport: DeliveringTransport {
-    /// All of it: health, options, diagnostics.
+    /// The delivery over the link, with its health, options and diagnostics.
     public let delivery: LinkTransport
 
     init(_ delivery: LinkTransport) { self.delivery = delivery }

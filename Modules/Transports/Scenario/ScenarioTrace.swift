@@ -1,31 +1,31 @@
 import MeshBase
 public import MeshTransport
 
-/// What happened in a scenario network, in order; two runs of one seed give the same.
+/// An entry of a network's trace. Two runs with one seed give the same entries.
 public struct ScenarioTraceEntry: Hashable, Sendable, CustomStringConvertible {
-    /// What the entry is about.
+    /// The subject of an entry: a packet or a change of a connection.
     public enum Subject: Hashable, Sendable {
-        /// On the lane `stream`: a piece as it was handed over.
+        /// A packet with its lane and size. On the lane `stream`, a piece as it was handed to the link.
         case packet(LinkLane, byteCount: Int)
         /// The receiver was told that it is connected to the sender, or no longer.
         case connection(Bool)
     }
 
-    /// What became of it.
+    /// The outcome for the subject.
     public enum Outcome: String, Hashable, Sendable {
-        /// It arrived; it never will.
+        /// The packet or message arrived, or never will.
         case delivered, lost
     }
 
     /// Virtual time since the network's start.
     public let time: Duration
-    /// The peer that sent, or of whom the receiver was told.
+    /// The peer that sent, or whose connection the receiver was told of.
     public let senderID: String
-    /// The receiver's `SessionPeer.id`.
+    /// The `SessionPeer.id` of the receiver.
     public let receiverID: String
-    /// What was on its way.
+    /// The packet or other subject that was under way.
     public let subject: Subject
-    /// What became of it.
+    /// The outcome for the subject.
     public let outcome: Outcome
 
     public var description: String {

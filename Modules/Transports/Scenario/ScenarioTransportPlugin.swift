@@ -3,9 +3,9 @@ import MeshDelivery
 import MeshIdentity
 import MeshTransport
 
-/// Registers MeshScenarioTransport.
+/// A plugin that registers MeshScenarioTransport.
 public struct ScenarioTransportPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

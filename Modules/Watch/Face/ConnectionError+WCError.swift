@@ -8,8 +8,7 @@ public import MeshConnection
 #endif
 
 extension ConnectionError {
-    /// What the platform's error means. Every code of WatchConnectivity has its case here; one that is not known yet is
-    /// a `sessionError`.
+    /// Converts an error of WatchConnectivity. Every known code has its case here; an unknown one is a `sessionError`.
     public init(wcError: WCError) {
         let description = wcError.localizedDescription
         switch wcError.code {
@@ -30,7 +29,7 @@ extension ConnectionError {
         }
     }
 
-    /// What any error means to somebody who sends, those of the platform included.
+    /// Converts any error, those of the platform included, to the error that a sender sees.
     public init(error: any Error) {
         if let error = error as? WCError { self.init(wcError: error) } else { self.init(error) }
     }

@@ -51,6 +51,6 @@ extension ConnectionError {
     /// WatchConnectivitySwift's name of ``appNotInstalled``.
     public static var watchAppNotInstalled: Self { .appNotInstalled }
 
-    /// For `catch WatchConnectionError.watchAppNotInstalled`, which is a case there.
+    /// Allows `catch WatchConnectionError.watchAppNotInstalled`, which is a case there.
     public static func ~= (pattern: Self, error: any Error) -> Bool { error as? Self == pattern }
 }

@@ -8,16 +8,16 @@ public import MeshTransport
 #endif
 
 extension WatchConnection {
-    /// What differs from one app to another, and in tests.
+    /// The options that differ between apps, and in tests.
     public struct Configuration: Sendable {
-        /// Who this is; nil makes one whose id is kept in the user defaults.
+        /// The peer that this device is; nil makes one whose ID is kept in the user defaults.
         public var localPeer: SessionPeer?
         /// Keeps what must outlive the process: requests and their replies, shared states, which files are on their way.
         public var store: Store
         /// The connection's own, for the file of its store, and for files that have come and wait for the app; nil is
         /// `SessionMesh` in Application Support. Made if there is none.
         public var folder: URL?
-        /// What timeouts and retries go by; tests make time up.
+        /// The clock for timeouts and retries. Tests pass one of virtual time.
         public var clock: any DeliveryClock
 
         /// The defaults of an app.
@@ -34,20 +34,20 @@ extension WatchConnection {
 }
 
 extension WatchConnection.Configuration {
-    /// Where that is kept which must outlive the process.
+    /// The place of data that must outlive the process.
     public enum Store: Sendable {
-        /// In memory: it does not.
+        /// Keeps the data in memory, so that it ends with the process.
         case memory
         #if SQLite
-            /// With the package's trait `SQLite`: in `Connection.sqlite` in the connection's folder, which is left out of
-            /// backups, since a store that is restored is an older one. One connection has it at a time. It is for a
-            /// `WCSession`: in place of any other, such as those of tests and previews, nothing is written.
+            /// Keeps the data in `Connection.sqlite` in the connection's folder, which is left out of backups, since a
+            /// restored store is an older one. Needs the trait `SQLite`. One connection has it at a time. Works with a
+            /// `WCSession`: with any other session, such as those of tests and previews, nothing is written.
             case file
         #endif
-        /// In one that the app has opened, for this connection alone, and closes.
+        /// Keeps the data in a store that the app has opened for this connection alone, and closes.
         case custom(any SessionStore)
 
-        /// In the file with the package's trait `SQLite`, and without it in memory.
+        /// The file with the package's trait `SQLite`, and memory without it.
         public static var `default`: Store {
             #if SQLite
                 .file

@@ -9,7 +9,8 @@ extension WatchConnection {
     /// How long a request waits to learn how a counterpart is spoken to that can be reached.
     static let dialectPatience = Duration.seconds(2)
 
-    /// Asks the counterpart.
+    /// Sends a request to the counterpart and returns its answer.
+    ///
     /// - Parameters:
     ///   - strategy: the lanes.
     ///   - delivery: what happens while the counterpart cannot be reached.
@@ -27,8 +28,8 @@ extension WatchConnection {
         return try await requests.send(request, strategy: strategy, delivery: delivery, retryPolicy: policy)
     }
 
-    /// Tells the counterpart. Returns when the request is on its way or waits; what comes of it, `diagnosticEvents`
-    /// say.
+    /// Sends a request that has no answer. Returns when the request is on its way or waits; `diagnosticEvents` has its
+    /// outcome.
     public func send<R: FireAndForgetRequest>(
         _ request: R, strategy: DeliveryStrategy = .liveThenQueue
     ) async {
@@ -57,12 +58,14 @@ extension WatchConnection {
         requests.register(requestType, fileID: fileID, line: line, handler: handler)
     }
 
-    /// What waits is not sent; its callers get `cancelled`.
+    /// Cancels all requests that wait. Their callers get `cancelled`.
     public func cancelAllQueuedRequests() {
         requests.cancelAllQueuedRequests()
         countRequests()
     }
 
+    /// Cancels a request that waits. Its caller gets `cancelled`.
+    ///
     /// - Parameter id: one of `requests.queuedRequests`.
     public func cancelQueuedRequest(id: UUID) {
         requests.cancelQueuedRequest(id: id)
@@ -75,6 +78,8 @@ extension WatchConnection {
 
     // MARK: Waiting
 
+    /// Waits until the session is activated.
+    ///
     /// - Throws: `notActivated` when it takes longer; why the session could not be activated; `cancelled`.
     public func waitForActivation(timeout: Duration = .seconds(10)) async throws {
         let isActive = try await waiting.wait(until: core.clock.elapsed + timeout, core.clock) { [weak self] in

@@ -50,35 +50,35 @@ public final class WatchConnection: NSObject {
         @Published
     #endif
     public private(set) var isReachable: Bool
-    /// How many requests wait for the counterpart. At most 256.
+    /// The number of requests that wait for the counterpart. At most 256.
     #if canImport(Combine)
         @Published
     #endif
     public private(set) var pendingRequestCount = 0
-    /// How many files are on their way to the counterpart.
+    /// The number of files that are on their way to the counterpart.
     #if canImport(Combine)
         @Published
     #endif
     public private(set) var activeFileTransferCount = 0
-    /// How the connection is, by what has come of the last sends.
+    /// The health of the connection, judged by the last sends.
     #if canImport(Combine)
         @Published
     #endif
     public private(set) var sessionHealth = SessionHealth.healthy
     #if !os(watchOS)
-        /// On iOS: whether a watch is paired.
+        /// Whether a watch is paired. Meaningful on iOS only.
         #if canImport(Combine)
             @Published
         #endif
         public private(set) var isPaired: Bool
-        /// On iOS: whether it has the app.
+        /// Whether the paired watch has the app. Meaningful on iOS only.
         #if canImport(Combine)
             @Published
         #endif
         public private(set) var isWatchAppInstalled: Bool
     #endif
 
-    /// What the connection is bound to.
+    /// The session that the connection uses.
     public nonisolated let session: any WCSessionProviding
     /// Requests without the counterpart's name, to any peer of the connection's.
     public nonisolated let requests: SessionRequests
@@ -153,8 +153,8 @@ extension WatchConnection {
 // MARK: - What is told
 
 extension WatchConnection {
-    /// What happens, from now on. Every call is an independent subscriber, 256 events deep; the oldest make room. Ends
-    /// when the last connection of the session does.
+    /// The connection's events from now on. Every access is an independent subscription that buffers 256 events and
+    /// drops the oldest. Ends when the last connection of the session does.
     public var diagnosticEvents: AsyncStream<DiagnosticEvent> { core.diagnostics.subscribe() }
 
     /// The application contexts that come from now on, without what this library has in them. Every call is an

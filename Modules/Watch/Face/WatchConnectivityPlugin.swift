@@ -3,9 +3,9 @@ public import MeshBus
 import MeshTransport
 import MeshWatchConnectivityTransport
 
-/// Registers SessionMeshWatchConnectivity.
+/// A plugin that registers SessionMeshWatchConnectivity.
 public struct WatchConnectivityPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -13,8 +13,8 @@ public import MeshTransport
 /// A phone and its watch, over WatchConnectivity: a `LinkTransport` over a `WatchConnectivityLink`.
 ///
 /// ```swift
-/// let transport = WatchConnectivitySessionSyncTransport(localPeer: peer)
-/// for await envelope in transport.receiveEnvelopes() { … }
+/// let transport = WatchConnectivitySessionSyncTransport(localPeer: .thisDevice(topology: .pairedCompanion))
+/// let game = SharedSession(Score(), over: transport)    // or over: .companion, one transport for the process
 /// ```
 ///
 /// It activates the session and shares its delegate with the app; see `WatchSessionMultiplexer`. How the modes travel:
@@ -44,6 +44,8 @@ public final class WatchConnectivitySessionSyncTransport: DeliveringTransport {
         }
     }
 
+    /// Creates a transport between a phone and its watch.
+    ///
     /// - Parameters:
     ///   - channel: tells the transports of one process apart; the same on both sides.
     ///   - store: keeps what was accepted and not acknowledged, so that relaunches lose nothing; nil keeps it in memory, and
@@ -79,7 +81,7 @@ public final class WatchConnectivitySessionSyncTransport: DeliveringTransport {
 #endif
 
 extension DeliveryConfiguration {
-    /// For a phone and its watch: every payload fits a user info.
+    /// The configuration for a phone and its watch: every payload fits into a user info.
     public static var watchConnectivity: DeliveryConfiguration {
         var configuration = DeliveryConfiguration()
         configuration.payloadLimit = .watchConnectivityPayload

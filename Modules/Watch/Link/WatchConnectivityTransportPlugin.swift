@@ -6,9 +6,9 @@ import MeshTransport
     import MeshSimulatedWatch
 #endif
 
-/// Registers MeshWatchConnectivityTransport.
+/// A plugin that registers MeshWatchConnectivityTransport.
 public struct WatchConnectivityTransportPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

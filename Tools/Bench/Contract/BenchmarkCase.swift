@@ -5,7 +5,7 @@ public import MeshBus
 /// `run` must end within seconds, take its times with the context's stopwatch, and throw rather than leave a row out.
 /// An option that it does not know is not for it.
 public struct BenchmarkCase: Sendable {
-    /// What people type to run it, such as `codecs`.
+    /// The name that people type to run it, such as `codecs`.
     public let id: String
     /// One line: what the rows compare.
     public let summary: String
@@ -25,6 +25,6 @@ public struct BenchmarkCase: Sendable {
 }
 
 extension ExtensionPoint where Value == BenchmarkCase {
-    /// Where plugins offer measurements.
+    /// The extension point at which measurements register.
     public static let benchmarks = ExtensionPoint("sessionmesh.benchmarks")
 }

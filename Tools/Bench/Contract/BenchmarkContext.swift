@@ -1,14 +1,16 @@
 public import MeshBus
 
-/// What a running benchmark sees: the bus, what the caller asked for, and a stopwatch.
+/// The tools of a running benchmark: the bus, the caller's options and a stopwatch.
 public struct BenchmarkContext: Sendable {
-    /// What the caller asked for, such as `payload` → `track`.
+    /// The caller's options, such as `payload` → `track`.
     public let options: [String: String]
-    /// What times are taken with.
+    /// The stopwatch for all times.
     public let stopwatch: BenchmarkStopwatch
     private let bus: PluginBus
     private let progress: @Sendable (String) -> Void
 
+    /// Creates the context of a benchmark.
+    ///
     /// - Parameter progress: is told what is being measured; called often.
     public init(
         bus: PluginBus, options: [String: String] = [:], stopwatch: BenchmarkStopwatch = BenchmarkStopwatch(),
@@ -23,7 +25,7 @@ public struct BenchmarkContext: Sendable {
     /// Every plugin of the bus, each after what it requires.
     public var descriptors: [PluginDescriptor] { bus.descriptors }
 
-    /// What the bus's plugins have contributed to a point, such as the codecs.
+    /// Returns the values that the bus's plugins have contributed to a point, such as the codecs.
     public func contributions<Value>(to point: ExtensionPoint<Value>) -> [Contribution<Value>] {
         bus.contributions(to: point)
     }

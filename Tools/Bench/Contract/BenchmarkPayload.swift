@@ -2,9 +2,9 @@ public import MeshBus
 
 /// A value that codecs are measured with.
 public struct BenchmarkPayload: Sendable {
-    /// What people type to choose it, such as `track`.
+    /// The name that people type to choose it, such as `track`.
     public let id: String
-    /// What is encoded and decoded.
+    /// The value to encode and decode.
     public let value: any Codable & Equatable & Sendable
     /// Nil unless the value is made of samples.
     public let samples: Samples?
@@ -16,7 +16,7 @@ public struct BenchmarkPayload: Sendable {
         self.samples = samples
     }
 
-    /// How the same payload looks with more or fewer samples; it tells how many fit under a limit.
+    /// A payload with a varying number of samples, to find how many fit under a limit.
     public struct Samples: Sendable {
         /// Samples in the payload.
         public let count: Int
@@ -32,6 +32,6 @@ public struct BenchmarkPayload: Sendable {
 }
 
 extension ExtensionPoint where Value == BenchmarkPayload {
-    /// Where plugins offer values of their own to measure codecs with.
+    /// The extension point at which payloads for measuring codecs register.
     public static let benchmarkPayloads = ExtensionPoint("sessionmesh.benchmark-payloads")
 }

@@ -4,17 +4,17 @@ public struct BenchmarkRow: Sendable, Equatable, ExpressibleByDictionaryLiteral 
     public struct Field: Sendable, Equatable {
         /// The column, with the unit at its end.
         public let name: String
-        /// What was measured.
+        /// The value that was measured.
         public let value: BenchmarkValue
 
-        /// A cell.
+        /// Creates a field from its column's name and its value.
         public init(name: String, value: BenchmarkValue) {
             self.name = name
             self.value = value
         }
     }
 
-    /// In the order of the columns.
+    /// The row's fields in the order of the columns.
     public let fields: [Field]
 
     /// A row of these cells.
@@ -32,15 +32,15 @@ public struct BenchmarkRow: Sendable, Equatable, ExpressibleByDictionaryLiteral 
 
 /// A value in a benchmark's table.
 public enum BenchmarkValue: Sendable, Equatable {
-    /// Words.
+    /// A value that is text.
     case text(String)
-    /// A whole number.
+    /// A value that is a whole number.
     case integer(Int)
-    /// Any other number.
+    /// A value that is a number with a fraction.
     case number(Double)
-    /// By name, such as the id of a payload limit.
+    /// Truth values by name, such as the ID of a payload limit.
     case flags([String: Bool])
-    /// By name, such as the id of a payload limit.
+    /// Whole numbers by name, such as the ID of a payload limit.
     case integers([String: Int])
 }
 

@@ -4,7 +4,7 @@ import MeshBase
 public struct BenchmarkStopwatch: Sendable {
     /// Batches are scaled to last at least this long.
     public let batchDuration: Duration
-    /// How many batches the median is of.
+    /// The number of batches of which the median is taken.
     public let batchCount: Int
     private let now: @Sendable () -> Duration
 
@@ -14,6 +14,8 @@ public struct BenchmarkStopwatch: Sendable {
         self.init(batchDuration: batchDuration, batchCount: batchCount) { ContinuousClock.now - start }
     }
 
+    /// Creates a stopwatch on a clock of the caller's choice.
+    ///
     /// - Parameter now: time passed since any fixed moment.
     public init(batchDuration: Duration, batchCount: Int, now: @escaping @Sendable () -> Duration) {
         precondition(batchCount > 0, "a median needs one batch")
@@ -29,8 +31,8 @@ public struct BenchmarkStopwatch: Sendable {
         return try median((0..<batchCount).map { _ in try duration(of: operation, iterations: iterations) }, iterations)
     }
 
-    /// The same for several operations whose ratios matter: their batches take turns, so that what else the machine
-    /// does disturbs all alike.
+    /// Measures several operations whose ratios matter, and returns the nanoseconds of each. Their batches take turns,
+    /// so that other load on the machine affects all equally.
     public func nanoseconds(takingTurns operations: [() throws -> Void]) throws -> [Double] {
         let iterations = try operations.map { try self.iterations(for: $0) }
         var durations = operations.map { _ in [Duration]() }

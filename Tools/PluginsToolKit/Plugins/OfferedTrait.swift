@@ -2,11 +2,11 @@ public import MeshBus
 
 /// A trait with which the tool was not built, and what it would add; `list` names it.
 public struct OfferedTrait: Sendable, Encodable {
-    /// As it is given to `--traits`.
+    /// The trait's name, as given to `--traits`.
     public let name: String
     /// The plugins that come with it.
     public let plugins: [PluginID]
-    /// What it adds, in one line, with what it fetches or needs.
+    /// The trait's purpose in one line, and what it fetches or needs.
     public let summary: String
 
     /// A trait of that name, with the plugins that it would add.
@@ -18,6 +18,6 @@ public struct OfferedTrait: Sendable, Encodable {
 }
 
 extension ExtensionPoint where Value == OfferedTrait {
-    /// Where `list` finds what another build would have.
+    /// The extension point at which `list` finds the traits of other builds.
     public static let offeredTraits = ExtensionPoint("sessionmesh.offered-traits")
 }

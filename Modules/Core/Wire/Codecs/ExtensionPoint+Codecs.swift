@@ -2,6 +2,6 @@ public import MeshBus
 public import MeshIdentity
 
 extension ExtensionPoint where Value == any PayloadCodec {
-    /// Where codecs register; a frame names its codec by number.
+    /// The extension point at which codecs register. A frame names its codec by number.
     public static let codecs = ExtensionPoint("sessionmesh.codecs")
 }

@@ -5,9 +5,11 @@ public import MeshIdentity
 public struct CodecTable: Sendable {
     /// Indices into `codecs` by number; 255 where there is none.
     private var places = [UInt8](repeating: .max, count: 256)
-    /// In the order in which they were registered.
+    /// The codecs in the order in which they were registered.
     public private(set) var codecs: [any PayloadCodec] = []
 
+    /// Creates a table of codecs, each under its own number.
+    ///
     /// - Throws: `invalidValue` when two codecs claim one number, or one claims 0, which stands for none.
     public init(_ codecs: [any PayloadCodec]) throws(WireError) {
         for codec in codecs { try add(codec) }
@@ -20,6 +22,8 @@ public struct CodecTable: Sendable {
         try self.init(contributions.map(\.value))
     }
 
+    /// Returns the codec with a number.
+    ///
     /// - Throws: `unknownCodec`.
     public func codec(_ number: UInt8) throws(WireError) -> any PayloadCodec {
         let place = places[Int(number)]

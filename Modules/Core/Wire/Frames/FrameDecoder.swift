@@ -7,6 +7,8 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
     private var bodies: BodyDecoder
     private let limits: FrameLimits
 
+    /// Creates a decoder for frames that may come from any peer.
+    ///
     /// - Parameter dictionaries: known beside the built-in one.
     public init(codecs: CodecTable, dictionaries: [CompressionDictionary] = [], limits: FrameLimits = FrameLimits()) {
         self.limits = limits
@@ -20,12 +22,14 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
         try decodeFrame(frame)?.message
     }
 
-    /// The same from an array.
+    /// Decodes the message of a frame in an array, or returns nil for a kind that this version doesn't know and may
+    /// skip.
     public mutating func decode(_ frame: [UInt8]) throws(WireError) -> WireMessage? {
         try decodeFrame(frame)?.message
     }
 
-    /// The same, with the mark in front of the message.
+    /// Decodes a frame with its mark and message, or returns nil for a kind that this version doesn't know and may
+    /// skip.
     ///
     /// - Throws: every code of `WireError` that is about reading.
     public mutating func decodeFrame(_ frame: UnsafeRawBufferPointer) throws(WireError) -> WireFrame? {
@@ -33,7 +37,7 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
         return try bodies.decode(header, frame)
     }
 
-    /// The same from an array.
+    /// Decodes a frame in an array with its mark and message.
     public mutating func decodeFrame(_ frame: [UInt8]) throws(WireError) -> WireFrame? {
         try frame.withUnsafeBufferPointer { bytes throws(WireError) in try decodeFrame(UnsafeRawBufferPointer(bytes)) }
     }

@@ -11,6 +11,8 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
     private var table: InterningTable
     private var names: NameTable
 
+    /// Creates an encoder for the frames of one connection.
+    ///
     /// - Parameters:
     ///   - codec: writes payloads that are still values; encoded ones keep the codec in which they arrived.
     ///   - interning: remembers identities (session, feature, source, payload type), at most 63, and field names of
@@ -26,7 +28,7 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
         self.closing = FrameClosing(compression, limits)
     }
 
-    /// One frame.
+    /// Encodes a message as one frame.
     ///
     /// - Throws: what `append` throws.
     public mutating func encode(_ message: WireMessage, mark: WireMark? = nil) throws -> [UInt8] {

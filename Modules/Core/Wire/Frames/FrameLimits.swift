@@ -4,7 +4,7 @@ public struct FrameLimits: Hashable, Sendable {
     public var frameBytes: Int
     /// A body after inflation.
     public var inflatedBytes: Int
-    /// How many times larger than its compressed form a body may be.
+    /// Maximum ratio of a body's size to its compressed size. A reader refuses bodies that inflate further.
     public var inflationRatio: Int
     /// Entries of a snapshot's sequence vector.
     let vectorEntries: Int

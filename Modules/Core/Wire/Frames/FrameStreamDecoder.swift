@@ -31,6 +31,8 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
     /// Frames of kinds that this version does not know and may skip.
     public private(set) var skippedCount: UInt64 = 0
 
+    /// Creates a decoder for the frames of one connection.
+    ///
     /// - Parameter dictionaries: known beside the built-in one.
     public init(codecs: CodecTable, dictionaries: [CompressionDictionary] = [], limits: FrameLimits = FrameLimits()) {
         self.limits = limits
@@ -48,7 +50,7 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
         buffer.append(bytes)
     }
 
-    /// The same from an array.
+    /// Appends received bytes in an array.
     public mutating func append(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { append($0) }
     }
@@ -75,7 +77,7 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Nothing is left of a frame that has begun, whole or in pieces: the place where a stream may end.
+    /// Whether no part of a frame is waiting for the rest. A stream may end only here.
     public var isAtFrameBoundary: Bool { buffer.count == 0 && pieces.heldBytes == 0 }
 
     /// Takes the awaited frame; nil when it is skipped, or a piece of one that lacks others.

@@ -1,4 +1,4 @@
-/// What a sender that waits for acknowledgement writes in front of an envelope or a snapshot.
+/// The mark in front of an envelope or a snapshot whose sender waits for an acknowledgement.
 ///
 /// Numbers count for each sender, its outbox, the receiver and the feature; those of latest snapshots count apart.
 public struct WireMark: Hashable, Sendable {
@@ -38,9 +38,9 @@ public struct WireFrame: Sendable {
     }
 }
 
-/// What one side of a connection tells the other about what has arrived, and how it is.
+/// A report from one side of a connection to the other: the messages that have arrived, and the connection's state.
 public struct WireReport: Hashable, Sendable {
-    /// What the receiver of marked frames has, for one feature and outbox of the other side.
+    /// The marked frames that a receiver has, for one feature and outbox of the other side.
     public struct Receipt: Hashable, Sendable {
         /// The feature whose messages are acknowledged.
         package var featureID: String
@@ -69,7 +69,7 @@ public struct WireReport: Hashable, Sendable {
         }
     }
 
-    /// Where a sender goes on after numbers that it no longer offers, when no frame with a mark says so.
+    /// The number at which a sender goes on after numbers that it no longer offers, if no marked frame says so.
     public struct Floor: Hashable, Sendable {
         /// The feature.
         package var featureID: String

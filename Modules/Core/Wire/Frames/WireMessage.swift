@@ -1,25 +1,26 @@
 public import MeshFoundation
 public import MeshIdentity
 
-/// What one frame says.
+/// The message in one frame.
 public enum WireMessage: Sendable {
-    /// Who is there and what it understands; the first frame of a connection.
+    /// The sender of the frames, and the versions, codecs and dictionaries that it understands: the first frame of a
+    /// connection.
     case hello(WireHello)
-    /// Something happened.
+    /// An event of a session, or another message of a feature.
     case envelope(AnySessionSyncEnvelope)
-    /// The full state.
+    /// A snapshot of a session's full state.
     case snapshot(AnySessionSyncSnapshot)
     /// A peer lacks something.
     case snapshotRequest(WireSnapshotRequest)
-    /// What has arrived, and how the connection is.
+    /// The messages that have arrived, and the connection's state.
     case report(WireReport)
     /// The last frame of a connection.
     case goodbye(WireGoodbye)
 }
 
-/// Who is there and what it understands.
+/// A peer that greets, and the versions, codecs and dictionaries that it understands.
 public struct WireHello: Hashable, Sendable {
-    /// Who greets.
+    /// The peer that sends the hello.
     public var peer: SessionPeer
     /// The frame versions that the peer reads.
     public var frameVersions: ClosedRange<UInt8>
@@ -67,7 +68,7 @@ public struct WireHello: Hashable, Sendable {
 public struct WireSnapshotRequest: Hashable, Sendable {
     /// The session of which the state is wanted.
     public var sessionID: UUID
-    /// Who asks, when the link does not know.
+    /// The peer that asks, if the link doesn't know it.
     public var requester: SessionPeer?
 
     /// A request for the state of one session.
@@ -89,7 +90,7 @@ public struct WireGoodbye: Hashable, Sendable {
         public static let closing = Reason(rawValue: 0)
         /// No frame version is common to both.
         public static let unsupportedVersion = Reason(rawValue: 1)
-        /// What arrived could not be read; nothing after it can be.
+        /// The receiver couldn't read a frame, and so can't read any after it.
         public static let unreadable = Reason(rawValue: 2)
         /// The peer has no room for this connection.
         public static let busy = Reason(rawValue: 3)
@@ -99,7 +100,7 @@ public struct WireGoodbye: Hashable, Sendable {
 
     /// Why it ends; unknown reasons of later versions are kept.
     public var reason: Reason
-    /// For people who read logs; at most 1024 bytes are sent.
+    /// The reason in words for logs. At most 1024 bytes are sent.
     public var detail: String
 
     /// A goodbye; `detail` is cut when it is too long.

@@ -8,8 +8,10 @@ public import MeshBus
 /// To the implementer: `makeDeflater` is called from any thread, several at once, for each frame encoder that meets a
 /// body large enough, once.
 public protocol BodyDeflating: Sendable {
-    /// For people: `libdeflate`.
+    /// The compressor's name in tables and messages, such as `libdeflate`.
     var name: String { get }
+    /// Creates a deflater for the bodies of one sender.
+    ///
     /// - Parameter level: from 1, fastest, to 9, smallest; as zlib's levels, roughly.
     /// - Throws: `compressionFailed` when there is no memory; the body then is not sent.
     func makeDeflater(level: Int) throws(WireError) -> any BodyDeflater
@@ -31,6 +33,6 @@ public protocol BodyDeflater: AnyObject {
 }
 
 extension ExtensionPoint where Value == any BodyDeflating {
-    /// Where compressors register, for an app that leaves the choice to its list of plugins.
+    /// The extension point at which compressors register, for an app that leaves the choice to its list of plugins.
     public static let compressors = ExtensionPoint("sessionmesh.compressors")
 }

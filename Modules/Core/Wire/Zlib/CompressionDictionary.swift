@@ -11,6 +11,8 @@ public struct CompressionDictionary: Hashable, Sendable {
     /// Bytes of a dictionary: as far back as deflate looks.
     public static let bytesMax = 32_768
 
+    /// Creates a dictionary from bytes that both sides have.
+    ///
     /// - Throws: `oversized` above 32 KiB, `invalidValue` when there is nothing in it.
     public init(_ bytes: [UInt8]) throws(WireError) {
         guard !bytes.isEmpty else { throw WireError(.invalidValue, "a dictionary without content") }

@@ -17,11 +17,11 @@ public struct CompressionPolicy: Sendable {
     let method: Method
     /// Smaller bodies are stored.
     public let minimumBytes: Int
-    /// From 1, fastest, to 9, smallest.
+    /// The compression level, from 1 (fastest) to 9 (smallest).
     public let level: Int
     var compressor: Compressor?
 
-    /// Nothing is compressed.
+    /// A policy that compresses nothing.
     public static let stored = CompressionPolicy(method: .stored, minimumBytes: .max, level: 1)
 
     /// Each body on its own. Below some 768 bytes that costs microseconds and gains little.

@@ -459,22 +459,22 @@ extension SeriesShelf {
     }
 }
 
-/// How a series stands.
+/// The status of one series of one device.
 public struct SeriesStatus: Hashable, Sendable {
-    /// Of the series.
+    /// The name of the series.
     public let name: String
-    /// Who records it.
+    /// The ID of the peer that records the series.
     public let peerID: String
     /// Recorded by this session since it was made or opened: what it records goes there.
     public let isOwn: Bool
     /// Samples that are held.
     public let count: Int
-    /// Of them those that are in the store.
+    /// The number of held samples that are in the store.
     public let storedCount: Int
-    /// Of what is stored.
+    /// The number of bytes that the stored samples take.
     public let byteCount: Int
-    /// How many samples each peer has said that it holds, those included that were given up since.
+    /// The number of samples that each peer says it holds, including samples dropped since.
     public let heldThrough: [String: Int]
-    /// How many had been recorded up to the last that is held here.
+    /// The number of samples recorded before the last one held here, that one included.
     public let end: Int
 }

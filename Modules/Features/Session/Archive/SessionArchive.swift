@@ -13,11 +13,11 @@ import MeshWire
 /// if let persistence = directives.persist { try archive.save(persistence, of: engine) }
 /// ```
 ///
-/// A journal for each source holds its records above the base, numbered by their sequences, and one more the side effects
-/// that are due; the base and the head, which is everything else, are values. All bytes are `compact`. A value: whoever
-/// drives the engine owns it.
+/// A journal for each source holds its records above the base, numbered by their sequences, and one more the side
+/// effects that are due; the base and the head, which is everything else, are values. All bytes are `compact`. A value,
+/// owned by the code that drives the engine.
 public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
-    /// Where everything is kept. Its calls block: keep the archive off the main thread.
+    /// The store that holds the session's journals and values. Its calls block: keep the archive off the main thread.
     public let store: any SessionStore
     /// The session that is kept.
     public let sessionID: UUID
@@ -45,6 +45,8 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     /// How many sequences a source may pass over: far more than it may have unconfirmed.
     private static var voidMax: UInt64 { 1 << 20 }
 
+    /// Creates the archive of one session of one feature. Reads nothing yet: call `load()`.
+    ///
     /// - Throws: `StorageError.Code.oversized` for a feature id of which no name can be made.
     public init(store: any SessionStore, sessionID: UUID, featureID: String) throws {
         self.store = store
@@ -80,8 +82,8 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         try store.commit(try batch(persistence, of: engine))
     }
 
-    /// What `save` commits, for a caller that commits elsewhere. Batches have to be committed in the order in which they
-    /// were made, each once.
+    /// Returns the batch that `save` would commit, for a caller that commits elsewhere. Batches have to be committed in
+    /// the order in which they were made, each once.
     public mutating func batch<Reducer, Policy>(
         _ persistence: SessionPersistence, of engine: SessionSyncEngine<State, Event, Reducer, Policy>
     ) throws -> StoreBatch {

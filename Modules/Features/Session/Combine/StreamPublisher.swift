@@ -26,6 +26,8 @@
 
         private let stream: @MainActor @Sendable () -> AsyncStream<Output>
 
+        /// Creates a publisher of a stream's elements.
+        ///
         /// - Parameter stream: makes one for each subscriber.
         public init(_ stream: @escaping @MainActor @Sendable () -> AsyncStream<Output>) { self.stream = stream }
 

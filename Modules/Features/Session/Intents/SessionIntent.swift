@@ -5,17 +5,17 @@ public import MeshEngine
 public struct SessionIntent<Intent: Codable & Sendable, Answer: Codable & Sendable>: Codable, Sendable, Identifiable {
     /// The id of the event that asked.
     public let id: UUID
-    /// What is to be done.
+    /// The work that the asker wants done.
     public let intent: Intent
     /// The peer that asked.
     public let asker: String
     /// The only device that may do it, in the life that it had then.
     public let designated: SessionSource
-    /// By the session's clock.
+    /// The moment of the request by the session's clock.
     public let askedAt: Date
-    /// It is not begun after this moment of the session's clock.
+    /// The moment of the session's clock after which the intent isn't begun.
     public let lapsesAt: Date
-    /// How far it has come.
+    /// The intent's progress: asked, begun or settled.
     public internal(set) var progress = SessionIntentProgress<Answer>.asked
 
     /// Neither done nor given up.
@@ -30,26 +30,27 @@ public struct SessionIntent<Intent: Codable & Sendable, Answer: Codable & Sendab
 extension SessionIntent: Equatable where Intent: Equatable, Answer: Equatable {}
 extension SessionIntent: Hashable where Intent: Hashable, Answer: Hashable {}
 
-/// How far an intent has come. It only moves forward.
+/// The progress of an intent. It only moves forward.
 public enum SessionIntentProgress<Answer: Codable & Sendable>: Codable, Sendable {
     /// Asked, and not begun.
     case asked
     /// The designated device has begun: it does not do so a second time.
     case begun
-    /// It has ended, in one way and for good.
+    /// The intent has ended for good, with this outcome.
     case settled(SessionIntentOutcome<Answer>)
 }
 
 extension SessionIntentProgress: Equatable where Answer: Equatable {}
 extension SessionIntentProgress: Hashable where Answer: Hashable {}
 
-/// How an intent ended.
+/// The outcome of an intent that is settled.
 public enum SessionIntentOutcome<Answer: Codable & Sendable>: Codable, Sendable {
     /// The handler returned this.
     case answered(Answer)
     /// The handler threw; the text is that of its error.
     case failed(String)
-    /// It was begun, or may have been, and nobody will say how it ended: the process that did it, or the device, has gone.
+    /// The intent was begun, or may have been, and its outcome will stay unknown: the process or the device that did it
+    /// has gone.
     case interrupted
     /// Its age was over before it was begun, as far as the device knew that says so.
     case lapsed
@@ -66,16 +67,16 @@ public enum SessionIntentOutcome<Answer: Codable & Sendable>: Codable, Sendable 
 extension SessionIntentOutcome: Equatable where Answer: Equatable {}
 extension SessionIntentOutcome: Hashable where Answer: Hashable {}
 
-/// What happens to the owner and to intents: the payload of a feature's one event for them. `SessionIntentService` and
+/// A change of the owner or of an intent: the payload of a feature's one event for them. `SessionIntentService` and
 /// `SyncedSession.ask` submit these.
 public enum SessionIntentStep<Intent: Codable & Sendable, Answer: Codable & Sendable>: Codable, Sendable {
-    /// Whoever says so becomes the owner, if that term is the next one at its place in the order.
+    /// The source of the event becomes the owner, if `term` follows the current one at the event's place in the order.
     case takeOver(term: UInt64)
     /// Asks that device; the event's id becomes the intent's.
     case ask(Intent, of: SessionSource, lapsesAt: Date)
     /// The designated device begins with it.
     case begin(id: UUID)
-    /// It has ended.
+    /// The intent has ended with this outcome.
     case settle(id: UUID, SessionIntentOutcome<Answer>)
 }
 

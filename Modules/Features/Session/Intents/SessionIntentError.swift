@@ -6,9 +6,9 @@ public enum SessionIntentError: Error, Hashable, Sendable {
     case nobodyServes
     /// The state has not taken it: this device has too many open ones, or the feature's policy rejects it now.
     case refused
-    /// It was not begun within its age, as far as this device has heard.
+    /// The intent wasn't begun in time, as far as this device knows.
     case lapsed
-    /// It may have been done: the device that was to do it has gone, or its process ended in the midst of it.
+    /// The intent may have been carried out: the device that was to do it has gone, or its process ended in between.
     case interrupted
     /// The handler threw; the text is that of its error.
     case failed(String)

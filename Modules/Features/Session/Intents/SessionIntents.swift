@@ -2,7 +2,7 @@ public import Foundation
 public import MeshEngine
 import MeshIdentity
 
-/// Which device owns a feature, and what devices have asked of each other: a part of the feature's state.
+/// The owner of a feature and the devices' requests to each other, as a part of the feature's state.
 ///
 /// ```swift
 /// struct Groceries: SessionIntentState { var intents = SessionIntents<Checkout, Receipt>(); … }
@@ -23,9 +23,9 @@ public struct SessionIntents<Intent: Codable & Sendable, Answer: Codable & Senda
 
     /// nil until a device that serves has taken over.
     public private(set) var owner: SessionSource?
-    /// Counts the owners.
+    /// The number of times that the ownership has changed.
     public private(set) var term: UInt64 = 0
-    /// In the order in which they were asked.
+    /// The intents that are kept, in the order in which they were asked.
     public private(set) var entries: [Entry] = []
 
     /// Open intents of one peer. Of a further one nothing is taken.
@@ -38,14 +38,17 @@ public struct SessionIntents<Intent: Codable & Sendable, Answer: Codable & Senda
     /// No owner, and nothing asked.
     public init() {}
 
+    /// Returns the intent with that ID, or nil if it isn't kept.
+    ///
     /// Complexity: O(entries).
     public subscript(id: UUID) -> Entry? { entries.first { $0.id == id } }
 
     /// Intents that this peer has asked and that are neither done nor given up.
     public func openCount(of peerID: String) -> Int { entries.count { $0.isOpen && $0.asker == peerID } }
 
-    /// Takes the step at its place in the order. For a reducer: pure, the same on every replica, and it never throws. What does
-    /// not hold at its place (a second owner of one term, a word of somebody whom it does not concern) changes nothing.
+    /// Takes the step at its place in the order. For a reducer: pure, the same on every replica, and it never throws. A
+    /// step that isn't valid at its place changes nothing, such as a second owner of one term, or a step by a peer that
+    /// isn't concerned.
     ///
     /// - Returns: an intent that this step has answered. What it does to the rest of the state belongs here, in the reducer:
     ///   then it happens once, with the answer.
@@ -107,9 +110,9 @@ extension SessionIntents: Hashable where Intent: Hashable, Answer: Hashable {}
 
 /// A feature's state that has an owner and intents in it.
 public protocol SessionIntentState {
-    /// What devices ask of each other.
+    /// The type of the requests that devices send to each other.
     associatedtype Intent: Codable & Sendable
-    /// What they answer.
+    /// The type of the answers to the requests.
     associatedtype Answer: Codable & Sendable
 
     /// The owner, and what has been asked. The reducer changes it with `apply`.
@@ -118,9 +121,9 @@ public protocol SessionIntentState {
 
 /// A feature's event of which one case carries what happens to them: `case intents(SessionIntentStep<Intent, Answer>)`.
 public protocol SessionIntentEvent {
-    /// What devices ask of each other.
+    /// The type of the requests that devices send to each other.
     associatedtype Intent: Codable & Sendable
-    /// What they answer.
+    /// The type of the answers to the requests.
     associatedtype Answer: Codable & Sendable
 
     /// The event that carries a step; as a rule a case of that name.

@@ -1,7 +1,7 @@
 public import Foundation
 public import MeshEngine
 
-/// Which session of a feature is under way, and whose devices take part in it.
+/// An invitation to a feature's session: its ID, its opener and its members.
 ///
 /// Invitations have one order, and every device goes with the greatest that it has heard of. So devices that each began a
 /// session, at the same moment or out of each other's reach, end in one, whatever arrives first.
@@ -19,12 +19,12 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
     public let sessionID: UUID
     /// One more than that of the session before, as far as its opener knew.
     public let number: UInt32
-    /// By the opener's clock.
+    /// The moment at which the session was opened, by the opener's clock.
     public let openedAt: Date
-    /// In ascending order. One alone is the opener, which takes in the first that comes; several are a group from the
-    /// beginning.
+    /// The devices that the session began with, in ascending order. A single one is the opener, and the first device to
+    /// appear joins it. Several are a group from the start.
     public let members: [SessionSource]
-    /// Who was invited once the group was there, in ascending order; nil is nobody.
+    /// The devices that were invited after the group had formed, in ascending order. nil if there are none.
     public let latecomers: [SessionSource]?
 
     /// An invitation as its opener makes it: the lobby's own work.

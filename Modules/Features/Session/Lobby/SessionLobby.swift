@@ -6,22 +6,26 @@ public import MeshStorage
 public import MeshTransport
 public import Observation
 
-/// The session of one feature that all devices within reach share, whoever of them begins it, one after another.
+/// The place where devices within reach find each other and share one session of a feature after another.
 ///
 /// ```swift
-/// let lobby = WorkoutLobby(featureID: "workout", name: "Watch", over: transport) { sessionID, configure in
-///     try await WorkoutSession.openWorkout(sessionID: sessionID, over: transport, configure: configure)
+/// let lobby = SessionLobby<Score.State, Score.Event, Score, Score>(
+///     featureID: Score.featureID, name: "Watch", over: transport
+/// ) { sessionID, configure in
+///     var configuration = SyncedSessionConfiguration<Score.State, Score.Event>()
+///     configure(&configuration)
+///     return SessionOf<Score>(Score(), sessionID: sessionID, over: transport, configuration: configuration)
 /// }
 /// await lobby.start()
-/// await lobby.open()                       // begins one here and on all devices that are connected
-/// try lobby.session?.submit(.start)
-/// lobby.observed?.state                    // or what others show, where this device takes no part
-/// try lobby.invite("tablet")               // lets a latecomer in
+/// await lobby.open()                       // begins a session on all connected devices
+/// try lobby.session?.submit(.home)
+/// lobby.observed?.state                    // the members' state, while this device only watches
+/// try lobby.invite("tablet")               // admits a device that came later
 /// ```
 ///
-/// Every device tells its name and the invitation that it goes with (`SessionInvitation`). Who opens first invites the
-/// devices that are connected then; each that hears of it joins. Who comes later watches, unless the opener was alone until
-/// then or a member invites it. Where two have begun, one session goes on and the other is left.
+/// Every device announces its name and the invitation that it follows (`SessionInvitation`). The first device that opens a
+/// session invites the devices that are connected then, and they join. A device that comes later watches, unless the opener was
+/// still alone or a member invites it. If two devices have opened a session each, one session continues and the other is left.
 ///
 /// Lives on the main actor. Nothing it starts keeps it alive, but for the session while it closes.
 @MainActor @Observable
@@ -32,7 +36,7 @@ where
 {
     /// The sessions that the lobby opens.
     public typealias Session = SyncedSession<State, Event, Reducer, ConflictPolicy>
-    /// How they are set up.
+    /// The configuration of the sessions that the lobby opens.
     public typealias Configuration = SyncedSessionConfiguration<State, Event>
     /// Makes or opens the session of that id, with what the lobby adds to its configuration.
     public typealias Opening =
@@ -40,7 +44,7 @@ where
 
     /// The feature; one lobby for each on a transport.
     @ObservationIgnored public let featureID: String
-    /// As this device calls itself.
+    /// The name of this device that other devices see.
     @ObservationIgnored public let name: String
     /// The transport that connects the devices. The lobby starts it, and doesn't close it.
     @ObservationIgnored public let transport: any SessionSyncTransport
@@ -48,9 +52,9 @@ where
     public internal(set) var invitation: SessionInvitation?
     /// nil where this device only watches, and before the first session.
     public internal(set) var session: Session?
-    /// What this device is to the session that is under way.
+    /// The part that this device plays in the current session.
     public internal(set) var part = SessionPart.none
-    /// What members were seen to show, where this device only watches.
+    /// The latest state seen from members while this device only watches; nil otherwise.
     public internal(set) var observed: SessionSighting<State>?
     /// Other devices that are here or have been here, in the order of their ids; 64 at most are told apart.
     public internal(set) var devices: [SessionDevice] = []
@@ -63,7 +67,7 @@ where
     @ObservationIgnored let membersMax: Int
     @ObservationIgnored let isOver: @MainActor (State) -> Bool
     @ObservationIgnored let opening: Opening
-    /// What has happened, at once: of a session that has been opened, before it starts.
+    /// Called at once on each change. For a session that has been opened, the call comes before it starts.
     @ObservationIgnored public var onChange: @MainActor (SessionLobbyChange) -> Void = { _ in }
     /// Under which this device writes events of sessions that begin now.
     @ObservationIgnored var incarnation: UInt32
@@ -83,6 +87,8 @@ where
     /// Names sessions that begin here.
     @ObservationIgnored package var makeSessionID: @Sendable () -> UUID = { UUID() }
 
+    /// Creates a lobby that finds, opens and joins sessions of one feature. Call `start()` to begin.
+    ///
     /// - Parameters:
     ///   - transport: not started yet, so that nothing is missed.
     ///   - membersMax: devices of one session, 2 where not every device reaches every other.
@@ -180,21 +186,21 @@ where
     }
 }
 
-/// What a device is to the session that is under way.
+/// The part that a device plays in the current session.
 public enum SessionPart: String, Hashable, Sendable, Codable {
-    /// There is none.
+    /// The device knows of no session.
     case none
-    /// It takes part: what its user taps counts.
+    /// The device is a member: its user's events count.
     case member
-    /// It shows the session and has no say in it.
+    /// The device shows the session and can't change it.
     case spectator
 }
 
 /// Another device that runs the same feature.
 public struct SessionDevice: Hashable, Sendable {
-    /// The `SessionPeer.id`.
+    /// The `SessionPeer.id` of the device.
     public let peerID: String
-    /// As it calls itself, made fit for a screen.
+    /// The name that the device gave itself, bounded and made printable.
     public let name: String
     /// Whether the transport reaches it now.
     public internal(set) var isReachable: Bool
@@ -214,14 +220,14 @@ public struct SessionSighting<State: Sendable>: Sendable {
     public let state: State
     /// The member that showed it.
     public let peerID: String
-    /// By this device's clock.
+    /// The moment at which the state arrived, by this device's clock.
     public let seenAt: Date
     /// Which of the states of that peer's engine, and of how many events.
     let revision: UInt64
     let eventCount: UInt64
 }
 
-/// What a lobby tells of besides its properties.
+/// A change that a lobby reports to `onChange`.
 public enum SessionLobbyChange: Hashable, Sendable {
     /// A device has come or gone, or takes part.
     case devices
@@ -231,7 +237,7 @@ public enum SessionLobbyChange: Hashable, Sendable {
     case opened, joined, watching
     /// Another device's session takes the place of the one that was under way here.
     case superseded
-    /// `storeError` says why.
+    /// The store failed; `storeError` has the reason.
     case storeFailed
 }
 
@@ -239,7 +245,7 @@ public enum SessionLobbyChange: Hashable, Sendable {
 public enum SessionLobbyError: ExplainedError, Hashable, Sendable {
     /// No session is under way here, or it has ended.
     case takesNoPart
-    /// It has never been heard of.
+    /// No device with that ID was ever heard.
     case unknownDevice(String)
     /// The session has as many members as it may; `limit` is their number.
     case full(limit: Int)

@@ -6,9 +6,9 @@ import MeshBase
 /// interface, which must come back and which other responders answer. It changes nothing, needs no rights, and takes
 /// about a second.
 public struct NetworkDoctor: Sendable {
-    /// What a finding means for discovery.
+    /// The consequence of a finding for discovery.
     public enum Verdict: String, Hashable, Sendable, Codable {
-        /// Nothing stands in the way.
+        /// The finding doesn't affect discovery.
         case fine
         /// Discovery works in part, or may not work.
         case warning
@@ -16,15 +16,15 @@ public struct NetworkDoctor: Sendable {
         case blocked
     }
 
-    /// What one check has found.
+    /// The result of one check.
     public struct Finding: Hashable, Sendable, Codable {
         /// The name of the check: `interface`, `address`, `route`, `port`, `multicast`, `neighbours`, `clock`.
         public var id: String
-        /// What the finding means for discovery.
+        /// The consequence of the finding for discovery.
         public var verdict: Verdict
         /// The interface that was looked at; nil when the check is about the machine.
         public var interface: String?
-        /// One line.
+        /// The finding in one line.
         public var found: String
         /// One line; nil when there is nothing to do.
         public var advice: String?
@@ -33,6 +33,8 @@ public struct NetworkDoctor: Sendable {
     let interfaces: Set<String>?
     let port: UInt16
 
+    /// Creates a doctor for the network interfaces of this machine.
+    ///
     /// - Parameter interfaces: the names of those that the discovery is to use; nil for what it chooses itself.
     public init(interfaces: Set<String>? = nil) { self.init(interfaces: interfaces, port: MulticastSocket.port) }
 

@@ -1,4 +1,4 @@
-/// What can be chosen about multicast DNS. The values that RFC 6762 names are the defaults.
+/// The options of multicast DNS. The defaults are those of RFC 6762.
 public struct MulticastDNSConfiguration: Hashable, Sendable {
     /// The label under which this machine's addresses are announced, at most 63 bytes; nil for a random one. Everybody
     /// on the network reads it, so it should not be the machine's name.
@@ -8,15 +8,16 @@ public struct MulticastDNSConfiguration: Hashable, Sendable {
     package var sharesPort = true
     /// How much a packet holds unless one record alone is larger.
     package var packetBytesMax = 1400
-    /// How long others may remember records that name a host: A, AAAA and SRV. From 2 s up.
+    /// The time for which others may cache records that name a host: A, AAAA and SRV. From 2 s up.
     public var hostLifetime: Duration = .seconds(120)
-    /// How long others may remember the other records.
+    /// The time for which others may cache the other records.
     public var serviceLifetime: Duration = .seconds(4500)
     /// How often what is new is announced: at once, a second later, then after twice the time each. 2 to 8.
     package var announcementCount = 3
     /// Interfaces in use; those that come later are left alone.
     package var interfaceLimit = 32
-    /// Services remembered on an interface. Past it whoever has announced the most loses the oldest of theirs.
+    /// Maximum number of services remembered on an interface. Beyond it, the host that has announced the most loses its
+    /// oldest one.
     public var serviceLimit = 256
     /// Records remembered on an interface, which fare alike.
     public var recordLimit = 1024
@@ -25,6 +26,6 @@ public struct MulticastDNSConfiguration: Hashable, Sendable {
     /// Answers to single askers on an interface in a second, with as many in reserve; more are dropped.
     let unicastRepliesPerSecond = 32
 
-    /// The defaults.
+    /// Creates a configuration with the defaults of RFC 6762.
     public init() {}
 }

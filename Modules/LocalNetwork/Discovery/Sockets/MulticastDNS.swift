@@ -1,7 +1,7 @@
 import MeshBase
 
-/// Announces and finds services by a multicast DNS responder of our own (RFC 6762, RFC 6763), on port 5353 beside
-/// whoever else shares it.
+/// Announces and finds services by a multicast DNS responder of our own (RFC 6762, RFC 6763), on port 5353, which it
+/// shares with other responders.
 ///
 /// `MulticastDNSCore` decides everything; this is its sockets, its clock and its list of interfaces, on one thread of its
 /// own, which ends with `stop`. Interfaces that come, go or change are noticed within two seconds. Of each socket at most
@@ -59,13 +59,13 @@ public final class MulticastDNS: ServiceDiscovery {
     }
 }
 
-/// What can be chosen about `MulticastDNS`.
+/// The options of `MulticastDNS`.
 public struct MulticastDNSOptions: Hashable, Sendable {
     /// The names of the interfaces to use, and no others; nil for what `NetworkInterfaces.usable` chooses.
     public var interfaces: Set<String>?
-    /// How often the list of interfaces is looked at.
+    /// The time between two looks at the list of network interfaces.
     public var interfaceCheck = Duration.seconds(2)
-    /// What the protocol leaves open.
+    /// The options that the protocol leaves open.
     public var configuration = MulticastDNSConfiguration()
     /// Another one than 5353 meets nobody but who chose the same.
     package var port = MulticastSocket.port

@@ -14,7 +14,7 @@
     /// Announces and looks through the system's own responder, by the interface `dns_sd.h`: Bonjour on Apple systems, where
     /// port 5353 is not ours to take, and Avahi's compatibility library on Linux.
     ///
-    /// One thread of its own talks to the responder, so that its blocking calls occupy nobody else's. When a responder
+    /// One thread of its own talks to the responder, so that its blocking calls don't occupy another. When a responder
     /// that has answered goes away, every service is lost and the object asks again after 1, 2, 4 … 30 s; when there is
     /// none to begin with, the observer is told `failed` with `unavailable`. The order of attributes is not kept.
     ///
@@ -29,6 +29,8 @@
         private let tally = Locked(DiscoveryStatistics())
         private let thread = DiscoveryThread()
 
+        /// Creates a discovery that uses the system's responder.
+        ///
         /// - Parameter interface: the name of the only network interface to use; nil for all that the responder uses.
         public init(type: ServiceType = .sessionMesh, interface: String? = nil) {
             self.type = type
@@ -37,6 +39,8 @@
 
         deinit { thread.stop(nil) }
 
+        /// Starts announcing and looking for services.
+        ///
         /// - Throws: `DiscoveryError` with `noInterface` when there is none of that name, `alreadyStarted`, or
         ///   `systemCallFailed` when there is no thread or pipe to be had.
         public func start(_ observer: any ServiceObserver) throws {

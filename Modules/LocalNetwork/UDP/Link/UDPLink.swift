@@ -6,7 +6,7 @@
     import NIOCore
     import NIOPosix
 
-    /// Moves bytes between paired peers on one network, which find each other and let nobody else in.
+    /// A link between paired peers on one network, which find each other and refuse all others.
     ///
     /// Lanes: `stream` over TLS 1.3 on TCP, `datagram` over sealed UDP. While a peer does not hear our datagrams, they take
     /// the stream, at most 64 waiting and the oldest making room. Of one peer there is at most one connection; its address
@@ -26,7 +26,7 @@
             var group: MultiThreadedEventLoopGroup
         }
 
-        /// What the link was made of.
+        /// The configuration that the link was created with.
         public let configuration: UDPLinkConfiguration
         public let lanes: [LinkLane: PayloadLimit] = [.stream: .udpStream, .datagram: .udpSealed]
         public var traits: LinkTraits {
@@ -40,20 +40,22 @@
         private let report: LinkReport
         private let running = Locked<Running?>(nil)
 
+        /// Creates a link, which listens once it is opened.
+        ///
         /// - Parameter diagnostics: receives who was refused.
         public init(_ configuration: UDPLinkConfiguration, diagnostics: Topic<SessionDiagnosticEvent>? = nil) {
             self.configuration = configuration
             report = LinkReport(diagnostics)
         }
 
-        /// What has happened so far.
+        /// The counters of the link so far.
         public var statistics: UDPLinkStatistics { report.statistics }
 
-        /// Who was refused, or has refused this peer, from now on. Ends with `close`; 256 wait for a slow reader, then the
-        /// oldest make room.
+        /// Returns a stream of the peers that are refused, or that refuse this peer, from now on. Ends with `close`.
+        /// 256 wait for a slow reader; then the oldest are dropped.
         public func refusals() -> AsyncStream<UDPRefusal> { report.refusals.subscribe() }
 
-        /// Where others reach this peer; nil unless the link is open.
+        /// The port at which others reach this peer; nil unless the link is open.
         public var port: UInt16? {
             running.withLock { $0?.hub.listener?.localAddress?.port }.flatMap { UInt16(exactly: $0) }
         }
@@ -115,6 +117,8 @@
             }
         }
 
+        /// Sends a packet to a connected peer on a lane.
+        ///
         /// - Throws: `full`, `unreachable`, `oversized` or `closed`.
         public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
             guard let limit = lanes[packet.lane] else {

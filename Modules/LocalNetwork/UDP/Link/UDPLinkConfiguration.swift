@@ -2,25 +2,25 @@
     public import MeshDiscovery
     public import MeshSecurity
 
-    /// What a `UDPLink` is, whom it lets in and where it looks for them.
+    /// The identity, trusted peers and network settings of a `UDPLink`.
     public struct UDPLinkConfiguration: Sendable {
-        /// Who this peer is. Two devices with one identity are refused by everybody.
+        /// The identity of this peer. Two devices with one identity are refused by every peer.
         public var identity: PeerIdentity
-        /// Whom it connects to. What changes there takes effect at once.
+        /// The peers that the link connects to. Changes take effect at once.
         public var trustedPeers: TrustedPeers
         /// Finds peers and announces this one; started and stopped by the link, so it serves one link only. nil for none.
         public var discovery: (any ServiceDiscovery)?
         /// Peers that are dialed without being found.
         public var manualPeers: [UDPManualPeer]
-        /// Where others reach this peer, by TCP and UDP; 0 for any free port.
+        /// The port at which others reach this peer, by TCP and UDP. 0 takes any free port.
         public var port: UInt16
         /// The own address to listen at, without a name; nil for every one, IPv6 and IPv4.
         public var address: String?
         /// The only network interface, by its name, over which peers are dialed and let in; nil for every one.
         public var interface: String?
-        /// How much the link takes.
+        /// The bounds of connections, handshakes and queues.
         public var bounds = UDPLinkBounds()
-        /// How long the link waits.
+        /// The times that the link waits for peers.
         public var times = UDPLinkTimes()
 
         /// Bounds and times are the defaults until they are set.
@@ -42,9 +42,9 @@
     public struct UDPManualPeer: Hashable, Sendable, CustomStringConvertible {
         /// A name or an address.
         public var host: String
-        /// The TCP port.
+        /// The TCP port of the peer.
         public var port: UInt16
-        /// Who must be there; nil for any trusted peer.
+        /// The peer that must be at the address; nil accepts any trusted peer.
         public var id: PeerID?
 
         /// A peer at a known place.
@@ -54,6 +54,8 @@
             self.id = id
         }
 
+        /// Reads an address from text.
+        ///
         /// - Parameter text: `host:port`, an IPv6 address in brackets; nil when it is neither.
         public init?(_ text: String) {
             guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0
@@ -71,7 +73,7 @@
         public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
     }
 
-    /// How much a link takes.
+    /// The bounds of a link's connections and queues.
     public struct UDPLinkBounds: Hashable, Sendable {
         /// Bytes that a connection may send before it has proven who is there.
         let unprovenBytesMax = 8 << 10
@@ -91,13 +93,13 @@
         /// How often nothing may be heard when something is due, before a connection is dead.
         package var missedHeartbeatsMax = 3
 
-        /// The defaults.
+        /// Creates bounds with the default of every value.
         public init() {}
     }
 
-    /// How long a link waits.
+    /// The times that a link waits for peers.
     public struct UDPLinkTimes: Hashable, Sendable {
-        /// For a connection to prove who is there and to greet.
+        /// Maximum time for a connection to prove its peer and to greet.
         public var handshake = Duration.seconds(3)
         /// Between signs of life.
         public var heartbeat = Duration.seconds(5)
@@ -111,10 +113,10 @@
         let backoffMax = Duration.seconds(30)
         /// After which the announced name is drawn anew.
         public var label = Duration.seconds(3600)
-        /// For handing over what was taken when the link closes.
+        /// Maximum time for sending accepted packets when the link closes.
         public var closing = Duration.seconds(1)
 
-        /// The defaults.
+        /// Creates times with the default of every value.
         public init() {}
     }
 #endif

@@ -20,7 +20,7 @@
 
             /// `open` has been called before.
             public static let alreadyStarted = Code(description: "alreadyStarted")
-            /// Somebody listens at that port.
+            /// Another process listens at that port.
             public static let portTaken = Code(description: "portTaken")
             /// The system refuses: a low port, a sandbox, a firewall.
             public static let notPermitted = Code(description: "notPermitted")
@@ -37,7 +37,7 @@
         public let code: Code
         public let message: String
 
-        /// For callers that stand in for a link.
+        /// Creates an error for tests that replace a link.
         public init(_ code: Code, _ message: String) {
             (self.code, self.message) = (code, message)
         }

@@ -12,43 +12,43 @@
             public static let unknownPeer = Code(description: "unknownPeer")
             /// Another peer was expected at that place: discovery was wrong or lied.
             public static let wrongPeer = Code(description: "wrongPeer")
-            /// It has not said who it is.
+            /// The peer sent no certificate.
             public static let noCertificate = Code(description: "noCertificate")
-            /// It wants a version of TLS before 1.3.
+            /// The peer wants a version of TLS before 1.3.
             public static let downgrade = Code(description: "downgrade")
             /// TLS came to no connection.
             public static let handshakeFailed = Code(description: "handshakeFailed")
-            /// It has not proven who it is in time.
+            /// The peer did not prove its identity in time.
             public static let slowHandshake = Code(description: "slowHandshake")
-            /// It has sent too much before proving who it is.
+            /// The peer sent too much before it proved its identity.
             public static let oversizedHandshake = Code(description: "oversizedHandshake")
             /// So many have not proven who they are, or are of the same peer, that there is no room for it.
             public static let tooManyConnections = Code(description: "tooManyConnections")
-            /// It does not speak what this link speaks.
+            /// The peer doesn't speak the link's protocol.
             public static let noProtocol = Code(description: "noProtocol")
-            /// It speaks no version of the link that is spoken here.
+            /// The peer speaks no version of the link's protocol that this one speaks.
             public static let unsupportedVersion = Code(description: "unsupportedVersion")
-            /// What it has sent makes no sense.
+            /// The peer broke the protocol.
             public static let protocolError = Code(description: "protocolError")
             /// Two devices have one identity.
             public static let clonedIdentity = Code(description: "clonedIdentity")
-            /// It is not trusted any more.
+            /// The peer is no longer trusted.
             public static let unpaired = Code(description: "unpaired")
             /// The other side has ended the connection before greeting: it does not know this peer, or wants another one.
             public static let refusedByPeer = Code(description: "refusedByPeer")
-            /// It comes over another network than the chosen one.
+            /// The peer connects over another network than the chosen one.
             public static let wrongInterface = Code(description: "wrongInterface")
         }
 
         /// Why it was not let in.
         public let code: Code
-        /// Where it is: address and port.
+        /// The address and port of the refused peer.
         public let remote: String
-        /// Whose key it has, if that is known.
+        /// The ID of the peer's key, if it is known.
         public let peerID: PeerID?
         /// Whether this side has dialed.
         public let isDialedHere: Bool
-        /// What happened, in words for people.
+        /// The description of the refusal, for people.
         public let message: String
 
         public var description: String {

@@ -12,15 +12,14 @@
     /// ```swift
     /// let transport = try UDPSessionSyncTransport(
     ///     configuration: UDPLinkConfiguration(identity: identity, trustedPeers: peers, discovery: MulticastDNS()),
-    ///     deviceClass: .phone, appInstanceID: "…")
-    /// let envelopes = transport.receiveEnvelopes()
-    /// try transport.start()
+    ///     deviceClass: .phone)
+    /// let game = SharedSession(Score(), over: transport)
     /// ```
     ///
-    /// A peer's id is that of its key, so nobody can speak as somebody else.
+    /// A peer's ID is that of its key, so no peer can speak as another.
     public final class UDPSessionSyncTransport: DeliveringTransport {
         public let delivery: LinkTransport
-        /// What moves the bytes; it has the statistics, and lets peers in and out.
+        /// The link that moves the bytes, counts them, and admits peers.
         public let link: UDPLink
 
         /// The local peer's id is that of the identity.

@@ -13,11 +13,12 @@
     /// let peer = try await pairing.run { question in await show(question.code) }
     /// ```
     ///
-    /// Whoever pairs is found by discovery or dialed at a known place. Both prove their keys by TLS, on a connection that
-    /// carries nothing else and that no link takes; then `PairingExchange` decides. There is one exchange at a time and one
-    /// try: once the other side has said something, the window ends with that exchange, whatever comes of it.
+    /// The other device is found by discovery or dialed at a known address. Both prove their keys by TLS, on a
+    /// connection that carries nothing else and that no link takes; then `PairingExchange` decides. There is one
+    /// exchange at a time and one try: once the other side has said something, the window ends with that exchange,
+    /// whatever comes of it.
     public final class UDPPairing: Sendable {
-        /// What the window was given.
+        /// The configuration that the window was created with.
         public let configuration: UDPPairingConfiguration
         private let hub = Locked<PairingHub?>(nil)
         private let hasRun = Locked(false)
@@ -25,10 +26,11 @@
         /// A window that is not open yet.
         public init(_ configuration: UDPPairingConfiguration) { self.configuration = configuration }
 
-        /// Where others reach this window; nil unless it is open.
+        /// The port at which others reach this window; nil unless it is open.
         public var port: UInt16? { hub.withLock { $0?.port } }
 
-        /// Opens the window until somebody is paired, the try has failed or time is over. Runs once; cancelling closes it.
+        /// Opens the window until a device is paired, the try has failed or the time is over. Runs once; cancelling
+        /// closes it.
         ///
         /// - Parameter compare: is asked, with the method `digits`, whether the other device shows the same code. A no ends
         ///   the window.
@@ -70,11 +72,11 @@
         }
     }
 
-    /// What a person is asked while two devices pair.
+    /// A question for the user while two devices pair.
     public struct PairingQuestion: Hashable, Sendable {
         /// Six digits, which both devices show.
         public let code: String
-        /// Whose key the other device has.
+        /// The ID of the other device's key.
         public let peerID: PeerID
     }
 #endif

@@ -3,29 +3,29 @@
     public import MeshDiscovery
     public import MeshSecurity
 
-    /// What a `UDPPairing` is given.
+    /// The settings of a `UDPPairing`.
     public struct UDPPairingConfiguration: Sendable {
         /// This device's key, which the other is to trust.
         public var identity: PeerIdentity
-        /// Where the peer goes when all is well.
+        /// The list to which the other device is added once the pairing succeeds.
         public var trustedPeers: TrustedPeers
-        /// What the other person sees this device called.
+        /// The name of this device that the other user sees.
         public var name: String
-        /// How the two prove that they are the ones their people mean.
+        /// The proof that the two devices are the ones their users mean.
         public var method: PairingExchange.Method
         /// Finds who pairs too; started and stopped by the window, so it serves one only, and no link. nil for none.
         public var discovery: (any ServiceDiscovery)?
-        /// Where the other device is, if that is known.
+        /// The address of the other device, if it is known.
         public var manualPeer: UDPManualPeer?
-        /// Where others reach this window; 0 for any free port.
+        /// The port at which others reach this window. 0 takes any free port.
         public var port: UInt16
         /// The own address to listen at, without a name; nil for every one.
         public var address: String?
         /// Whether the other device is this user's own. Ask the user: sessions let such a device in without an invitation.
         public var isOwn: Bool
-        /// How long it stays open.
+        /// The time for which the window stays open.
         public var window = PairingExchange.lifetime
-        /// For a connection to prove its key and to say something.
+        /// Maximum time for a connection to prove its key and to send its first message.
         public var handshake = Duration.seconds(3)
 
         /// Without `discovery` and without `manualPeer` the window only waits to be dialed.
@@ -46,15 +46,15 @@
         }
     }
 
-    /// Why nobody was paired.
+    /// The reason why no device was paired.
     public struct UDPPairingError: ExplainedError, Hashable, Sendable {
         /// Why it is thrown. Later versions may know more codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
             public let description: String
 
-            /// Nobody came, or nobody said yes, in time.
+            /// No device came, or no user agreed, in time.
             public static let timedOut = Code(description: "timedOut")
-            /// The exchange has failed: another secret, or somebody between the two. See `cause`.
+            /// The exchange has failed: the secrets differ, or an attacker is between the two. See `cause`.
             public static let failed = Code(description: "failed")
             /// The other side has gone in the middle of it.
             public static let disconnected = Code(description: "disconnected")
@@ -66,14 +66,14 @@
             public static let alreadyRun = Code(description: "alreadyRun")
         }
 
-        /// What went wrong, to branch on.
+        /// The error's kind, for code that reacts to it.
         public let code: Code
-        /// What happened, in words for people.
+        /// The description of the failure, for people.
         public let message: String
-        /// What the exchange has found.
+        /// The error of the pairing exchange, if it caused this one.
         public let cause: PairingError?
 
-        /// For callers that stand in for a window.
+        /// Creates an error for tests that replace a pairing window.
         public init(_ code: Code, _ message: String, cause: PairingError? = nil) {
             self.code = code
             self.message = message

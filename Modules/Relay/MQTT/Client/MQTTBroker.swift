@@ -1,15 +1,15 @@
 #if MQTT
     import Foundation
 
-    /// Where a broker is, and what it wants to see of its clients.
+    /// The address of a broker, and the credentials for it.
     public struct MQTTBroker: Hashable, Sendable {
         /// A host's name or address.
         public var host: String
-        /// The TCP port.
+        /// The TCP port of the broker.
         public var port: UInt16
         /// TLS, with the broker's certificate checked. Content is sealed either way; TLS keeps topics from the network.
         public var usesTLS: Bool
-        /// As whom to log in; nil for nobody.
+        /// The user name for the login; nil logs in without one.
         public var user: String?
         /// The user's password; nil for none. Without TLS it travels in the clear.
         public var password: String?
@@ -23,6 +23,8 @@
             self.usesTLS = usesTLS
         }
 
+        /// Reads a broker's address from a URL.
+        ///
         /// - Parameter url: `mqtt://host`, `mqtts://user:password@host:port`; nil for anything else.
         public init?(url: String) {
             guard let parts = URLComponents(string: url), let host = parts.host, !host.isEmpty,
@@ -36,7 +38,7 @@
             password = parts.password
         }
 
-        /// As `init(url:)` takes it, without the password.
+        /// The broker's URL as `init(url:)` takes it, without the password.
         public var url: String {
             let shown = host.contains(":") ? "[\(host)]" : host
             return "\(usesTLS ? "mqtts" : "mqtt")://\(user.map { "\($0)@" } ?? "")\(shown):\(port)"

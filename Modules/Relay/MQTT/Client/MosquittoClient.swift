@@ -16,7 +16,7 @@
     /// beyond, `publish` throws `full`. The library's own window below that is the broker's Receive Maximum. Brokers are asked
     /// for packets of `packetBytesMax` at most; one that lies can make the library hold a packet of 256 MB.
     public final class MosquittoClient: RelayClient, @unchecked Sendable {
-        /// How many messages may be under way.
+        /// Maximum number of messages that the broker has not acknowledged.
         public static let unacknowledgedMax = 256
         /// The largest window that the library opens; brokers narrow it by Receive Maximum.
         public static let receiveMaximum: UInt16 = 100
@@ -55,6 +55,8 @@
         private let handle: OpaquePointer
         private let wake: WakePipe
 
+        /// Creates a client for a broker.
+        ///
         /// - Parameters:
         ///   - clientID: what the broker keeps the session under: another client of the same id takes it over.
         ///   - sessionExpiry: how long the broker keeps the session of a client that is away.

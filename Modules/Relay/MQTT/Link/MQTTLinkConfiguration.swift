@@ -5,18 +5,19 @@
     public import MeshSecurity
     public import MeshTransport
 
-    /// What a link over a broker needs to know.
+    /// The identity, trusted peers and broker of a link.
     public struct MQTTLinkConfiguration: Sendable {
-        /// Who this peer is.
+        /// The identity of this peer.
         public var identity: PeerIdentity
-        /// Whom it talks to, and nobody else.
+        /// The peers that this one connects to. All others are refused.
         public var trustedPeers: TrustedPeers
-        /// Where the peers meet.
+        /// The broker at which the peers meet.
         public var broker: MQTTBroker
-        /// How long the broker keeps messages for this peer while it is away.
+        /// The time for which the broker keeps messages for this peer while it is away.
         public var sessionExpiry = Duration.seconds(7 * 86_400)
-        /// How long a peer may take to answer before it counts as gone. It is asked when its will has come or nothing has for
-        /// 10 s; shorter than a round trip through the broker, it parts peers that are there.
+        /// Maximum time for a peer to answer before it counts as gone. It is asked when its will has arrived, or after
+        /// 10 s without a message. A time shorter than a round trip through the broker disconnects peers that are
+        /// there.
         public var answerTime = Duration.seconds(4)
         /// Another client than libmosquitto's.
         public var makeClient: (@Sendable () throws -> any RelayClient)?
@@ -28,8 +29,8 @@
             self.broker = broker
         }
 
-        /// What the broker keeps this peer's session under. Another client of that id takes the session over, which needs no
-        /// key and gets nobody anything but sealed messages.
+        /// The ID under which the broker keeps this peer's session. A client with the same ID takes the session over,
+        /// which needs no key, but gets only sealed messages.
         public var clientID: String { "sessionmesh-\(identity.peerID.description.prefix(32))" }
     }
 
@@ -45,7 +46,14 @@
         }
     }
 
-    /// A `LinkTransport` over a `RelayLink`: paired peers that meet at a broker, wherever they are.
+    /// A transport between paired peers that meet at an MQTT broker, wherever they are.
+    ///
+    /// ```swift
+    /// let transport = try MQTTSessionSyncTransport(
+    ///     configuration: MQTTLinkConfiguration(
+    ///         identity: identity, trustedPeers: peers, broker: MQTTBroker(host: "home.example")))
+    /// let game = SharedSession(Score(), over: transport)
+    /// ```
     public typealias MQTTSessionSyncTransport = RelaySessionSyncTransport
 
     extension PayloadLimit {
@@ -59,7 +67,7 @@
             id: "mqtt.datagram", bytes: 60_000, summary: "QoS 0 message through an MQTT broker, sealed",
             source: "what SealedDatagrams takes, rounded down")
 
-        /// What brokers take in one message, in their usual configuration.
+        /// The largest messages that brokers take in their usual configuration.
         public static let mqttBrokers = [
             PayloadLimit(
                 id: "mqtt.broker.aws-iot", bytes: 131_072, summary: "AWS IoT Core, a message's payload",

@@ -13,7 +13,7 @@
     ///
     /// There is one exchange and one try. A `PairingSecret` is used for one pairing.
     public final class MQTTPairing: Sendable {
-        /// How long the window stays open.
+        /// The time for which the pairing window stays open.
         public static let window = PairingExchange.lifetime
 
         private typealias Outcome = Result<TrustedPeer, any Error>
@@ -31,6 +31,8 @@
         private let state: Locked<State>
         private let start = ContinuousClock.now
 
+        /// Creates a pairing of two devices over a broker, by a secret that one shows and the other reads.
+        ///
         /// - Parameters:
         ///   - trustedPeers: where the peer goes when all is well.
         ///   - name: what the other person sees this device called.
@@ -49,8 +51,8 @@
             state = Locked(State(core: MQTTPairingCore(secret: secret, own: identity.peerID, name: name, isOwn: isOwn)))
         }
 
-        /// Opens the window until somebody is paired, the try has failed or a minute is over. Runs once; cancelling closes
-        /// it.
+        /// Opens the window until a device is paired, the try has failed or a minute is over. Runs once; cancelling
+        /// closes it.
         /// - Returns: the peer, which is among the trusted ones by then.
         /// - Throws: `MQTTError`: `invalidArgument` the second time, `timedOut`, `notPaired`; `CancellationError`;
         ///   `SecurityError` when the trusted peers cannot be kept.

@@ -7,8 +7,8 @@
     ///
     /// Guests meet live only: they are let in and looked for as trusted peers are, and nothing is kept for them.
     ///
-    /// Safe to use from any thread. Two threads work for it: the client's, and a task that lets time pass for the core every
-    /// quarter of a second. Whoever has something for the observer calls it, one at a time and in the core's order.
+    /// Safe to use from any thread. Two threads work for it: the client's, and a task that lets time pass for the core
+    /// every quarter of a second. Either calls the observer, one call at a time and in the core's order.
     public final class RelayLink: GuestAdmittingLink {
         public let lanes: [LinkLane: PayloadLimit]
         public let traits = LinkTraits(
@@ -29,19 +29,22 @@
             }
         }
 
-        /// Whom the link connects, and nobody else.
+        /// The peers that the link connects. It refuses all others.
         public let trustedPeers: TrustedPeers
         private let client: any RelayClient
         private let state: Locked<State>
         private let diagnostics: Topic<SessionDiagnosticEvent>?
         private let start = ContinuousClock.now
 
+        /// Creates a link through a relay. It connects once it is opened.
+        ///
         /// - Parameters:
-        ///   - identity: who this peer is.
-        ///   - trustedPeers: whom it talks to, beside guests.
+        ///   - identity: the identity of this peer.
+        ///   - trustedPeers: the peers that it connects to, in addition to guests.
         ///   - lanes: what the relay takes on `datagram`, `queue` and `latest`, sealed.
-        ///   - answerTime: how long a peer may take to answer before it counts as gone. It is asked when its will has come or
-        ///     nothing has for 10 s; shorter than a round trip through the relay, it parts peers that are there.
+        ///   - answerTime: maximum time for a peer to answer before it counts as gone. It is asked when its will has
+        ///     arrived, or after 10 s without a message. A time shorter than a round trip through the relay disconnects
+        ///     peers that are there.
         /// - Throws: `SecurityError` with `invalidArgument`.
         public init(
             identity: PeerIdentity, trustedPeers: TrustedPeers, lanes: [LinkLane: PayloadLimit],
@@ -55,10 +58,10 @@
                         own: try OwnKey(identity), limits: lanes.mapValues(\.bytes), answerTime: answerTime)))
         }
 
-        /// What the link has done so far.
+        /// The counters of the link so far.
         public var statistics: RelayLinkStatistics { state.withLock { $0.core.statistics } }
 
-        /// Where the relay is, for people.
+        /// The relay's address, for people.
         public var relayAddress: String { client.address }
 
         private var now: Duration { start.duration(to: .now) }
@@ -189,20 +192,20 @@
         }
     }
 
-    /// What a link has done, in messages.
+    /// The counters of a link's messages.
     public struct RelayLinkStatistics: Hashable, Sendable {
         /// Messages given to the relay.
         public var packetsSent = 0
         /// Messages of peers that were opened.
         public var packetsReceived = 0
-        /// Not sealed by whom the topic names: refused.
+        /// The number of messages that the peer named by the topic didn't seal. They are refused.
         public var forged = 0
         /// Seen before, or overtaken by a newer one: refused. A relay's own repetitions count here too.
         public var replayed = 0
-        /// From nobody who is trusted, or on keys that are no more: ignored.
+        /// The number of messages from peers that aren't trusted, or under keys that have expired. They are ignored.
         public var strangers = 0
 
-        /// Nothing yet.
+        /// Creates counters that are all zero.
         public init() {}
     }
 

@@ -5,14 +5,14 @@
 
     /// A relay, and who meets there: what a ``RelayLink`` and a ``RelaySessionSyncTransport`` need to know.
     public protocol RelayLinkConfiguration: Sendable {
-        /// Who this peer is.
+        /// The identity of this peer.
         var identity: PeerIdentity { get }
-        /// Whom it talks to, beside guests.
+        /// The peers that this one connects to, in addition to guests.
         var trustedPeers: TrustedPeers { get }
         /// The largest packets that the relay takes on `datagram`, `queue` and `latest`, sealed.
         var lanes: [LinkLane: PayloadLimit] { get }
-        /// How long a peer may take to answer before it counts as gone. It is asked when its will has come or nothing has
-        /// for 10 s; shorter than a round trip through the relay, it parts peers that are there.
+        /// Maximum time for a peer to answer before it counts as gone. It is asked when its will has arrived, or after
+        /// 10 s without a message. A time shorter than a round trip through the relay disconnects peers that are there.
         var answerTime: Duration { get }
 
         /// Makes the connection to the relay that one link opens and closes.
@@ -20,7 +20,7 @@
     }
 
     extension RelayLinkConfiguration {
-        /// Four seconds.
+        /// The default time for a peer to answer: four seconds.
         public var answerTime: Duration { .seconds(4) }
     }
 

@@ -21,7 +21,7 @@ package protocol ResumeSocket: Sendable {
 public struct ResumeMessage: Sendable {
     /// The event's number in its session.
     public let sequence: UInt64
-    /// What the server sent, with the payload.
+    /// The server's frame, with the payload.
     public let frame: ServerFrame
     /// New or replayed; of others no message is made.
     public let reception: Reception

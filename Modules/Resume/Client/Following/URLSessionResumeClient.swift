@@ -18,9 +18,11 @@
         /// Its `events`, `state` and `currentSnapshot` say how it goes.
         public var coordinator: SessionCoordinator { follower.coordinator }
 
+        /// Creates a client that connects, resumes and passes each event to `handle`. It starts with `run()`.
+        ///
         /// - Parameters:
         ///   - url: `wss:`, or `ws:` on this machine.
-        ///   - session: whose configuration and trust count. It is not invalidated.
+        ///   - session: the session whose configuration and trust count. It isn't invalidated.
         ///   - configuration, policy, ready, handle: as `ResumeWebSocketClient` describes them.
         /// - Throws: `URLError` with `badURL`, also for one that would send in clear text.
         public init(

@@ -1,10 +1,10 @@
 public import Foundation
 
-/// What a client says to a gateway: a JSON text frame. Fields that a reader does not know are ignored.
+/// A frame from a client to a gateway, as JSON text. Readers ignore unknown fields.
 public enum ClientFrame: Hashable, Sendable {
     /// A sign of life; `lastSeq` is the last event that the client needs no more.
     case heartbeat(lastSeq: UInt64?)
-    /// Begins a session.
+    /// Begins a new session.
     case identify(token: String, properties: ClientProperties)
     /// Asks for the events of a session after `lastSeq`.
     case resume(token: String, sessionId: String, lastSeq: UInt64)
@@ -21,6 +21,8 @@ public enum ClientFrame: Hashable, Sendable {
     /// The frame of a sign of life.
     public init(_ request: HeartbeatRequest) { self = .heartbeat(lastSeq: request.lastSeq) }
 
+    /// Reads a client's frame from JSON in UTF-8.
+    ///
     /// - Throws: `FrameError` with `unknownOpcode` or `decodeError`.
     public init(json: some Sequence<UInt8>) throws(FrameError) {
         do {

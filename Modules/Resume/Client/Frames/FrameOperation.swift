@@ -17,9 +17,9 @@ package enum FrameOperation: Int, Sendable {
 
 /// Why a frame cannot be read. A gateway closes with `closeCode`.
 public struct FrameError: ExplainedError, Hashable, Sendable {
-    /// With what a gateway closes for it.
+    /// The code with which a gateway closes the connection because of the error.
     public let closeCode: CloseCode
-    /// What happened, in words for people.
+    /// The description of the failure, for people.
     public let message: String
 
     package init(_ closeCode: CloseCode, _ message: String) {

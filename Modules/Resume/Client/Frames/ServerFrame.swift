@@ -1,10 +1,10 @@
 import Foundation
 
-/// What a gateway says, as a client reads it. Fields that a reader does not know are ignored, and so are operations.
+/// A frame from a gateway, as a client reads it. Readers ignore unknown fields and operations.
 public struct ServerFrame: Sendable {
-    /// What the coordinator is to be told; nil for an operation that is not known.
+    /// The event to pass to the coordinator; nil for an unknown operation.
     public let event: IncomingEvent?
-    /// Of an app's event: which it is.
+    /// The type of the app's event; nil for a frame that carries none.
     public let type: String?
     /// Come again no sooner than this (`reconnect`).
     public let retryAfter: Duration?
@@ -12,6 +12,8 @@ public struct ServerFrame: Sendable {
     private let json: Data
     private let isWhole: Bool
 
+    /// Reads a gateway's frame from JSON in UTF-8.
+    ///
     /// - Throws: `FrameError` with `decodeError`.
     public init(json: some Sequence<UInt8>) throws(FrameError) {
         (self.json, isWhole) = (Data(json), true)

@@ -1,14 +1,14 @@
 import Foundation
 
-/// What a client tells of itself when it identifies.
+/// The description of a client, which it sends when it identifies.
 public struct ClientProperties: Codable, Hashable, Sendable {
     /// The system, such as `iOS`.
     public let platform: String
-    /// The app's version.
+    /// The app's version, as the app states it.
     public let appVersion: String
-    /// The system's version.
+    /// The version of the operating system.
     public let osVersion: String
-    /// What its person calls the device, where the system tells.
+    /// The name that the user gave the device, if the system reveals it.
     public let deviceName: String
     /// Stable for an installation; the app's to make, since no system gives one away unasked.
     public let deviceId: String?
@@ -24,7 +24,7 @@ public struct ClientProperties: Codable, Hashable, Sendable {
         self.deviceId = deviceId
     }
 
-    /// Of this process, without a device id.
+    /// The properties of this process, without a device ID.
     public static var current: ClientProperties {
         let process = ProcessInfo.processInfo
         let version = process.operatingSystemVersion

@@ -1,8 +1,9 @@
 public import Foundation
 
-/// What a server says, as far as the coordinator has to know it. Payloads stay with the app.
+/// A message of a server, as far as the coordinator needs it. Payloads stay with the app.
 public enum IncomingEvent: Hashable, Sendable {
-    /// How often it wants a heartbeat, in seconds. What is not above 0 says nothing; 10 ms to a day count.
+    /// The server's greeting, with the seconds between two heartbeats. A number that isn't above 0 is ignored; others
+    /// are clamped to the range from 10 ms to a day.
     case hello(heartbeatInterval: TimeInterval)
     /// A session has begun: every event up to `initialSeq` is older than it.
     case ready(sessionId: String, initialSeq: UInt64)
@@ -18,9 +19,9 @@ public enum IncomingEvent: Hashable, Sendable {
     case reconnect
 }
 
-/// What the app does with what it has just told the coordinator.
+/// The instruction to the app for the message that it has just passed to the coordinator.
 public enum Reception: String, Hashable, Sendable {
-    /// New: process it, and alert whoever is to be alerted. Also every frame without a sequence that was in its place.
+    /// The event is new: process it, and alert the user. Also any frame without a sequence that was in its place.
     case live
     /// New here, though it happened while the client was away: process it quietly.
     case replayed
@@ -28,7 +29,7 @@ public enum Reception: String, Hashable, Sendable {
     case duplicate
     /// Others before it are missing (`Sequencing.contiguous`). Do not process it: it comes again after the reconnect.
     case gap
-    /// From a connection or a session that is over. Do not process it.
+    /// The message belongs to a connection or session that is over. Don't process it.
     case stale
 
     /// Whether the payload is new and in its place.

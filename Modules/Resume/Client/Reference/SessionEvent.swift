@@ -1,4 +1,4 @@
-/// Where a session stands.
+/// The state of a session.
 public enum SessionState: Hashable, Sendable {
     /// No connection, or none that a session goes on over.
     case disconnected
@@ -10,14 +10,14 @@ public enum SessionState: Hashable, Sendable {
     case live(sessionId: String)
 }
 
-/// What a coordinator tells whoever watches it.
+/// An event that a coordinator reports to its observers.
 public enum SessionEvent: Hashable, Sendable {
     /// Only when it is another one. A new subscriber gets the current one first.
     case stateChanged(SessionState)
     /// Events of the client's absence begin to come. The end is ``replayFinished(replayedCount:)``.
     case replayStarted
-    /// Follows every `replayStarted`. So many different events were replayed: all, unless `replayInterrupted` came just
-    /// before.
+    /// The end of a replay, which follows every `replayStarted`, with the number of different events that were
+    /// replayed: all of them, unless `replayInterrupted` came just before.
     case replayFinished(replayedCount: Int)
     /// The replay ends without all that was promised.
     case replayInterrupted(ReplayInterruption)
@@ -39,11 +39,11 @@ public enum SessionEvent: Hashable, Sendable {
 public enum ReplayInterruption: String, Hashable, Sendable {
     /// The connection was closed or replaced.
     case connectionClosed
-    /// Nothing has come for `Configuration.replayTimeout`.
+    /// No event arrived for `Configuration.replayTimeout`.
     case timedOut
     /// The server has refused the session.
     case invalidated
-    /// `clearSession()` was called.
+    /// The app called `clearSession()` during the replay.
     case cleared
     /// The server no longer has all of it and said so: what is missing will not come.
     case incomplete
@@ -51,28 +51,29 @@ public enum ReplayInterruption: String, Hashable, Sendable {
 
 /// Why a session begins without the events before it.
 public enum FreshStart: String, Hashable, Sendable {
-    /// None was stored.
+    /// The store held no session.
     case noSession
     /// The server refused the cursor.
     case rejected
-    /// `clearSession()` was called.
+    /// The app called `clearSession()` before.
     case cleared
-    /// What was stored could not be read.
+    /// The stored session couldn't be read.
     case storageFailed
 }
 
 /// Why a connection is to be replaced.
 public enum ReconnectReason: Hashable, Sendable {
-    /// So many heartbeats in a row were not acknowledged: the socket looks open, and nobody is there.
+    /// The server didn't acknowledge that many heartbeats in a row: the socket looks open, but the server doesn't
+    /// answer.
     case zombie(missedAcks: Int)
     /// These events are missing. A resume brings them.
     case gap(first: UInt64, last: UInt64)
     /// The transport's own words.
     case handshakeFailed(String)
-    /// Nothing has answered it for `Configuration.handshakeTimeout`.
+    /// The server didn't answer for `Configuration.handshakeTimeout`.
     case handshakeTimedOut
     /// The transport's own words.
     case heartbeatFailed(String)
-    /// It wants this client elsewhere.
+    /// The server asked the client to connect again, perhaps to another server.
     case serverAsked
 }

@@ -12,15 +12,16 @@ public struct SessionSnapshot: Codable, Hashable, Sendable {
     }
 }
 
-/// Where a session outlives its process, in steps that cannot fail. `ResumeStore` can, and replaces a session at once.
+/// A store in which a session outlives its process, in steps that can't fail. The steps of a `ResumeStore` can, and it
+/// replaces a session at once.
 public protocol SessionStorage: Sendable {
-    /// What was stored last; nil for nothing.
+    /// Returns the session that was stored last, or nil if there is none.
     func load() async -> SessionSnapshot?
     /// Begins a session, at `lastSeq` 0.
     func save(sessionId: String) async
-    /// Moves forward only. Does nothing where no session is stored.
+    /// Stores the last sequence number, which only grows. Does nothing if no session is stored.
     func updateLastSeq(_ lastSeq: UInt64) async
-    /// Forgets the session.
+    /// Removes the stored session.
     func clear() async
 }
 

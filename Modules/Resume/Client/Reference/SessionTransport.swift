@@ -1,5 +1,5 @@
-/// What the coordinator sends through: the app's socket. Its implementer puts requests into frames and tells the
-/// coordinator what arrives.
+/// The app's socket, through which the coordinator sends. Its implementer puts requests into frames, and passes what
+/// arrives to the coordinator.
 ///
 /// The coordinator keeps its transport alive; a transport that keeps its coordinator does so weakly. Either call may
 /// suspend, and may never return on a dead socket: the coordinator waits for no heartbeat before the next one.
@@ -18,7 +18,7 @@ public protocol SessionTransport: AnyObject, Sendable {
 public struct HandshakeRequest: Hashable, Sendable {
     /// Whether the client begins or goes on.
     public enum Kind: Hashable, Sendable {
-        /// Begins a session.
+        /// Begins a new session.
         case identify(ClientProperties)
         /// Asks for every event of a session after `lastSeq`.
         case resume(sessionId: String, lastSeq: UInt64)
@@ -26,7 +26,7 @@ public struct HandshakeRequest: Hashable, Sendable {
 
     /// Whether the client begins or goes on.
     public let kind: Kind
-    /// What the app's token closure returned for this connection.
+    /// The token that the app's closure returned for this connection.
     public let token: String
 
     /// A request, as the coordinator makes it.

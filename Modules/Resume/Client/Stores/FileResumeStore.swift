@@ -10,9 +10,13 @@ public struct FileResumeStore: ResumeStore {
     /// The file's path, as it was given.
     public var path: String { file.path }
 
+    /// Creates a store in a file, which is created by the first `save`.
+    ///
     /// - Throws: `ResumeError.Code.unavailable` for a path that names no file.
     public init(path: String) throws { file = try PrivateFile(path) }
 
+    /// Reads the session from the file, or returns nil if there is none.
+    ///
     /// - Throws: `damaged`, `foreign`, `unavailable`.
     public func load() async throws -> SessionSnapshot? {
         try await offPool {
@@ -20,6 +24,8 @@ public struct FileResumeStore: ResumeStore {
         }
     }
 
+    /// Replaces the session in the file as a whole, or removes the file for nil.
+    ///
     /// - Throws: `foreign`, `unavailable`; the file is as it was then.
     public func save(_ snapshot: SessionSnapshot?) async throws {
         let bytes = try snapshot?.stored()

@@ -1,14 +1,14 @@
 import MeshBase
 public import MeshStorage
 
-/// Where a session outlives its process. The plugin point for stores of a cursor.
+/// A store in which a session outlives its process. The plugin point for stores of a cursor.
 ///
 /// To the implementer: `save` replaces what is stored as a whole or throws and leaves it, and `load` never returns a mixture
 /// of two. Both may take as long as they need; calls of `save` come one after another. What a store throws is told by
 /// `SessionEvent.storageFailed`, and the newest session is saved again later, 1 to 60 seconds.
 public protocol ResumeStore: Sendable {
-    /// How long a cursor that has moved may wait to be saved together with its next moves. Sessions that begin or end are
-    /// saved at once.
+    /// The time that a cursor that has moved may wait to be saved together with its next moves. Sessions that begin or
+    /// end are saved at once.
     var writeDelay: Duration { get }
     /// nil when no session is stored.
     func load() async throws -> SessionSnapshot?
@@ -58,12 +58,16 @@ public struct SessionResumeStore: ResumeStore {
     private let store: any SessionStore
     private let key: String
 
+    /// Creates a store under one key of a `SessionStore`.
+    ///
     /// - Parameter key: one for each user or server that resumes by itself.
     public init(_ store: any SessionStore, key: String = "resume/session") {
         self.store = store
         self.key = key
     }
 
+    /// Reads the session from the store, or returns nil if there is none.
+    ///
     /// - Throws: `ResumeError.Code.damaged`, or `unavailable` with the `StorageError` as its cause.
     public func load() async throws -> SessionSnapshot? {
         try await offPool { try store.value(for: key).map(SessionSnapshot.init(stored:)) }

@@ -7,7 +7,7 @@ public struct MemoryReplayBuffer: ReplayBuffer {
     private let topic = Topic<ReplayNotice>(bufferLimit: 4096)
     private let now: @Sendable () -> Duration
 
-    /// An empty buffer.
+    /// Creates an empty buffer.
     public init(_ limits: ReplayLimits = ReplayLimits()) {
         let start = ContinuousClock.now
         self.init(limits, seed: .random(in: 0 ... .max), now: { start.duration(to: .now) })

@@ -3,8 +3,8 @@ public import MeshBase
 /// The last events of every stream, numbered. The plugin point for stores of a gateway; `ReplayBufferRules` says whether one
 /// keeps this contract.
 ///
-/// A stream belongs to a user, and is there as soon as somebody asks. Its events are numbered from 1 without a gap, and the
-/// numbers of one epoch are never given twice. To the implementer:
+/// A stream belongs to a user, and exists from the first question about it. Its events are numbered from 1 without a
+/// gap, and the numbers of one epoch are never given twice. To the implementer:
 /// - The store numbers, in one step with keeping: of two processes that append at once, each gets its own number.
 /// - An append that has returned is in every later answer of every process, until limits trim it. One that throws may have
 ///   happened.
@@ -12,11 +12,13 @@ public import MeshBase
 ///   epoch that it never had.
 /// - Every throw is a `ReplayBufferError`.
 public protocol ReplayBuffer: Sendable {
+    /// Appends an event to a stream and returns its position.
+    ///
     /// - Returns: the event's number.
     func append(_ event: ReplayEvent, to stream: String) async throws -> ReplayPosition
-    /// What is held of a stream, which is there as soon as somebody asks.
+    /// Returns the range of a stream that is held. A stream exists from the first question about it.
     func standing(of stream: String) async throws -> ReplayStanding
-    /// What comes after a position, at most so many; none when there is nothing newer.
+    /// Returns the events after a position, at most `limit` of them. The page is empty if there is nothing newer.
     func page(of stream: String, after position: ReplayPosition, limit: Int) async throws -> ReplayPage
     /// New events of all streams, whichever process has appended them. A stream of its own for each call; a notice may be
     /// dropped, and is never early: the event can be read when it comes.
@@ -28,11 +30,13 @@ public struct ReplayEvent: Hashable, Sendable {
     /// Bytes of an event's payload: 64 KiB.
     public static let jsonBytesMax = 64 << 10
 
-    /// What the event is called.
+    /// The name of the event's type.
     public let type: String
-    /// The event's payload.
+    /// The event's payload in JSON.
     public let json: [UInt8]
 
+    /// Creates an event from its type and its payload in JSON.
+    ///
     /// - Parameters:
     ///   - type: 1 to 64 of A–Z, a–z, 0–9, `_`, `-` and `.`; neither READY nor RESUMED.
     ///   - json: at most `jsonBytesMax` bytes, in UTF-8.
@@ -69,7 +73,7 @@ public struct ReplayEvent: Hashable, Sendable {
         return isSpelled && (1...64).contains(type.utf8.count) && type != "READY" && type != "RESUMED"
     }
 
-    /// What the event counts for the limits of a buffer.
+    /// The number of bytes that the event counts for the limits of a buffer.
     public var byteCount: Int { type.utf8.count + json.count }
 }
 
@@ -91,7 +95,7 @@ public struct ReplayPosition: Hashable, Sendable {
 public struct ReplayEntry: Hashable, Sendable {
     /// Counts the events of one epoch, from 1.
     public var sequence: UInt64
-    /// What was appended.
+    /// The event that was appended.
     public var event: ReplayEvent
 
     /// An event under its number.
@@ -101,7 +105,7 @@ public struct ReplayEntry: Hashable, Sendable {
     }
 }
 
-/// What is held of a stream.
+/// The range of a stream that a buffer holds.
 public struct ReplayStanding: Hashable, Sendable {
     /// Another one where the store could not go on counting.
     public var epoch: UInt64
@@ -110,7 +114,7 @@ public struct ReplayStanding: Hashable, Sendable {
     /// 0 before the first event.
     public var newest: UInt64
 
-    /// What a store holds of one stream.
+    /// Creates the range of one stream, for implementers of a store.
     public init(epoch: UInt64, oldest: UInt64, newest: UInt64) {
         self.epoch = epoch
         self.oldest = oldest
@@ -118,7 +122,7 @@ public struct ReplayStanding: Hashable, Sendable {
     }
 }
 
-/// What a store says to somebody who goes on at a position.
+/// The answer of a store to a reader that continues at a position.
 public enum ReplayPage: Hashable, Sendable {
     /// The next events, in order; none when there is nothing newer.
     case entries([ReplayEntry], ReplayStanding)
@@ -132,12 +136,12 @@ public enum ReplayPage: Hashable, Sendable {
 public struct ReplayNotice: Hashable, Sendable {
     /// The stream that it was appended to.
     public var stream: String
-    /// The stream's epoch.
+    /// The epoch of the stream, which changes when its numbers start again.
     public var epoch: UInt64
     /// The event and its number.
     public var entry: ReplayEntry
 
-    /// For implementers of a ``ReplayBuffer``.
+    /// Creates a notice, for implementers of a ``ReplayBuffer``.
     public init(stream: String, epoch: UInt64, entry: ReplayEntry) {
         self.stream = stream
         self.epoch = epoch
@@ -145,16 +149,16 @@ public struct ReplayNotice: Hashable, Sendable {
     }
 }
 
-/// What a buffer keeps of each stream. What exceeds any of them goes, oldest first; the newest event stays until it is too
-/// old.
+/// The bounds of each stream of a buffer. Beyond any of them the oldest events go; the newest event stays until it is
+/// too old.
 public struct ReplayLimits: Hashable, Sendable {
-    /// Events.
+    /// Maximum number of events of a stream.
     public var count: Int
-    /// Bytes of events.
+    /// Maximum number of bytes of a stream's events.
     public var bytes: Int
-    /// How long an event is kept.
+    /// Maximum age of an event.
     public var age: Duration
-    /// Of more streams the one that was used least recently goes as a whole.
+    /// Maximum number of streams. Beyond it the least recently used stream goes as a whole.
     public var streams: Int
 
     /// A thousand events, a megabyte and an hour of each stream, unless told otherwise.
@@ -174,7 +178,7 @@ public struct ReplayBufferError: CodedError {
 
         /// The event's name or payload is none.
         public static let invalidEvent = Code(description: "invalidEvent")
-        /// What was given names no store.
+        /// The given address names no store.
         public static let invalidAddress = Code(description: "invalidAddress")
         /// The store did not answer. An append may have happened.
         public static let unavailable = Code(description: "unavailable")
@@ -184,7 +188,7 @@ public struct ReplayBufferError: CodedError {
     public let message: String
     public let cause: (any Error)?
 
-    /// For implementers of a ``ReplayBuffer``.
+    /// Creates an error of a ``ReplayBuffer``, for implementers.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         (self.code, self.message, self.cause) = (code, message, cause)
     }

@@ -1,6 +1,6 @@
 public import MeshBus
 
-/// How a replay buffer shows itself to whoever examines it, such as `plugins-tool verify`.
+/// A factory that shows a replay buffer to the conformance rules, such as those of `plugins-tool verify`.
 public struct ReplayBufferFixture: Sendable {
     /// Makes a store and two faces of it; called once for each rule.
     public let make: ReplayBufferRules.Make
@@ -13,6 +13,8 @@ public struct ReplayBufferFixture: Sendable {
         self.make = make
     }
 
+    /// Runs every rule on a buffer of its own.
+    ///
     /// - Returns: each rule with what is wrong; nil where nothing is.
     public func examine() async -> [(rule: ReplayBufferRules.Rule, complaint: String?)] {
         var results: [(rule: ReplayBufferRules.Rule, complaint: String?)] = []
@@ -24,7 +26,7 @@ public struct ReplayBufferFixture: Sendable {
 }
 
 extension ExtensionPoint where Value == ReplayBufferFixture {
-    /// Where replay buffers offer themselves for examination.
+    /// The extension point at which replay buffers register for the conformance rules.
     public static let replayBuffers = ExtensionPoint("sessionmesh.replay-buffers")
 }
 

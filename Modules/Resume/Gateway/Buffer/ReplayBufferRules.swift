@@ -1,6 +1,6 @@
 import MeshBase
 
-/// What every `ReplayBuffer` must keep, whoever wrote it. Needs no test library.
+/// The rules that every `ReplayBuffer` must keep. They need no test library.
 ///
 /// ```swift
 /// for rule in ReplayBufferRules.all {
@@ -10,9 +10,9 @@ import MeshBase
 public struct ReplayBufferRules: Sendable {
     /// Two faces of one store, as two processes would have them, and a clock to move.
     public struct Subject: Sendable {
-        /// One process's face.
+        /// The buffer as one process sees it.
         public let first: any ReplayBuffer
-        /// Another process's face.
+        /// The buffer as another process sees it.
         public let second: any ReplayBuffer
         /// Lets that much time pass for the store.
         public let pass: @Sendable (Duration) async throws -> Void
@@ -34,15 +34,17 @@ public struct ReplayBufferRules: Sendable {
 
     /// One thing that every buffer must keep.
     public struct Rule: Sendable {
-        /// Stable.
+        /// The rule's ID, which never changes.
         public let id: String
-        /// What must be, in a line.
+        /// The requirement in one line.
         public let summary: String
+        /// Checks the rule on a buffer that the argument makes.
+        ///
         /// - Returns: what is wrong; nil when nothing is.
         public let examine: @Sendable (Make) async throws -> String?
     }
 
-    /// All rules, each independent of the others.
+    /// The rules, each independent of the others.
     public static let all: [Rule] = [
         Rule(id: "numbers", summary: "events are numbered from 1 without a gap, in each stream by itself") { make in
             let buffer = try await make(ReplayLimits()).first

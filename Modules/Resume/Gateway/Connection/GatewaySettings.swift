@@ -1,10 +1,11 @@
 public import MeshResume
 
-/// What a gateway grants a connection.
+/// The times and bounds that a gateway grants a connection.
 public struct GatewaySettings: Sendable {
-    /// Told in hello. A client that says nothing for twice as long is closed, resumably.
+    /// The time between two heartbeats, which hello announces. A client that sends nothing for twice as long is closed
+    /// and can resume.
     public var heartbeatInterval = Duration.seconds(30)
-    /// From hello, or from an invalid session, to identify or resume.
+    /// Maximum time from hello, or from an invalid session, to identify or resume.
     public var identifyTimeout = Duration.seconds(10)
     /// Of one frame of a client's.
     let frameBytesMax = 4096
@@ -23,11 +24,11 @@ public struct GatewaySettings: Sendable {
     /// A connection to which nothing came for this long asks the buffer whether it has missed a notice.
     package var catchUpInterval = Duration.seconds(30)
 
-    /// The defaults.
+    /// Creates settings with the default of every value.
     public init() {}
 }
 
-/// What a connection wants done, in this order.
+/// An instruction of a connection to its server, to carry out in order.
 public enum GatewayDirective: Hashable, Sendable {
     /// A frame, as the connection's encoding has it. `GatewayCore.flushed` says when it has left.
     case send([UInt8])
@@ -37,6 +38,6 @@ public enum GatewayDirective: Hashable, Sendable {
     case locate(stream: String)
     /// Ask the buffer: `read`.
     case read(stream: String, after: ReplayPosition, limit: Int)
-    /// Nothing follows.
+    /// Closes the connection, after which no instruction follows.
     case close(CloseCode, reason: String)
 }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What READY tells a client beside its session's id: fields of a JSON object, of which clients ignore those that they do not
-/// know. Tell here what a client needs before its first event, such as its user's id or the server's limits.
+/// The fields that READY gives a client beside its session's ID, as a JSON object. Clients ignore fields that they
+/// don't know. Use them for what a client needs before its first event, such as its user's ID or the server's limits.
 public struct ReadyFields: Hashable, Sendable {
     /// Bytes of the fields: 16 KiB.
     public static let jsonBytesMax = 16 << 10
-    /// Nothing but the session's id.
+    /// The fields of a READY that carries only the session's ID.
     public static let none = ReadyFields()
 
     /// Without the object's braces.
@@ -13,6 +13,8 @@ public struct ReadyFields: Hashable, Sendable {
 
     private init() { json = [] }
 
+    /// Creates fields from an object in JSON.
+    ///
     /// - Parameter object: JSON in UTF-8, at most `jsonBytesMax` bytes: an object without `session_id`.
     /// - Throws: `ReplayBufferError.Code.invalidEvent`, also for what is no JSON.
     public init(json object: [UInt8]) throws(ReplayBufferError) {
@@ -30,6 +32,8 @@ public struct ReadyFields: Hashable, Sendable {
         json = fields.isEmpty ? [] : Array(object[(begin + 1)..<end])
     }
 
+    /// Creates fields by encoding a value as an object in JSON.
+    ///
     /// - Throws: as above, and what encoding throws.
     public init(_ fields: some Encodable) throws { try self.init(json: [UInt8](JSONEncoder().encode(fields))) }
 }

@@ -1,7 +1,7 @@
 import MeshMailbox
 package import MeshResume
 
-/// What a gateway grants a device that opens its mailbox.
+/// The bounds that a gateway grants a device that opens its mailbox.
 public struct MailboxSettings: Sendable {
     /// Told with the challenge. A device that says nothing for twice as long is closed.
     public var heartbeatInterval = Duration.seconds(30)
@@ -31,7 +31,7 @@ public struct MailboxSettings: Sendable {
     /// Whether `MailboxDirective.tell` says what passes.
     public var tellsActivity = false
 
-    /// The defaults.
+    /// Creates settings with the default of every value.
     public init() {}
 }
 

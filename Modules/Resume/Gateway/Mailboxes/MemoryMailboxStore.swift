@@ -7,7 +7,7 @@ public struct MemoryMailboxStore: MailboxStore {
     private let contents: Locked<MailboxValues>
     private let topic = Topic<MailboxWord>(bufferLimit: 4096)
 
-    /// An empty store.
+    /// Creates an empty store.
     public init(_ limits: ReplayLimits = MailboxBounds.queue) {
         buffer = MemoryReplayBuffer(limits)
         contents = Locked(MailboxValues(streamsMax: limits.streams))
@@ -38,7 +38,7 @@ public struct MemoryMailboxStore: MailboxStore {
         contents.withLock { $0.values(names, of: stream) }
     }
 
-    /// One process has nobody to tell.
+    /// Does nothing: there is no other process to tell.
     public func pass(_ bytes: [UInt8], to stream: String) async { topic.publish(.passed(bytes, stream: stream)) }
 
     public func words() -> AsyncStream<MailboxWord> { topic.subscribe() }

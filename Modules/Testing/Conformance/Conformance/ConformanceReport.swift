@@ -1,10 +1,10 @@
 public import MeshBus
 
-/// What came of examining one plugin.
+/// The result of running the conformance rules on one plugin.
 public struct ConformanceReport: Hashable, Sendable, Codable {
-    /// What came of one rule.
+    /// The outcome of one rule.
     public enum Outcome: String, Hashable, Sendable, Codable {
-        /// It was kept; it was not; it is not for this plugin.
+        /// The rule was kept; it was broken; it doesn't apply to this plugin.
         case passed, failed, skipped
     }
 
@@ -12,16 +12,16 @@ public struct ConformanceReport: Hashable, Sendable, Codable {
     public struct Row: Hashable, Sendable, Codable {
         /// The plugin under examination.
         public let plugin: PluginID
-        /// The rule's id.
+        /// The ID of the rule.
         public let rule: String
-        /// What the rule says, in a line.
+        /// The rule's requirement in one line.
         public let summary: String
-        /// What came of the rule.
+        /// The outcome of the rule.
         public let outcome: Outcome
         /// Why it failed or was skipped; empty when it passed.
         public let detail: String
 
-        /// What came of one rule for one plugin.
+        /// Creates the row of one rule for one plugin.
         public init(plugin: PluginID, rule: String, summary: String, outcome: Outcome, detail: String) {
             self.plugin = plugin
             self.rule = rule
@@ -31,7 +31,7 @@ public struct ConformanceReport: Hashable, Sendable, Codable {
         }
     }
 
-    /// In the order of the rules.
+    /// The rows in the order of the rules.
     public let rows: [Row]
 
     /// A report of these rows.
@@ -47,7 +47,7 @@ public struct ConformanceReport: Hashable, Sendable, Codable {
         }
     }
 
-    /// No rule failed.
+    /// Whether no rule has failed.
     public var isConformant: Bool { !rows.contains { $0.outcome == .failed } }
     /// The rows of rules that were not kept.
     public var failures: [Row] { rows.filter { $0.outcome == .failed } }

@@ -2,8 +2,8 @@ public import MeshBase
 
 /// One thing that every implementation of a plugin point must do, and how to find out whether it does.
 ///
-/// Bound to no test framework: tests, `plugins-tool verify` and anybody else may run it. `Bench` is what the rule is
-/// given to work with.
+/// It needs no test framework: tests, `plugins-tool verify` and other programs may run it. `Bench` is the type of its
+/// tools.
 public struct ConformanceRule<Bench: Sendable>: Sendable {
     /// Stable, such as `transport.order.reliable`.
     public let id: String
@@ -11,6 +11,8 @@ public struct ConformanceRule<Bench: Sendable>: Sendable {
     public let summary: String
     /// Why the rule says nothing about this implementation; nil when it applies.
     public private(set) var exemption: @Sendable (Bench) -> String? = { _ in nil }
+    /// Checks the rule, and throws if it is broken.
+    ///
     /// - Throws: `ConformanceFailure` when the rule is broken; any other error breaks it too.
     public let check: @Sendable (Bench) async throws -> Void
 
@@ -21,7 +23,7 @@ public struct ConformanceRule<Bench: Sendable>: Sendable {
         self.check = check
     }
 
-    /// The same rule with an exemption.
+    /// Returns the rule with an exemption.
     public func unless(_ exemption: @escaping @Sendable (Bench) -> String?) -> ConformanceRule {
         var rule = self
         rule.exemption = exemption
@@ -29,7 +31,7 @@ public struct ConformanceRule<Bench: Sendable>: Sendable {
     }
 }
 
-/// What a rule found to be otherwise than it must be.
+/// The failure that a rule found.
 public struct ConformanceFailure: ExplainedError, Hashable, Sendable {
     public let description: String
 

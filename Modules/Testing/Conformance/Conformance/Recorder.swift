@@ -24,9 +24,9 @@ public final class Recorder<Element: Sendable>: Sendable {
 
     deinit { listener.cancel() }
 
-    /// All so far, in order.
+    /// The elements so far, in order.
     public var elements: [Element] { record.withLock { $0.elements } }
-    /// How many there are so far.
+    /// The number of elements so far.
     public var count: Int { record.withLock { $0.elements.count } }
     /// Whether the stream has ended.
     public var hasEnded: Bool { record.withLock { $0.hasEnded } }

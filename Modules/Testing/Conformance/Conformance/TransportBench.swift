@@ -4,15 +4,15 @@ public import MeshFoundation
 public import MeshIdentity
 public import MeshTransport
 
-/// What a transport rule works with: a pair of ends, time to settle, and messages to send.
+/// The tools that a transport rule works with: a pair of ends, time to settle, and messages to send.
 ///
 /// Every wait is bounded by the fixture's patience, so that a rule ends whatever the transport does.
 public struct TransportBench: Sendable {
     /// The two ends under examination.
     public let pair: TransportPair
-    /// How many times a wait lets time pass before it gives up.
+    /// Maximum number of times that a wait lets time pass before it gives up.
     public let patience: Int
-    /// What the transports stand on, where that is a link that shows itself.
+    /// The fixture of the link below the transports; nil if they have none.
     public let links: LinkFixture?
     /// What the rule has made beside the pair, and what is to be closed with it.
     private let extras = Locked<[any SessionSyncTransport]>([])
@@ -128,6 +128,8 @@ extension TransportBench {
 // MARK: - Messages
 
 extension TransportBench {
+    /// Returns metadata for a test event.
+    ///
     /// - Parameter source: whose event it is; by default the first end's.
     public func metadata(
         _ sequence: UInt64, feature: String = "workout", from source: SessionPeer? = nil
@@ -152,6 +154,8 @@ extension TransportBench {
         try snapshot(revision, feature: feature, text: text, from: first.localPeer)
     }
 
+    /// Returns a test snapshot.
+    ///
     /// - Parameter source: who seems to have made it.
     public func snapshot(
         _ revision: UInt64, feature: String = "workout", text: String = "state", from source: SessionPeer

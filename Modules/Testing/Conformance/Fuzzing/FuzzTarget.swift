@@ -22,7 +22,7 @@ public struct FuzzTarget: Sendable {
     }
 }
 
-/// What a decoder did not keep.
+/// The promise that a decoder has broken.
 public struct BrokenPromise: ExplainedError {
     /// The promise, in words.
     public let promise: String

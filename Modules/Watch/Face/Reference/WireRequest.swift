@@ -9,13 +9,15 @@ public struct WireRequest: Codable, Sendable {
     public let typeName: String
     /// The request in JSON.
     public let payload: Data
-    /// Which reply belongs to it.
+    /// The ID that connects the request with its reply.
     public let requestID: UUID
-    /// Whether nobody waits for a reply.
+    /// Whether the sender waits for no reply.
     public let isFireAndForget: Bool
-    /// When it was made, by the sender's clock.
+    /// The moment of the request, by the sender's clock.
     public let timestamp: Date
 
+    /// Creates the request on the wire from a request of the app.
+    ///
     /// - Throws: what the encoder throws.
     public init<R: SessionRequest>(
         request: R, isFireAndForget: Bool = false, encoder: JSONEncoder = JSONEncoder()
@@ -36,6 +38,8 @@ public struct WireRequest: Codable, Sendable {
         self.timestamp = timestamp
     }
 
+    /// Decodes the payload as a request of the given type.
+    ///
     /// - Throws: what the decoder throws.
     public func decodePayload<R: SessionRequest>(
         as type: R.Type, using decoder: JSONDecoder = JSONDecoder()

@@ -3,7 +3,7 @@ public import MeshConnection
 
 /// A reply as WatchConnectivitySwift 5 puts it on the wire, in JSON.
 public struct WireResponse: Codable, Sendable {
-    /// What came of a request.
+    /// The outcome of a request.
     public enum Outcome: Codable, Sendable {
         /// The response in JSON.
         case success(Data)
@@ -11,11 +11,11 @@ public struct WireResponse: Codable, Sendable {
         case failure(ConnectionError)
     }
 
-    /// What came of the request.
+    /// The outcome of the request.
     public let outcome: Outcome
-    /// The request's.
+    /// The ID of the request that is answered.
     public let requestID: UUID
-    /// When it was made, by the answering side's clock.
+    /// The moment of the answer, by the answering side's clock.
     public let timestamp: Date
 
     /// Every field as it is.
@@ -25,11 +25,15 @@ public struct WireResponse: Codable, Sendable {
         self.timestamp = timestamp
     }
 
+    /// Creates the response to a request that succeeded, from an encoded payload.
+    ///
     /// - Parameter payload: the response, encoded already.
     public static func success(_ payload: Data, requestID: UUID) -> WireResponse {
         WireResponse(outcome: .success(payload), requestID: requestID, timestamp: Date())
     }
 
+    /// Creates the response to a request that succeeded, and encodes the payload.
+    ///
     /// - Throws: what the encoder throws.
     public static func success(
         _ response: some Encodable & Sendable, requestID: UUID, encoder: JSONEncoder = JSONEncoder()
@@ -42,6 +46,8 @@ public struct WireResponse: Codable, Sendable {
         WireResponse(outcome: .failure(error), requestID: requestID, timestamp: Date())
     }
 
+    /// Decodes the response to a request that succeeded.
+    ///
     /// - Throws: the error that it holds, or what the decoder throws.
     public func decodeSuccess<Response: Decodable & Sendable>(
         as type: Response.Type, using decoder: JSONDecoder = JSONDecoder()

@@ -42,13 +42,13 @@ public final class MockWCSession: StandInSession, @unchecked Sendable {
 
     // MARK: What it does
 
-    /// What every message is answered with: a `WireResponse` in JSON, to whose request id that of the request is
-    /// written; nil answers with an empty success.
+    /// The answer to every message: a `WireResponse` in JSON, into which the request's ID is written. nil answers with
+    /// an empty success.
     public var sendMessageResponse: Data? {
         get { configuration.withLock { $0.sendMessageResponse } }
         set { configuration.withLock { $0.sendMessageResponse = newValue } }
     }
-    /// How long a message takes to be answered, or to fail.
+    /// The milliseconds after which a message is answered, or fails.
     public var sendMessageDelayMs: Int64 {
         get { configuration.withLock { $0.sendMessageDelayMs } }
         set { configuration.withLock { $0.sendMessageDelayMs = newValue } }
@@ -58,32 +58,32 @@ public final class MockWCSession: StandInSession, @unchecked Sendable {
         get { configuration.withLock { $0.autoCompleteFileTransfer } }
         set { configuration.withLock { $0.autoCompleteFileTransfer = newValue } }
     }
-    /// What file transfers that end by themselves end with; nil when they arrive.
+    /// The error that ends file transfers; nil if they arrive.
     public var transferFileError: (any Error)? {
         get { configuration.withLock { $0.transferFileError } }
         set { configuration.withLock { $0.transferFileError = newValue } }
     }
-    /// Called with each message data, before its reply.
+    /// A function that gets each message's data, before its reply.
     public var onSendMessageData: (@Sendable (Data) -> Void)? {
         get { configuration.withLock { $0.onSendMessageData } }
         set { configuration.withLock { $0.onSendMessageData = newValue } }
     }
-    /// Called with each user info.
+    /// A function that gets each user info.
     public var onTransferUserInfo: (@Sendable ([String: Any]) -> Void)? {
         get { configuration.withLock { $0.onTransferUserInfo } }
         set { configuration.withLock { $0.onTransferUserInfo = newValue } }
     }
-    /// Called with each application context.
+    /// A function that gets each application context.
     public var onUpdateApplicationContext: (@Sendable ([String: Any]) -> Void)? {
         get { configuration.withLock { $0.onUpdateApplicationContext } }
         set { configuration.withLock { $0.onUpdateApplicationContext = newValue } }
     }
-    /// Called with each activation.
+    /// A function that runs at each activation.
     public var onActivate: (@Sendable () -> Void)? {
         get { configuration.withLock { $0.onActivate } }
         set { configuration.withLock { $0.onActivate = newValue } }
     }
-    /// Called with each file and its metadata.
+    /// A function that gets each file and its metadata.
     public var onTransferFile: (@Sendable (URL, [String: Any]?) -> Void)? {
         get { configuration.withLock { $0.onTransferFile } }
         set { configuration.withLock { $0.onTransferFile = newValue } }
@@ -91,15 +91,15 @@ public final class MockWCSession: StandInSession, @unchecked Sendable {
 
     // MARK: What was called
 
-    /// How often `activate` was called.
+    /// The number of calls of `activate`.
     public var activateCallCount: Int { calls.withLock { $0.activate } }
-    /// How often `sendMessageData` was called.
+    /// The number of calls of `sendMessageData`.
     public var sendMessageDataCallCount: Int { calls.withLock { $0.sendMessageData } }
-    /// How often `transferUserInfo` was called.
+    /// The number of calls of `transferUserInfo`.
     public var transferUserInfoCallCount: Int { calls.withLock { $0.transferUserInfo } }
-    /// How often `updateApplicationContext` was called.
+    /// The number of calls of `updateApplicationContext`.
     public var updateApplicationContextCallCount: Int { calls.withLock { $0.updateApplicationContext } }
-    /// How often `transferFile` was called.
+    /// The number of calls of `transferFile`.
     public var transferFileCallCount: Int { calls.withLock { $0.transferFile } }
     /// The last argument of `sendMessageData`; nil before the first.
     public var lastSentMessageData: Data? { calls.withLock { $0.messageData } }
@@ -112,7 +112,7 @@ public final class MockWCSession: StandInSession, @unchecked Sendable {
     /// The metadata of the last `transferFile`; nil where it had none.
     public var lastTransferredFileMetadata: [String: Any]? { calls.withLock { $0.fileMetadata } }
 
-    /// As at first, but for its callbacks, its delegate and what it says of the counterpart.
+    /// Resets everything but its callbacks, its delegate and the counterpart's state.
     public func reset() {
         calls.withLock { $0 = Calls() }
         configuration.withLock { configuration in

@@ -8,8 +8,8 @@ public import MeshWatchConnectivityTransport
     public import MeshSimulatedWatch
 #endif
 
-/// What `PreviewWCSession` and `MockWCSession` have in common: a session without a system behind it, whose counterpart
-/// answers as an app with WatchConnectivitySwift 5 does.
+/// The base of `PreviewWCSession` and `MockWCSession`: a session without a system, whose counterpart answers as an app
+/// with WatchConnectivitySwift 5 does.
 ///
 /// Safe to use from any thread; its delegate is called on the thread that calls a `simulate` method.
 public class StandInSession: WCSessionProviding, @unchecked Sendable {
@@ -42,7 +42,7 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
 
     // MARK: What the session says
 
-    /// How far the session has come. Setting it tells nobody.
+    /// The activation state of the session. Setting it doesn't call the delegate.
     public var activationState: WCSessionActivationState {
         get { state.withLock { $0.activationState } }
         set { change { $0.activationState = newValue } }
@@ -58,12 +58,12 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
             if hasChanged { delegate.tellOfReachability() }
         }
     }
-    /// On iOS.
+    /// Whether a watch is paired. Meaningful on iOS only.
     public var isPaired: Bool {
         get { state.withLock { $0.isPaired } }
         set { change { $0.isPaired = newValue } }
     }
-    /// On iOS.
+    /// Whether the paired watch has the app. Meaningful on iOS only.
     public var isWatchAppInstalled: Bool {
         get { state.withLock { $0.isWatchAppInstalled } }
         set { change { $0.isWatchAppInstalled = newValue } }
@@ -76,17 +76,17 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
         get { state.withLock { $0.receivedApplicationContext } }
         set { state.withLock { $0.receivedApplicationContext = newValue } }
     }
-    /// Held weakly.
+    /// The object that receives the session's events. Held weakly.
     public var delegate: (any WCSessionDelegate)? {
         get { state.withLock { $0.delegate } }
         set { state.withLock { $0.delegate = newValue } }
     }
-    /// What `transferUserInfo` has left under way, or what was set.
+    /// The user infos that `transferUserInfo` has left under way, or that were set.
     public var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] {
         get { state.withLock { $0.outstandingUserInfoTransfers } }
         set { state.withLock { $0.outstandingUserInfoTransfers = newValue } }
     }
-    /// What `transferFile` has left under way, or what was set.
+    /// The files that `transferFile` has left under way, or that were set.
     public var outstandingFileTransfers: [WCSessionFileTransfer] {
         get { state.withLock { $0.outstandingFileTransfers } }
         set { state.withLock { $0.outstandingFileTransfers = newValue } }
@@ -94,7 +94,7 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
 
     // MARK: What goes wrong
 
-    /// What messages fail with; nil when they arrive.
+    /// The error with which messages fail; nil if they arrive.
     public var sendMessageError: (any Error)? {
         get { state.withLock { $0.sendMessageError } }
         set { state.withLock { $0.sendMessageError = newValue } }
@@ -104,7 +104,7 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
         get { state.withLock { $0.autoReply } }
         set { state.withLock { $0.autoReply = newValue } }
     }
-    /// What writing the application context throws; nil when it is written.
+    /// The error that writing the application context throws; nil if it is written.
     public var updateContextError: (any Error)? {
         get { state.withLock { $0.updateContextError } }
         set { state.withLock { $0.updateContextError = newValue } }
@@ -140,12 +140,16 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
         self.applicationContext = applicationContext
     }
 
+    /// Returns a transfer without sending anything.
+    ///
     /// - Returns: a transfer that is not under way.
     @discardableResult
     public func transferUserInfo(_ userInfo: [String: Any]) -> WCSessionUserInfoTransfer {
         WCSession.default.transferUserInfo([:])
     }
 
+    /// Returns a transfer without sending anything.
+    ///
     /// - Returns: a transfer that is not under way.
     @discardableResult
     public func transferFile(_ file: URL, metadata: [String: Any]?) -> WCSessionFileTransfer {
@@ -162,6 +166,8 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
 
     // MARK: What is received
 
+    /// Delivers a message that the counterpart wants answered.
+    ///
     /// - Parameter replyHandler: is given the answer, on whatever thread it is ready.
     public func simulateReceivedMessage(_ data: Data, replyHandler: @escaping (Data) -> Void) {
         delegate.receive(messageData: data, replyHandler: replyHandler)

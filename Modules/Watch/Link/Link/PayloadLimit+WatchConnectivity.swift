@@ -2,19 +2,20 @@ public import MeshBase
 
 // The system counts the property list that it makes of what it is given; a key and the list's own bytes are taken off.
 extension PayloadLimit {
-    /// One message.
+    /// Maximum size of one packet in a message: 65,280 bytes.
     public static let watchConnectivityMessage = PayloadLimit(
         id: "wcsession.message.packet", bytes: wcSessionMessage.bytes - 256,
         summary: "Message to an app that is running",
         source: "WCSession: 65,536 bytes, less 256 for the link's own")
 
-    /// One user info.
+    /// Maximum size of one packet in a user info: 65,024 bytes.
     public static let watchConnectivityUserInfo = PayloadLimit(
         id: "wcsession.userInfo.packet", bytes: wcSessionUserInfo.bytes - 512,
         summary: "User info, which the system keeps and delivers",
         source: "WCSession: 65,536 bytes, less 512 for the link's own")
 
-    /// What one message of a session may have: what can be delivered while nobody can be reached.
+    /// Maximum size of one message of a session, so that it can also be delivered while the counterpart is away: 60,928
+    /// bytes.
     public static let watchConnectivityPayload = PayloadLimit(
         id: "wcsession.payload", bytes: watchConnectivityUserInfo.bytes - 4096,
         summary: "Payload of one message to a watch or phone",

@@ -10,6 +10,8 @@ public import MeshTransport
 #endif
 
 extension WatchConnectivityLink {
+    /// Sends a packet by the session's call for its lane.
+    ///
     /// - Throws: `full` while a queue is full, or the session does not talk to that device; `unreachable`, `oversized` or
     ///   `closed`. A packet of the lane `latest` that does not fit beside the other keys is `oversized`.
     public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {

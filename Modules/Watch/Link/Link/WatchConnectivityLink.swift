@@ -38,7 +38,7 @@ public final class WatchConnectivityLink: TransportLink {
     /// Secured as Apple Platform Security says: paired out of band, and encrypted over Bluetooth (LE Secure) and Wi-Fi
     /// (IKEv2).
     public let traits = LinkTraits(expectedLatency: .interactive, isSecured: true)
-    /// The session below.
+    /// The session that the link sends with.
     public let session: any WCSessionProviding
 
     let names: LinkNames
@@ -96,6 +96,8 @@ public final class WatchConnectivityLink: TransportLink {
         var seen: [String: Data] = [:]
     }
 
+    /// Creates a link over a session. The link activates the session when it opens.
+    ///
     /// - Parameters:
     ///   - channel: tells the links that share a session apart; the same on both sides. At most 64 bytes count.
     ///   - cancelsOutstanding: takes back what an earlier life of this link has queued and the system still holds. Right
@@ -113,7 +115,7 @@ public final class WatchConnectivityLink: TransportLink {
         names = LinkNames(channel: channel)
     }
 
-    /// Activates the session, if nobody has.
+    /// Activates the session if it isn't activated.
     /// - Throws: `LinkError.closed` when it was opened before.
     public func open(_ observer: any LinkObserver) throws {
         let multiplexer = WatchSessionMultiplexer.of(session, clock: clock)

@@ -42,6 +42,8 @@ public final class ApplicationContextWriter: Sendable {
         self.clock = clock
     }
 
+    /// Sets or removes one key of the application context, and leaves the other keys as they are.
+    ///
     /// - Parameter value: nil takes the key out.
     /// - Throws: `payloadTooLarge` with the id `wcsession.applicationContext` when the value does not fit beside the others.
     ///   The key keeps its earlier value then, and everything else is written as ever.
@@ -74,8 +76,8 @@ public final class ApplicationContextWriter: Sendable {
         schedule()
     }
 
-    /// Those keys are no longer this writer's: what the context holds of them stays. For when the user has switched
-    /// watches, each of which has a context of its own.
+    /// Stops managing the keys with a prefix, and leaves them in the context. For use after the user has switched
+    /// watches, each of which has its own context.
     public func forget(keysWithPrefix prefix: String) {
         state.withLock { state in state.values = state.values.filter { !$0.key.hasPrefix(prefix) } }
     }

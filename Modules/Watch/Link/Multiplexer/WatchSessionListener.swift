@@ -6,17 +6,20 @@ public import Foundation
     public import MeshSimulatedWatch
 #endif
 
-/// Whoever shares a session with others: a link, a connection. Told by a `WatchSessionMultiplexer`, one thing at a time, on
-/// the thread on which the session calls its delegate, which is never the main thread.
+/// A listener of a session that others share: a link or a connection. A `WatchSessionMultiplexer` calls it, one event
+/// at a time, on the thread on which the session calls its delegate, which is never the main thread.
 public protocol WatchSessionListener: AnyObject, Sendable {
     /// Something has happened to the session, which stands so now.
     func session(_ event: WatchSessionEvent, _ state: WCSessionState)
-    /// - Returns: whether it was for this listener. Then nobody else is asked, and the app's own delegate is not told.
+    /// Takes content that is addressed to this listener.
+    ///
+    /// - Returns: whether it was for this listener. Then no other listener is asked, and the app's own delegate isn't
+    ///   called.
     func take(_ content: WatchSessionContent) -> Bool
-    /// What has come as application context, the whole of it. Every listener is told, and picks its keys.
+    /// Reports the application context that has arrived, as a whole. Every listener is called, and picks its keys.
     func takeContext(_ context: [String: Any])
-    /// The same, for those to whom it matters whether it has just come, or is what an activated session says again. By
-    /// default `takeContext(_:)` is called.
+    /// Reports the application context, and whether it has just arrived or is repeated by a session that was activated.
+    /// Calls `takeContext(_:)` by default.
     func takeContext(_ context: [String: Any], isNew: Bool)
     /// An application context has been written, or why the session has refused it; it is tried again. By default nothing is
     /// done.
@@ -33,13 +36,15 @@ extension WatchSessionListener {
     public func owns(contextKey: String) -> Bool { false }
 }
 
-/// What happens to a session.
+/// An event of a session.
 public enum WatchSessionEvent: Sendable {
+    /// The activation of the session has ended.
+    ///
     /// - Parameter error: why it could not be activated; nil when it has been.
     case activated(error: (any Error)?)
     /// The user takes another watch; nothing more is sent to this one.
     case becameInactive
-    /// It is being activated anew, for another watch.
+    /// The session is being activated again, for another watch.
     case deactivated
     /// The counterpart takes messages, or no longer.
     case reachabilityChanged
@@ -49,13 +54,15 @@ public enum WatchSessionEvent: Sendable {
     case stateChanged
 }
 
-/// What a session brings.
+/// The content that a session delivers.
 public enum WatchSessionContent {
+    /// A message for a running app.
+    ///
     /// - Parameter reply: not nil when the sender waits for an answer.
     case message([String: Any], reply: (([String: Any]) -> Void)?)
-    /// Message data; `reply` is nil where nobody waits for one.
+    /// Data of a message; `reply` is nil if the sender waits for none.
     case data(Data, reply: ((Data) -> Void)?)
-    /// A user info.
+    /// A user info that the system kept and delivered.
     case userInfo([String: Any])
     /// The file is deleted when `take` returns: move it elsewhere before.
     case file(WCSessionFile)

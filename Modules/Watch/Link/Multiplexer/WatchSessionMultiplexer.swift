@@ -22,13 +22,13 @@ public import MeshTransport
 /// (`WCSessionProviding.observeDelegate`), with each event, and with each `activate` and `attach`. Setting `appDelegate`
 /// does the same without the detour.
 ///
-/// A message that nobody takes gets no answer, as from an app without the method for it. What is the mesh's and comes before
-/// its listener has been attached, waits for it: the newest 256 user infos.
+/// A message that no listener takes gets no answer, as from an app without the method for it. What is the mesh's and
+/// comes before its listener has been attached, waits for it: the newest 256 user infos.
 ///
-/// There is one for each session, for as long as somebody holds it; when it goes, the app's delegate gets the slot. Safe to
-/// use from any thread.
+/// There is one for each session, for as long as it is referenced; when it goes, the app's delegate gets the slot. Safe
+/// to use from any thread.
 public final class WatchSessionMultiplexer: NSObject, Sendable {
-    /// With it begin all names of this library: in user infos, in files' metadata and in application contexts.
+    /// The prefix of all names of this library in user infos, files' metadata and application contexts.
     public static let prefix = "sessionmesh."
 
     /// The session whose delegate it is.
@@ -78,6 +78,8 @@ public final class WatchSessionMultiplexer: NSObject, Sendable {
 
     private static let all = Locked<[ObjectIdentifier: Entry]>([:])
 
+    /// Returns the multiplexer of a session, which is created on first use.
+    ///
     /// - Parameter clock: by which failed writes are tried again. The first caller's counts.
     public static func of(
         _ session: any WCSessionProviding, clock: any DeliveryClock = SystemClock()
@@ -157,7 +159,7 @@ extension WatchSessionMultiplexer {
         }
     }
 
-    /// Held weakly. It is told of every event from now on; how the session is by now, `state` says.
+    /// Adds a listener, which is held weakly. It gets every event from now on; `state` has the session's current state.
     public func attach(_ listener: any WatchSessionListener) {
         takeSlot()
         let early = shared.withLock { shared in
@@ -181,11 +183,11 @@ extension WatchSessionMultiplexer {
         if session.activationState != .activated { session.activate() }
     }
 
-    /// How the session is now.
+    /// The current state of the session.
     public var state: WCSessionState { WCSessionState(session) }
 
-    /// How the session is, now and after each change. Every call is an independent stream, 64 states deep; the oldest make
-    /// room.
+    /// Returns a stream of the session's state: the current one, then each change. Every call is an independent stream
+    /// that buffers 64 states and drops the oldest.
     public func states() -> AsyncStream<WCSessionState> { topic.subscribe() }
 
     private var listeners: [any WatchSessionListener] { shared.withLock { $0.listeners.compactMap(\.listener) } }

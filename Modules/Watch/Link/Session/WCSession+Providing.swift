@@ -16,7 +16,7 @@ import MeshBase
 #endif
 
 extension WCSession: WCSessionProviding {
-    /// Nothing: the delegate is told of everything.
+    /// Returns a stream that ends at once, because the delegate learns of every change.
     public func stateChanges() -> AsyncStream<WCSessionState> { AsyncStream { $0.finish() } }
 
     public func observeDelegate(_ changed: @escaping @Sendable () -> Void) -> AnyObject? {
@@ -27,7 +27,9 @@ extension WCSession: WCSessionProviding {
         #endif
     }
 
-    /// On iOS a name that is kept in the folder that belongs to the watch, and goes with the app there; on watchOS `phone`.
+    /// The name that tells this counterpart from others. On iOS it is kept in the watch's folder, and goes with the app
+    /// there; on watchOS it is
+    /// `phone`.
     public var counterpartID: String? {
         #if os(watchOS)
             return isCompanionAppInstalled || !Self.isIndependent ? "phone" : nil

@@ -6,7 +6,7 @@ public import Foundation
     public import MeshSimulatedWatch
 #endif
 
-/// What this library needs of a `WCSession`: it conforms, and so may whatever stands in for it.
+/// The part of `WCSession` that this library uses. `WCSession` conforms, and so may a stand-in for it.
 ///
 /// To the implementer:
 /// - Every member is used from any thread; calls of the delegate and of handlers may come on any thread too.
@@ -14,7 +14,7 @@ public import Foundation
 ///   the app's. It goes by its session, so the `WCSession` that a delegate method is called with may be any.
 /// - Whatever changes without a call of the delegate should be told by `stateChanges()`.
 public protocol WCSessionProviding: AnyObject, Sendable {
-    /// How far the session has come.
+    /// The activation state of the session.
     var activationState: WCSessionActivationState { get }
     /// Whether the counterpart takes messages now. May be wrong either way.
     var isReachable: Bool { get }
@@ -24,24 +24,25 @@ public protocol WCSessionProviding: AnyObject, Sendable {
     var receivedApplicationContext: [String: Any] { get }
 
     #if !os(watchOS)
-        /// On iOS: whether a watch is paired.
+        /// Whether a watch is paired. Meaningful on iOS only.
         var isPaired: Bool { get }
-        /// On iOS: whether it has the app.
+        /// Whether the paired watch has the app. Meaningful on iOS only.
         var isWatchAppInstalled: Bool { get }
     #endif
 
-    /// Who is told what happens; see above.
+    /// The object that receives the session's events; see the protocol's description.
     var delegate: (any WCSessionDelegate)? { get set }
 
     /// Begins to activate the session; the delegate is told when that is done.
     func activate()
 
-    /// Sends a property list to the counterpart's app while it can be reached. Without `replyHandler` nobody waits
-    /// for a reply.
+    /// Sends a property list to the counterpart's app while it can be reached. Without `replyHandler` the sender waits
+    /// for no reply.
     func sendMessage(
         _ message: [String: Any], replyHandler: (([String: Any]) -> Void)?,
         errorHandler: ((any Error) -> Void)?)
-    /// Sends bytes to the counterpart's app while it can be reached. Without `replyHandler` nobody waits for a reply.
+    /// Sends bytes to the counterpart's app while it can be reached. Without `replyHandler` the sender waits for no
+    /// reply.
     func sendMessageData(
         _ data: Data, replyHandler: ((Data) -> Void)?, errorHandler: ((any Error) -> Void)?)
 
@@ -62,13 +63,14 @@ public protocol WCSessionProviding: AnyObject, Sendable {
 
     // What follows has a default.
 
-    /// Changes of which the delegate is not told. Every call is an independent stream. By default it looks ten times a
-    /// second, as long as somebody listens.
+    /// Returns a stream of the changes that the delegate doesn't learn of. Every call is an independent stream. By
+    /// default it looks ten times a second while there is a subscriber.
     func stateChanges() -> AsyncStream<WCSessionState>
-    /// Calls `changed` whenever somebody has set the delegate, until the result is let go. By default nil: nobody tells.
+    /// Calls `changed` whenever the delegate was set, until the result is released. By default returns nil, without
+    /// observing.
     func observeDelegate(_ changed: @escaping @Sendable () -> Void) -> AnyObject?
-    /// Which device the session talks to, the same over relaunches: another one once the user has switched watches. nil
-    /// while there is nobody to talk to. By default there is one, called `paired`.
+    /// The device that the session talks to, the same over relaunches and another one after the user has switched
+    /// watches. nil while there is no counterpart. By default there is one, called `paired`.
     var counterpartID: String? { get }
 }
 
@@ -102,18 +104,18 @@ extension WCSessionProviding {
     }
 }
 
-/// How a session is at one moment.
+/// The state of a session at one moment.
 public struct WCSessionState: Hashable, Sendable {
-    /// How far the session has come.
+    /// The activation state of the session.
     public var activationState: WCSessionActivationState
     /// Whether the counterpart takes messages now. May be wrong either way.
     public var isReachable: Bool
-    /// On iOS; true elsewhere.
+    /// Whether a watch is paired. True on every system but iOS.
     public var isPaired: Bool
-    /// On iOS; true elsewhere.
+    /// Whether the paired watch has the app. True on every system but iOS.
     public var isWatchAppInstalled: Bool
 
-    /// For stand-ins and tests.
+    /// Creates a state for stand-ins and tests.
     public init(
         activationState: WCSessionActivationState, isReachable: Bool, isPaired: Bool = true,
         isWatchAppInstalled: Bool = true
@@ -124,7 +126,7 @@ public struct WCSessionState: Hashable, Sendable {
         self.isWatchAppInstalled = isWatchAppInstalled
     }
 
-    /// What the session says of itself at this moment.
+    /// Reads the state of a session at this moment.
     public init(_ session: any WCSessionProviding) {
         self.init(activationState: session.activationState, isReachable: session.isReachable)
         #if !os(watchOS)

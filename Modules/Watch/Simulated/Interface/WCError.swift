@@ -4,15 +4,15 @@ public import Foundation
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let WCErrorDomain: String = "WCErrorDomain"
 
-/// What went wrong, as Apple's framework says it.
+/// An error of the framework, named and numbered as Apple's.
 ///
 /// Bridges as there: `error as? WCError` finds one in an `NSError` of the domain, `error as NSError` gives domain and code,
 /// and `catch WCError.notReachable` matches by code.
 ///
 /// Source: https://developer.apple.com/documentation/watchconnectivity/wcerror
 public struct WCError: Error, CustomNSError, Hashable, Sendable {
-    /// What went wrong, with the numbers of Apple's framework: 7001 to 7019. More may come: a `switch` over them needs
-    /// `@unknown default`, as with Apple's.
+    /// The code of an error, with the numbers of Apple's framework: 7001 to 7019. More may come: a `switch` over them
+    /// needs `@unknown default`, as with Apple's.
     #if compiler(>=6.3)
         @nonexhaustive(warn)
     #endif
@@ -73,9 +73,9 @@ public struct WCError: Error, CustomNSError, Hashable, Sendable {
         bridged = error
     }
 
-    /// `genericError` for codes that nobody has heard of.
+    /// The code, `genericError` for unknown numbers.
     public var code: Code { Code(rawValue: bridged.code) ?? .genericError }
-    /// As of the `NSError`.
+    /// The user info of the underlying `NSError`.
     public var userInfo: [String: Any] { bridged.userInfo }
     public var localizedDescription: String { bridged.localizedDescription }
 
@@ -85,43 +85,43 @@ public struct WCError: Error, CustomNSError, Hashable, Sendable {
 }
 
 extension WCError {
-    /// As ``Code/genericError``.
+    /// The code of an error without a closer description, 7001.
     public static var genericError: Code { .genericError }
-    /// As ``Code/sessionNotSupported``.
+    /// The code for a device that doesn't support WatchConnectivity.
     public static var sessionNotSupported: Code { .sessionNotSupported }
-    /// As ``Code/sessionMissingDelegate``.
+    /// The code for a session without a delegate.
     public static var sessionMissingDelegate: Code { .sessionMissingDelegate }
-    /// As ``Code/sessionNotActivated``.
+    /// The code for a session that isn't activated.
     public static var sessionNotActivated: Code { .sessionNotActivated }
-    /// As ``Code/deviceNotPaired``.
+    /// The code for a phone without a paired watch.
     public static var deviceNotPaired: Code { .deviceNotPaired }
-    /// As ``Code/watchAppNotInstalled``.
+    /// The code for a watch on which the app isn't installed.
     public static var watchAppNotInstalled: Code { .watchAppNotInstalled }
-    /// As ``Code/notReachable``.
+    /// The code for a counterpart that can't be reached.
     public static var notReachable: Code { .notReachable }
-    /// As ``Code/invalidParameter``.
+    /// The code for a parameter that the framework refuses.
     public static var invalidParameter: Code { .invalidParameter }
-    /// As ``Code/payloadTooLarge``.
+    /// The code for a message, user info or context beyond the limit.
     public static var payloadTooLarge: Code { .payloadTooLarge }
-    /// As ``Code/payloadUnsupportedTypes``.
+    /// The code for a dictionary with values that aren't property lists.
     public static var payloadUnsupportedTypes: Code { .payloadUnsupportedTypes }
-    /// As ``Code/messageReplyFailed``.
+    /// The code for a reply that couldn't be returned.
     public static var messageReplyFailed: Code { .messageReplyFailed }
-    /// As ``Code/messageReplyTimedOut``.
+    /// The code for a reply that didn't arrive in time.
     public static var messageReplyTimedOut: Code { .messageReplyTimedOut }
-    /// As ``Code/fileAccessDenied``.
+    /// The code for a file that can't be read.
     public static var fileAccessDenied: Code { .fileAccessDenied }
-    /// As ``Code/deliveryFailed``.
+    /// The code for a message or transfer that wasn't delivered.
     public static var deliveryFailed: Code { .deliveryFailed }
-    /// As ``Code/insufficientSpace``.
+    /// The code for a counterpart without space for a transfer.
     public static var insufficientSpace: Code { .insufficientSpace }
-    /// As ``Code/sessionInactive``.
+    /// The code for a session that is inactive, as while the user switches watches.
     public static var sessionInactive: Code { .sessionInactive }
-    /// As ``Code/transferTimedOut``.
+    /// The code for a transfer that took too long.
     public static var transferTimedOut: Code { .transferTimedOut }
-    /// As ``Code/companionAppNotInstalled``.
+    /// The code for a phone on which the companion app isn't installed.
     public static var companionAppNotInstalled: Code { .companionAppNotInstalled }
-    /// As ``Code/watchOnlyApp``.
+    /// The code for a call that a watch-only app can't make.
     public static var watchOnlyApp: Code { .watchOnlyApp }
 }
 

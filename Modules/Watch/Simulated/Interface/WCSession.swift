@@ -1,13 +1,13 @@
 public import Foundation
 import MeshBase
 
-/// How far a session has come.
+/// The activation state of a session.
 public enum WCSessionActivationState: Int, Hashable, Sendable {
-    /// It does not talk to anybody.
+    /// The session doesn't communicate.
     case notActivated = 0
     /// The user is switching watches: what came from the old one is still delivered, nothing is sent.
     case inactive = 1
-    /// It sends and receives.
+    /// The session sends and receives.
     case activated = 2
 }
 
@@ -35,7 +35,7 @@ open class WCSession: NSObject {
     /// The session of the app that runs this code; for everybody else one that is never activated.
     open class var `default`: WCSession { AppProcess.current?.session ?? unsupported }
 
-    /// Who is told what happens. Held weakly, as by Apple's class.
+    /// The object that receives the session's events. Held weakly, as by Apple's class.
     open var delegate: (any WCSessionDelegate)? {
         get { process?.read(nil) { $1.delegate } }
         set {
@@ -55,7 +55,7 @@ open class WCSession: NSObject {
     /// Begins to activate the session; the delegate is told when that is done. Without a delegate nothing happens.
     open func activate() { process?.write { $0.activate($1) } }
 
-    /// How far the session has come.
+    /// The activation state of the session.
     open var activationState: WCSessionActivationState {
         process?.read(.notActivated) { $1.activation } ?? .notActivated
     }
@@ -64,17 +64,17 @@ open class WCSession: NSObject {
 
     /// Whether the counterpart takes messages now, as far as the system has noticed.
     open var isReachable: Bool { process?.read(false) { $1.isActive && $1.isReachable } ?? false }
-    /// On iOS.
+    /// Whether a watch is paired. Meaningful on iOS only.
     open var isPaired: Bool { process?.read(false) { $0.isPaired($1) } ?? false }
-    /// On iOS.
+    /// Whether the paired watch has the app. Meaningful on iOS only.
     open var isWatchAppInstalled: Bool { process?.read(false) { $0.isWatchAppInstalled($1) } ?? false }
-    /// On iOS.
+    /// Whether the app's complication is on the active watch face. Meaningful on iOS only.
     open var isComplicationEnabled: Bool { process?.read(false) { $0.isComplicationEnabled($1) } ?? false }
-    /// On iOS: a folder for what belongs to this watch; deleted when its app is removed.
+    /// The folder for data about this watch, deleted when its app is removed. Meaningful on iOS only.
     open var watchDirectoryURL: URL? { process?.read(nil) { $0.watchDirectory($1) } }
-    /// On watchOS.
+    /// Whether the phone has the companion app. Meaningful on watchOS only.
     open var isCompanionAppInstalled: Bool { process?.read(false) { $0.isCompanionAppInstalled($1) } ?? false }
-    /// On watchOS: the phone cannot be reached before it has been unlocked for the first time.
+    /// Whether the phone must be unlocked once after its restart before it can be reached. Meaningful on watchOS only.
     open var iOSDeviceNeedsUnlockAfterRebootForReachability: Bool {
         process?.read(false) { $0.phoneNeedsUnlock($1) } ?? false
     }
@@ -106,9 +106,9 @@ open class WCSession: NSObject {
 
     // MARK: The application context
 
-    /// What was sent last.
+    /// The application context that was sent last.
     open var applicationContext: [String: Any] { process?.read([:]) { $0.sentContext($1) } ?? [:] }
-    /// What came last; outlives a relaunch.
+    /// The application context that arrived last. It outlives a relaunch.
     open var receivedApplicationContext: [String: Any] { process?.read([:]) { $0.receivedContext($1) } ?? [:] }
 
     /// Replaces what the counterpart is to know, at most 262,144 bytes. An identical one is not delivered again.
@@ -133,13 +133,13 @@ open class WCSession: NSObject {
         transfer(userInfo, isComplication: false)
     }
 
-    /// On iOS: as `transferUserInfo`, ahead of the others, and waking the watch app, while the day's budget lasts.
+    /// Queues a user info ahead of the others, and wakes the watch app while the day's budget lasts. On iOS only.
     @discardableResult
     open func transferCurrentComplicationUserInfo(_ userInfo: [String: Any] = [:]) -> WCSessionUserInfoTransfer {
         transfer(userInfo, isComplication: true)
     }
 
-    /// On iOS: what is left of the day's 50.
+    /// The number of complication transfers left of the day's 50. Meaningful on iOS only.
     open var remainingComplicationUserInfoTransfers: Int { process?.read(0) { $0.complicationBudget($1) } ?? 0 }
 
     /// User infos that have not arrived.
@@ -147,7 +147,8 @@ open class WCSession: NSObject {
         process?.read([]) { $0.outstandingUserInfos(of: $1) } ?? []
     }
 
-    /// Queues a file. It must stay where it is until the delegate is told that the transfer has finished.
+    /// Queues a file for transfer to the counterpart. It must stay where it is until the delegate is told that the
+    /// transfer has finished.
     @discardableResult
     open func transferFile(_ file: URL, metadata: [String: Any]?) -> WCSessionFileTransfer {
         let size = (try? FileManager.default.attributesOfItem(atPath: file.path)[.size]) as? NSNumber

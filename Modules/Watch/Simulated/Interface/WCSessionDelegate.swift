@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What an app is told by its `WCSession`.
+/// The events that a `WCSession` reports to its app.
 ///
 /// Called serially, never on the main thread. The methods that Apple's protocol has as optional have default
 /// implementations here; of Swift's rules for those one differs: a subclass of the class that declares the conformance
@@ -12,13 +12,15 @@ public protocol WCSessionDelegate: NSObjectProtocol {
     func session(
         _ session: WCSession, activationDidCompleteWith activationState: WCSessionActivationState,
         error: (any Error)?)
-    /// On iOS: the user is switching to another watch.
+    /// Reports that the user is switching to another watch. On iOS only.
     func sessionDidBecomeInactive(_ session: WCSession)
-    /// On iOS: everything of the old watch has been delivered; activate the session anew to talk to the other one.
+    /// Reports that everything from the old watch has been delivered. Activate the session again to talk to the other
+    /// watch. On iOS only.
     func sessionDidDeactivate(_ session: WCSession)
-    /// On iOS: `isPaired`, `isWatchAppInstalled`, `isComplicationEnabled` or `watchDirectoryURL` has changed.
+    /// Reports a change of `isPaired`, `isWatchAppInstalled`, `isComplicationEnabled` or `watchDirectoryURL`. On iOS
+    /// only.
     func sessionWatchStateDidChange(_ session: WCSession)
-    /// On watchOS: `isCompanionAppInstalled` has changed.
+    /// Reports a change of `isCompanionAppInstalled`. On watchOS only.
     func sessionCompanionAppInstalledDidChange(_ session: WCSession)
     /// The counterpart takes messages, or no longer.
     func sessionReachabilityDidChange(_ session: WCSession)

@@ -13,7 +13,7 @@ open class WCSessionFile: NSObject {
         content = metadata
     }
 
-    /// What its sender says of it.
+    /// The sender's description of the file.
     open var metadata: [String: Any]? { content?.dictionary }
 }
 
@@ -23,9 +23,9 @@ open class WCSessionFile: NSObject {
 open class WCSessionFileTransfer: NSObject {
     let id: UInt64
     private let process: AppProcess?
-    /// What is on its way.
+    /// The file under transfer.
     public let file: WCSessionFile
-    /// In bytes; moves in steps while the file is under way.
+    /// The progress in bytes, which moves in steps while the file is under way.
     public let progress: Progress
 
     init(id: UInt64, process: AppProcess?, file: WCSessionFile, byteCount: Int64) {

@@ -21,7 +21,7 @@ open class WCSessionUserInfoTransfer: NSObject, NSSecureCoding {
         process?.read(false) { $0.isCurrentComplicationInfo(id, of: $1) } ?? wasCurrentComplicationInfo
     }
 
-    /// What is on its way.
+    /// The user info under transfer.
     open var userInfo: [String: Any] { content.dictionary }
 
     /// Whether it has been neither received, nor cancelled, nor given up.
@@ -32,7 +32,7 @@ open class WCSessionUserInfoTransfer: NSObject, NSSecureCoding {
 
     // MARK: Archiving: what comes back knows what it held and is not under way.
 
-    /// Always true.
+    /// Whether the class supports secure coding: always true.
     public static var supportsSecureCoding: Bool { true }
 
     open func encode(with coder: NSCoder) {

@@ -1,14 +1,14 @@
 import MeshBase
 
-/// What an app on a device is doing.
+/// The state of an app on a simulated device.
 public enum SimulatedAppState: String, Hashable, Sendable {
     /// The device lacks the app; it has the app, which does not run.
     case notInstalled, notRunning
-    /// On screen. A phone's messages reach a watch app only here.
+    /// The app is on screen. A phone's messages reach a watch app only here.
     case foreground
     /// Running, not on screen.
     case background
-    /// In memory and not running: it is told nothing until it runs again, and then everything that waited.
+    /// The app is in memory and doesn't run. It gets no events until it runs again, and then everything that waited.
     case suspended
 }
 
@@ -18,7 +18,7 @@ public struct SimulatedDevice: Sendable, Hashable, CustomStringConvertible {
     let index: Int
     let core: Locked<PairCore>
 
-    /// For traces: `phone`, `watch` and so on.
+    /// The device's name in traces, such as `phone` or `watch`.
     public var name: String { core.withCore { $0.devices[index].name } }
     /// Whether it is the pair's phone.
     public var isPhone: Bool { index == 0 }
@@ -33,13 +33,13 @@ public struct SimulatedDevice: Sendable, Hashable, CustomStringConvertible {
 // MARK: - The app's life
 
 extension SimulatedDevice {
-    /// What the app on the device is doing.
+    /// The state of the app on the device.
     public var state: SimulatedAppState { core.withCore { $0.devices[index].state } }
 
-    /// Of the running app; nil if none is.
+    /// The session of the running app; nil if none runs.
     public var session: WCSession? { core.withCore { $0.devices[index].process?.lockedSession } }
 
-    /// What the app does when it is launched, by the user or by the system: make its objects, set the session's delegate,
+    /// Sets what the app does when the user or the system launches it: make its objects, set the session's delegate,
     /// activate it. Called on the thread that launches, with `WCSession.default` set.
     public func onLaunch(_ body: (@Sendable (WCSession) -> Void)?) {
         core.withCore { core in
@@ -48,7 +48,7 @@ extension SimulatedDevice {
         }
     }
 
-    /// Where the app's objects are let go when it has been killed or has crashed.
+    /// Sets a function that releases the app's objects when it was killed or has crashed.
     public func onTerminate(_ body: (@Sendable () -> Void)?) {
         core.withCore { core in
             core.dropped.append(core.devices[index].onTerminate as Any)
@@ -127,25 +127,25 @@ extension SimulatedDevice {
 // MARK: - The device
 
 extension SimulatedDevice {
-    /// Of a watch: whether it is near enough to talk to the phone.
+    /// Whether the watch is near enough to talk to the phone. For watches.
     public var isInRange: Bool {
         get { core.withCore { $0.devices[index].isInRange } }
         nonmutating set { change { $0.isInRange = newValue } }
     }
 
-    /// Of a watch.
+    /// Whether the watch is paired with the phone. For watches.
     public var isPaired: Bool {
         get { core.withCore { $0.devices[index].isPaired } }
         nonmutating set { change(tells: true) { $0.isPaired = newValue } }
     }
 
-    /// Of a watch: whether its face shows the app's complication.
+    /// Whether the watch's face shows the app's complication. For watches.
     public var isComplicationEnabled: Bool {
         get { core.withCore { $0.devices[index].isComplicationEnabled } }
         nonmutating set { change(tells: true) { $0.isComplicationEnabled = newValue } }
     }
 
-    /// Of a watch: whether its app has no companion on the phone.
+    /// Whether the watch's app has no companion on the phone. For watches.
     public var isWatchOnly: Bool {
         get { core.withCore { $0.devices[index].isWatchOnly } }
         nonmutating set { change { $0.isWatchOnly = newValue } }
@@ -157,14 +157,14 @@ extension SimulatedDevice {
         nonmutating set { change { $0.isDiskFull = newValue } }
     }
 
-    /// Of a phone: whether it has not been unlocked since it was restarted. It cannot be reached, and wakes no app.
+    /// Whether the phone has not been unlocked since its restart. For phones. It cannot be reached, and wakes no app.
     public var needsUnlock: Bool {
         get { core.withCore { $0.devices[index].needsUnlock } }
         nonmutating set { change { $0.needsUnlock = newValue } }
     }
 
-    /// What the system says to the app here of the counterpart's reachability, whatever the truth; nil is the truth. Who is
-    /// told no cannot send messages; who is told yes sends messages that fail.
+    /// The counterpart's reachability that the system reports to the app here, whatever the truth; nil reports the
+    /// truth. With false the app can't send messages; with true it sends messages that fail.
     public var claimedReachability: Bool? {
         get { core.withCore { $0.devices[index].claim } }
         nonmutating set { change { $0.claim = newValue } }

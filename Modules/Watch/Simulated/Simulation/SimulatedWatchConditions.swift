@@ -1,4 +1,4 @@
-/// How long the simulated system takes for what it does, and what goes wrong.
+/// The speed and the faults of the simulated system.
 ///
 /// Rates are shares, 0...1, drawn from the pair's seed. Times are drawn evenly from their range.
 public struct SimulatedWatchConditions: Hashable, Sendable {
@@ -6,9 +6,9 @@ public struct SimulatedWatchConditions: Hashable, Sendable {
 
     /// One way, for messages and replies, which keep their order.
     public var messageLatency: ClosedRange<Duration> = .milliseconds(20) ... .milliseconds(80)
-    /// For a user info, and for a file beside its bytes. One at a time.
+    /// The time that a user info takes, and a file beyond that of its bytes. Transfers go one at a time.
     public var transferLatency: ClosedRange<Duration> = .milliseconds(100) ... .seconds(2)
-    /// How fast a file moves.
+    /// The speed of file transfers, in bytes per second.
     public var fileBytesPerSecond = 1_000_000
     /// Until a context is at the other device.
     public var contextLatency: ClosedRange<Duration> = .milliseconds(50) ... .seconds(1)
@@ -16,49 +16,50 @@ public struct SimulatedWatchConditions: Hashable, Sendable {
     public var activationDelay: ClosedRange<Duration> = .milliseconds(5) ... .milliseconds(100)
     /// Until an app that the system launches is running.
     public var launchDelay: ClosedRange<Duration> = .milliseconds(200) ... .milliseconds(800)
-    /// How much later than the truth `isReachable` changes: until then it lies.
+    /// The time by which `isReachable` lags behind the truth.
     public var reachabilityDelay: ClosedRange<Duration> = .milliseconds(10) ... .milliseconds(500)
-    /// From becoming inactive to being deactivated, when the user switches watches.
+    /// The time from becoming inactive to being deactivated, when the user switches watches.
     public var switchingDelay: ClosedRange<Duration> = .milliseconds(200) ... .seconds(2)
     /// After which a sender gets `messageReplyTimedOut`.
     public var replyTimeout: Duration = .seconds(10)
-    /// How long a message waits for the phone app to be launched and to activate its session, before `deliveryFailed`.
+    /// The time that a message waits for the phone's app to launch and activate its session, before `deliveryFailed`.
     public var deliveryTimeout: Duration = .seconds(5)
-    /// For how long an app that the system has woken keeps running in the background; nil for good.
+    /// The time that an app runs in the background after the system has woken it; nil is unlimited.
     public var backgroundTime: Duration?
-    /// How long `updateApplicationContext` blocks its caller. Counted in the statistics, where time is virtual.
+    /// The time for which `updateApplicationContext` blocks its caller. Counted in the statistics, where time is
+    /// virtual.
     public var contextBlocking: ClosedRange<Duration> = .zero ... .zero
 
     // MARK: Faults
 
-    /// Of the messages: never arrive.
+    /// The share of messages that never arrive.
     public var messageLossRate = 0.0
-    /// Of the replies: never arrive; the sender gets `messageReplyTimedOut` although the message was handled.
+    /// The share of replies that never arrive. The sender gets `messageReplyTimedOut` although the message was handled.
     public var replyLossRate = 0.0
-    /// Of the lost messages: lost without `deliveryFailed`. A sender that wants a reply gets `messageReplyTimedOut`.
+    /// The share of lost messages that are lost without `deliveryFailed`. A sender that wants a reply gets
+    /// `messageReplyTimedOut`.
     public var silentLossRate = 0.5
-    /// Of the user infos: end in an error, one of 7014, 7015 and 7017, and are not delivered.
+    /// The share of user infos that end in an error, one of 7014, 7015 and 7017, and aren't delivered.
     public var userInfoFailureRate = 0.0
-    /// Of the files: end in an error, one of 7013, 7014, 7015 and 7017, and are not delivered.
+    /// The share of files that end in an error, one of 7013, 7014, 7015 and 7017, and aren't delivered.
     public var fileFailureRate = 0.0
-    /// Of the activations: end in an error and change nothing.
+    /// The share of activations that end in an error and change nothing.
     public var activationFailureRate = 0.0
-    /// Of the user infos and files that are handed to a delegate: the app dies before the method has returned, and they
-    /// are handed over again after the next launch; a file only if it is still in the inbox. Of the ends of transfers that
-    /// a delegate is told as well: it is not told again.
+    /// The share of user infos and files during whose delivery the app dies. They are delivered again after the next
+    /// launch; a file only if it is still in the inbox. Also the share of finished transfers that are reported to a
+    /// dying app: those aren't reported again.
     public var crashRate = 0.0
-    /// Of the user infos, files and contexts that arrive for an app that does not run, or is suspended: launch or resume
-    /// it in the background.
+    /// The share of arriving user infos, files and contexts that launch or resume an app in the background.
     public var backgroundWakeRate = 0.0
     /// About how often one of the devices is wrong about the reachability of the other; nil never.
     public var flapInterval: Duration?
-    /// For how long.
+    /// The time for which reachability is interrupted.
     public var flapTime: ClosedRange<Duration> = .milliseconds(100) ... .seconds(5)
 
-    /// As on a good day: nothing goes wrong.
+    /// Creates conditions under which nothing goes wrong.
     public init() {}
 
-    /// As on a good day.
+    /// The conditions of a good day: nothing goes wrong.
     public static let calm = SimulatedWatchConditions()
 
     /// Everything takes one millisecond and nothing goes wrong.

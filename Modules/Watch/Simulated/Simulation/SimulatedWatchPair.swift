@@ -21,15 +21,15 @@ import MeshBase
 /// It keeps at most 100,000 transfers of each kind and direction, and 10,000 messages; what exceeds that ends in an error.
 /// The simulation, and its folder, end when the pair goes.
 public final class SimulatedWatchPair: Sendable {
-    /// What everything that happens follows from.
+    /// The seed that decides everything that happens.
     public let seed: UInt64
-    /// The one phone.
+    /// The phone of the pair.
     public let phone: SimulatedDevice
     /// The first is the one that the phone talks to at first.
     public let watches: [SimulatedDevice]
     /// Virtual time, for transports.
     public let clock: SimulatedWatchClock
-    /// Where the files are that have come and wait for their app.
+    /// The folder with the files that have arrived and wait for their app.
     public let directory: URL
 
     private let core: Locked<PairCore>
@@ -40,6 +40,8 @@ public final class SimulatedWatchPair: Sendable {
     private let ticker = Locked<(any DispatchSourceTimer)?>(nil)
     private let ownsDirectory: Bool
 
+    /// Creates a phone and its watches, none of which runs an app yet.
+    ///
     /// - Parameters:
     ///   - watches: how many are paired with the phone; at least one.
     ///   - directory: an existing folder for files; nil makes one when it is needed, and deletes it with the pair.
@@ -79,7 +81,7 @@ public final class SimulatedWatchPair: Sendable {
         if ownsDirectory { try? FileManager.default.removeItem(at: directory) }
     }
 
-    /// The first watch.
+    /// The first watch, which is the only one by default.
     public var watch: SimulatedDevice { watches[0] }
 
     /// The one that the phone talks to.
@@ -92,7 +94,7 @@ public final class SimulatedWatchPair: Sendable {
         core.withCore { $0.switchTo(watch.index) }
     }
 
-    /// What is drawn from now on.
+    /// The conditions that apply from now on.
     public var conditions: SimulatedWatchConditions {
         get { core.withCore { $0.conditions } }
         set { core.withCore { $0.conditions = newValue } }
@@ -136,8 +138,8 @@ extension SimulatedWatchPair {
     /// Whether `runUntilIdle` would do nothing but call apps that have something to be told.
     public var isIdle: Bool { core.withCore { $0.isIdle } }
 
-    /// From now on time passes as it does outside, and apps are called on a serial queue of the pair's own. Accurate to some
-    /// milliseconds, and not deterministic. Idempotent.
+    /// Lets virtual time pass with real time from now on, and calls apps on a serial queue of the pair. Accurate to
+    /// some milliseconds, and not deterministic. Idempotent.
     public func runInRealTime() {
         core.withCore { $0.passesByItself = true }
         ticker.withLock { ticker in

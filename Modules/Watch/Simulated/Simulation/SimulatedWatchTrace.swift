@@ -1,6 +1,6 @@
 import MeshBase
 
-/// What happened in a simulated pair, in order; two runs of one seed give the same.
+/// An entry of a simulated pair's trace. Two runs with one seed give the same entries.
 public struct SimulatedWatchTraceEntry: Hashable, Sendable, CustomStringConvertible {
     /// A way of Apple's framework.
     public enum Lane: String, Hashable, Sendable {
@@ -9,7 +9,7 @@ public struct SimulatedWatchTraceEntry: Hashable, Sendable, CustomStringConverti
         case message, reply, userInfo, file, context
     }
 
-    /// What happened on a device.
+    /// An event on a simulated device.
     public enum Event: Hashable, Sendable {
         /// The app is doing something else now.
         case state(SimulatedAppState)
@@ -17,7 +17,7 @@ public struct SimulatedWatchTraceEntry: Hashable, Sendable, CustomStringConverti
         case crashed
         /// The session was activated, or not.
         case activation(WCSessionActivationState, error: WCError.Code?)
-        /// `isReachable` has changed.
+        /// The value of `isReachable` has changed to this one.
         case reachability(Bool)
         /// Handed to the system. Ids count what is handed to it, of all lanes and devices.
         case sent(Lane, id: UInt64, byteCount: Int)
@@ -29,7 +29,7 @@ public struct SimulatedWatchTraceEntry: Hashable, Sendable, CustomStringConverti
         case arrived(Lane, id: UInt64)
         /// The app was told.
         case delivered(Lane, id: UInt64)
-        /// It is gone, and nobody was told.
+        /// The message or transfer is lost, and no app was told.
         case lost(Lane, id: UInt64)
         /// The sender was told.
         case finished(Lane, id: UInt64, error: WCError.Code?)
@@ -39,9 +39,9 @@ public struct SimulatedWatchTraceEntry: Hashable, Sendable, CustomStringConverti
 
     /// Virtual time since the start.
     public let time: Duration
-    /// Of the device where it happened.
+    /// The name of the device on which the event happened.
     public let device: String
-    /// What happened.
+    /// The event that happened on the device.
     public let event: Event
 
     public var description: String { "\(time) \(device): \(text)" }
@@ -82,12 +82,12 @@ public struct SimulatedWatchStatistics: Hashable, Sendable {
     public var crashesWhileDelivering = 0
     /// Launches and resumptions by the system.
     public var wakes = 0
-    /// For how long `updateApplicationContext` blocked its callers altogether.
+    /// The total time for which `updateApplicationContext` blocked its callers.
     public var contextBlocking = Duration.zero
-    /// How often it blocked the main thread.
+    /// The number of times that `updateApplicationContext` blocked the main thread.
     public var mainThreadBlocks = 0
 
-    /// Nothing yet.
+    /// Creates counters that are all zero.
     public init() {}
 }
 

@@ -13,7 +13,7 @@ public struct CompactCodec: PayloadCodec {
         case deterministic
     }
 
-    /// Number 2, `compact`.
+    /// The codec's number and name in frames: 2, `compact`.
     public static let id = PayloadCodecID(number: 2, name: "compact")
     public var id: PayloadCodecID { Self.id }
 
@@ -28,6 +28,8 @@ public struct CompactCodec: PayloadCodec {
     /// itself it encodes so. Readers take both.
     public let namesFirst: Bool
 
+    /// Creates a codec whose output can be read by every `CompactCodec`, whatever its options.
+    ///
     /// - Parameters:
     ///   - depthMax: 1 to 128; the limit keeps hostile input from exhausting the stack.
     ///   - usesDirectPath: false writes everything through Codable, for peers that know the types by name only.
@@ -46,6 +48,8 @@ public struct CompactCodec: PayloadCodec {
         CompactCodec(mode: mode, depthMax: depthMax, usesDirectPath: usesDirectPath, namesFirst: true)
     }
 
+    /// Encodes a value, through `WireCodable` where the type has it and else through `Codable`.
+    ///
     /// - Throws: `WireError` (`tooDeep`, `encodingFailed`), or what the value's `encode(to:)` throws.
     public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
         if let bytes = try encodeRegular(value) { return bytes }

@@ -2,7 +2,7 @@ public import MeshBus
 
 /// Registers `CompactCodec` in its fast mode.
 public struct CompactCodecPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

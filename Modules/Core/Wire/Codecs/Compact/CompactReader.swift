@@ -2,7 +2,7 @@ public import MeshFoundation
 
 /// Reads values in the `compact` format: the direct path, without Codable.
 ///
-/// Conformances get one of these; nobody else needs it. It is valid during the call that lent it only.
+/// Passed to `WireCodable` conformances. Apps don't create one. It is valid during the call that lent it only.
 public struct CompactReader: ~Copyable {
     // The order matters: what a record begins and ends with is written and read as single words. Two words side by side
     // would be read as one right after they were written as two, for which a processor has to wait.

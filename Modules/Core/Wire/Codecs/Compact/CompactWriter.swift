@@ -2,8 +2,8 @@ public import MeshFoundation
 
 /// Writes values in the `compact` format: the direct path, without Codable.
 ///
-/// Conformances get one of these; nobody else needs it. A failure (nesting beyond the limit) is remembered and thrown
-/// at the end of the message, so that conformances need not throw.
+/// Passed to `WireCodable` conformances. Apps don't create one. A failure (nesting beyond the limit) is remembered and
+/// thrown at the end of the message, so that conformances need not throw.
 public struct CompactWriter: ~Copyable {
     @usableFromInline var bytes: WireWriter
     @usableFromInline var depth = 0
@@ -75,7 +75,7 @@ extension CompactWriter {
         writeHead(head, value ? .true : .false)
     }
 
-    /// Writes 8 bytes.
+    /// Writes a number as 8 bytes, little-endian.
     @inlinable @inline(__always)
     public mutating func write(_ value: Double, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 8)
@@ -84,7 +84,7 @@ extension CompactWriter {
         bytes.append((isOnlyNaN ? .nan : value).bitPattern.littleEndian)
     }
 
-    /// Writes 4 bytes.
+    /// Writes a number as 4 bytes, little-endian.
     @inlinable @inline(__always)
     public mutating func write(_ value: Float, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 4)
@@ -129,7 +129,7 @@ extension CompactWriter {
         bytes.append(high.littleEndian)
     }
 
-    /// Writes 16 bytes.
+    /// Writes a UUID as 16 bytes.
     @inlinable @inline(__always)
     public mutating func write(_ value: UUID, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 16)

@@ -60,7 +60,8 @@ extension WireCodable {
         try reader.leaveRecord(outer)
     }
 
-    /// As for any value, but what is around the elements is left and found again once, not for each of them.
+    /// Reads a list of values. Faster than reading one by one, as the surroundings are looked up once for the whole
+    /// list.
     @inlinable
     public static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Self] {
         guard kind == .list else { return try reader.readExpanded(kind) }
@@ -128,7 +129,8 @@ public struct WireFieldWriter<Keys: CodingKey & RawRepresentable<Int>>: ~Copyabl
 public struct WireFieldReader<Keys: CodingKey & RawRepresentable<Int>>: ~Copyable {
     @usableFromInline var reader: CompactReader
 
-    /// Reads a field. An absent one is nil if `Value` is optional.
+    /// Reads the value of a field. An absent one is nil if `Value` is optional.
+    ///
     /// - Throws: `missingField`, `typeMismatch`, `invalidValue`, or what the bytes deserve.
     @inlinable @inline(__always)
     public mutating func read<Value: WireValue>(
@@ -170,7 +172,8 @@ public struct WireFieldReader<Keys: CodingKey & RawRepresentable<Int>>: ~Copyabl
         return value
     }
 
-    /// Which case of an enum was written: the key of the record's first field, which is then read by that key.
+    /// Reads which case of an enum was written: the key of the record's first field, which is then read by that key.
+    ///
     /// - Throws: `unknownCase`, naming a case that `Keys` does not have.
     @inlinable
     public mutating func readCase() throws(WireError) -> Keys {

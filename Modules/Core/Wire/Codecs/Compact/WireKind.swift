@@ -1,4 +1,5 @@
-/// What kind of value follows, in every place where `compact` writes one. See Docs/Internals/WireFormat.md.
+/// The kind of the value that follows, in every place where `compact` writes one. See
+/// Docs/Internals/WireFormat.md.
 @frozen
 public struct WireKind: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt8
@@ -9,17 +10,17 @@ public struct WireKind: RawRepresentable, Hashable, Sendable {
 
 /// Kinds 0–6 share a byte with a small field number; 7 in that place says that a byte with a larger kind follows.
 extension WireKind {
-    /// Zigzag-folded LEB128.
+    /// The kind of a signed integer, in zigzag-folded LEB128.
     @inlinable public static var int: WireKind { WireKind(rawValue: 0) }
     /// Eight bytes, IEEE 754.
     @inlinable public static var double: WireKind { WireKind(rawValue: 1) }
-    /// Length and UTF-8.
+    /// The kind of a string: its length, then UTF-8.
     @inlinable public static var string: WireKind { WireKind(rawValue: 2) }
-    /// Sixteen bytes.
+    /// The kind of a UUID, in sixteen bytes.
     @inlinable public static var uuid: WireKind { WireKind(rawValue: 3) }
     /// Fields by ascending number.
     @inlinable public static var record: WireKind { WireKind(rawValue: 4) }
-    /// Fields by name.
+    /// The kind of a record whose fields have names.
     @inlinable public static var namedRecord: WireKind { WireKind(rawValue: 5) }
     /// A count and values, each with its kind.
     @inlinable public static var list: WireKind { WireKind(rawValue: 6) }
@@ -27,19 +28,19 @@ extension WireKind {
 
     /// No value; nothing follows.
     @inlinable public static var `nil`: WireKind { WireKind(rawValue: 8) }
-    /// False; nothing follows.
+    /// The kind of the value false. No bytes follow.
     @inlinable public static var `false`: WireKind { WireKind(rawValue: 9) }
-    /// True; nothing follows.
+    /// The kind of the value true. No bytes follow.
     @inlinable public static var `true`: WireKind { WireKind(rawValue: 10) }
     /// Four bytes, IEEE 754.
     @inlinable public static var float: WireKind { WireKind(rawValue: 11) }
-    /// Length and bytes.
+    /// The kind of a byte string: its length, then the bytes.
     @inlinable public static var bytes: WireKind { WireKind(rawValue: 12) }
     /// LEB128, for what exceeds a signed 64-bit integer.
     @inlinable public static var uint: WireKind { WireKind(rawValue: 13) }
     /// Sixteen bytes, two's complement.
     @inlinable public static var int128: WireKind { WireKind(rawValue: 14) }
-    /// Sixteen bytes.
+    /// The kind of an unsigned integer of 128 bits, in sixteen bytes.
     @inlinable public static var uint128: WireKind { WireKind(rawValue: 15) }
     /// The number of a string that this message has written before.
     @inlinable public static var repeatedString: WireKind { WireKind(rawValue: 16) }
@@ -58,17 +59,17 @@ extension WireKind {
     @inlinable public static var int8s: WireKind { WireKind(rawValue: 26) }
     /// Two bytes each, two's complement.
     @inlinable public static var int16s: WireKind { WireKind(rawValue: 27) }
-    /// Two bytes each.
+    /// The kind of a list of 16-bit integers, in two bytes each.
     @inlinable public static var uint16s: WireKind { WireKind(rawValue: 28) }
     /// Four bytes each, two's complement.
     @inlinable public static var int32s: WireKind { WireKind(rawValue: 29) }
-    /// Four bytes each.
+    /// The kind of a list of 32-bit integers, in four bytes each.
     @inlinable public static var uint32s: WireKind { WireKind(rawValue: 30) }
-    /// Zigzag-folded LEB128 each.
+    /// The kind of a list of signed integers, each in zigzag-folded LEB128.
     @inlinable public static var ints: WireKind { WireKind(rawValue: 31) }
-    /// LEB128 each.
+    /// The kind of a list of unsigned integers, each in LEB128.
     @inlinable public static var uints: WireKind { WireKind(rawValue: 32) }
-    /// Sixteen bytes each.
+    /// The kind of a list of UUIDs, in sixteen bytes each.
     @inlinable public static var uuids: WireKind { WireKind(rawValue: 33) }
 }
 
@@ -85,7 +86,8 @@ extension WireKind: CustomStringConvertible {
     }
 }
 
-/// Where a value is being written: as a numbered field, or where its kind alone comes first (in a list, at the top).
+/// The place of a value that is being written: a numbered field, or one where its kind comes first, as in a list or at
+/// the top.
 @frozen
 public struct WireHead: Sendable {
     @usableFromInline let field: UInt32

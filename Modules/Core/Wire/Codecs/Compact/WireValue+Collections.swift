@@ -62,7 +62,7 @@ extension ContiguousArray: WireValue where Element: WireValue {
 extension Set: WireValue where Element: WireValue {
     @inlinable public static var wireKind: WireKind { .list }
 
-    /// In the order of the elements' bytes when the codec is deterministic.
+    /// Writes the elements, which a deterministic codec sorts by their bytes.
     public func write(to writer: inout CompactWriter, as head: WireHead) {
         let elements = writer.isDeterministic ? writer.sorted(Array(self)) { $0 } : Array(self)
         Element.writeList(elements, to: &writer, as: head)
@@ -78,7 +78,7 @@ extension Set: WireValue where Element: WireValue {
 extension Dictionary: WireValue where Key: WireValue, Value: WireValue {
     @inlinable public static var wireKind: WireKind { .namedRecord }
 
-    /// In the order of the names, or of the keys' bytes, when the codec is deterministic.
+    /// Writes the entries, which a deterministic codec sorts by name, or by the keys' bytes.
     public func write(to writer: inout CompactWriter, as head: WireHead) {
         if Self.hasKnownTexts, !writer.isDeterministic { return writeTexts(to: &writer, as: head) }
         if Key.isWireName { return writeNamed(to: &writer, as: head) }

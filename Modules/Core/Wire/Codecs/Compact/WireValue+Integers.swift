@@ -2,7 +2,7 @@
 
 /// The integers, whose conformances differ only in how an array of them is written.
 public protocol WireInteger: WireValue, FixedWidthInteger {
-    /// As what an array of these integers is written.
+    /// The kind under which an array of these integers is written.
     static var wireListKind: WireKind { get }
 }
 

@@ -5,13 +5,15 @@
 public protocol WireValue {
     /// The kind under which most values of the type are written; reading is fastest for it.
     static var wireKind: WireKind { get }
-    /// What an absent field reads as; nil when it is an error.
+    /// The value of an absent field; nil if a missing field is an error.
     static var wireAbsent: Self? { get }
 
     /// Writes the value and what stands before it.
     ///
     /// - Parameter head: the field or the place in a list that it is written as.
     func write(to writer: inout CompactWriter, as head: WireHead)
+    /// Reads a value of the type from the bytes.
+    ///
     /// - Parameter kind: what was written, which the reader has just passed.
     init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError)
 
@@ -54,6 +56,8 @@ extension WireValue where Self: RawRepresentable, RawValue: WireValue {
         writer.noteCase(byte, of: ObjectIdentifier(Self.self))
     }
 
+    /// Reads the raw value and finds the case for it.
+    ///
     /// - Throws: `unknownCase`, naming the value.
     @inlinable
     public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {

@@ -9,19 +9,23 @@ public import MeshIdentity
 /// Equal values give equal bytes as long as no set, and no dictionary with other keys than strings and integers, is in
 /// them.
 public struct JSONCodec: PayloadCodec {
-    /// Number 1, `json`.
+    /// The codec's number and name in frames: 1, `json`.
     public static let id = PayloadCodecID(number: 1, name: "json")
     public var id: PayloadCodecID { Self.id }
 
-    /// It has no settings.
+    /// Creates the codec, which has no settings.
     public init() {}
 
+    /// Encodes a value as JSON that decodes to an equal value.
+    ///
     /// - Throws: `WireError` (`encodingFailed` for a value that JSON can't keep, with its path; `tooDeep`),
     ///   `EncodingError`, or what the value's `encode(to:)` throws.
     public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
         [UInt8](try Self.encoder.encode(try EncodedShape.make(value, Self.rules)))
     }
 
+    /// Decodes a value from JSON.
+    ///
     /// - Throws: `DecodingError`, or what the value's `init(from:)` throws.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value {
         try Self.decoder.decode(type, from: Data(bytes))

@@ -1,8 +1,8 @@
 public import MeshBus
 
-/// Registers `JSONCodec`.
+/// A plugin that registers ``JSONCodec``.
 public struct JSONCodecPlugin: Plugin {
-    /// It has no settings.
+    /// Creates the plugin, which has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -11,6 +11,8 @@ public enum CodecConformance {
     /// Every rule, in the order in which reports list them.
     public static let rules: [ConformanceRule<CodecBench>] = valueRules + versionRules + hostilityRules
 
+    /// Runs the rules on a codec.
+    ///
     /// - Parameters:
     ///   - rules: by default all.
     ///   - limit: real time for each rule, after which it has failed.
@@ -39,7 +41,7 @@ public enum CodecConformance {
     }
 }
 
-/// What a codec rule works with.
+/// The tools that a codec rule works with.
 public struct CodecBench: Sendable {
     /// The codec under examination.
     public let codec: any PayloadCodec
@@ -59,7 +61,7 @@ public struct CodecBench: Sendable {
         try requireEqual(travelled(value), value, "\(Value.self) after a round trip")
     }
 
-    /// What one version of a type writes and another reads.
+    /// Encodes a value of one version of a type and decodes it as another version.
     public func skewed<Old: Encodable, New: Decodable>(_ value: Old, as type: New.Type) throws -> New {
         try codec.decode(New.self, from: codec.encode(value))
     }

@@ -27,9 +27,9 @@ public final class InMemoryLinks: Sendable {
         var connected: Set<Pair> = []
     }
 
-    /// What each link offers.
+    /// The lanes that each link offers.
     public let lanes: [LinkLane: PayloadLimit]
-    /// Who each proves to be to the others; nil where they prove nothing.
+    /// The peer ID that each link proves to the others; nil if they prove none.
     public let peerIDs: [String]?
     private let count: Int
     private let state: Locked<State>
@@ -43,6 +43,8 @@ public final class InMemoryLinks: Sendable {
         self.init(count: count, lanes: lanes, provesPeers: false)
     }
 
+    /// Creates links that are not connected.
+    ///
     /// - Parameter provesPeers: every link proves to be `peer-0` and so on, by its place.
     public init(count: Int, lanes: [LinkLane: PayloadLimit], provesPeers: Bool) {
         self.count = count
@@ -51,7 +53,7 @@ public final class InMemoryLinks: Sendable {
         state = Locked(State(ends: Array(repeating: End(), count: count)))
     }
 
-    /// All of them, in the order of their addresses.
+    /// The links in the order of their addresses.
     public var links: [any TransportLink] { (0..<count).map { InMemoryLink(self, index: $0) } }
 
     /// Connects all that are open, and those that open later.
@@ -74,14 +76,14 @@ public final class InMemoryLinks: Sendable {
 }
 
 extension PayloadLimit {
-    /// What a stream in memory carries.
+    /// Maximum size of a packet in memory on the lane stream: 262,144 bytes.
     public static let memoryStream = PayloadLimit(
         id: "memory.stream", bytes: 262_144, summary: "A packet of InMemoryLinks on the lane stream", source: "chosen")
-    /// What a datagram in memory carries.
+    /// Maximum size of a packet in memory on the lane datagram: 1,200 bytes.
     public static let memoryDatagram = PayloadLimit(
         id: "memory.datagram", bytes: 1200, summary: "A packet of InMemoryLinks on the lane datagram",
         source: "what fits every network's MTU")
-    /// What a lane that keeps carries.
+    /// Maximum size of a packet in memory on the lanes that keep packets: 65,536 bytes.
     public static let memoryKept = PayloadLimit(
         id: "memory.kept", bytes: 65_536, summary: "A packet of InMemoryLinks on a lane that keeps it",
         source: "chosen; as WatchConnectivity's payloads")

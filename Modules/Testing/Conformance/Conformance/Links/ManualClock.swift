@@ -3,8 +3,8 @@ public import MeshFoundation
 public import MeshTransport
 import MeshVirtualTime
 
-/// Time that moves when somebody says so. What is due on the way is called on the thread that moves it. Safe to use from
-/// any thread.
+/// A clock whose time moves only by calls. Calls that are due on the way run on the thread that moves it. Safe to use
+/// from any thread.
 public final class ManualClock: DeliveryClock {
     private struct State {
         var elapsed: UInt64 = 0

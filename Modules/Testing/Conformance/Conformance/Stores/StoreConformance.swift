@@ -47,7 +47,7 @@ public enum StoreConformance {
     }
 }
 
-/// What a store rule works with: a factory and a folder of its own.
+/// The tools that a store rule works with: a factory and a folder of its own.
 public struct StoreBench: Sendable {
     let factory: StoreFactory
     let folder: URL
