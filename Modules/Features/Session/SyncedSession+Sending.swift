@@ -1,6 +1,6 @@
 public import Foundation
 public import MeshBase
-public import MeshEngine
+import MeshEngine
 public import MeshIdentity
 public import MeshTransport
 

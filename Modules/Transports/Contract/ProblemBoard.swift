@@ -1,6 +1,6 @@
 import MeshBase
 import MeshIdentity
-package import Observation
+import Observation
 
 /// The problems of one object: at most 32, the newest last. Observable; safe to use from any thread.
 ///

@@ -1,6 +1,5 @@
 import MatchKit
 import SwiftUI
-import WatchConnectivity
 
 struct PhoneScreen: View {
     let match: Scoreboard
@@ -23,19 +22,10 @@ struct PhoneScreen: View {
                 }
             }
             Section("Watch") {
-                TimelineView(.periodic(from: .now, by: 1)) { _ in Text(watch) }
+                Text(match.otherDevice ?? "Open the app on the watch")
                 ForEach(match.problems, id: \.self) { Text($0) }
             }
         }
-    }
-
-    /// The status of the watch: as the system says it until the two apps have met, then as the session says it.
-    private var watch: String {
-        let session = WCSession.default
-        guard session.activationState == .activated else { return "Looking for the watch" }
-        guard session.isPaired else { return "Pair a watch with this phone" }
-        if let status = match.otherDevice { return status }
-        return session.isWatchAppInstalled ? "Open the app on the watch" : "Install the app in the Watch app"
     }
 }
 
