@@ -72,6 +72,7 @@ private final class Node {
 }
 
 private func quoted(_ text: String) -> String {
+    if !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C }) { return "\"\(text)\"" }
     var quoted = "\""
     for scalar in text.unicodeScalars {
         switch scalar {

@@ -72,8 +72,8 @@ function titleOf(entry) {
   if (entry.kind === 'state') return `state, ${grouped(Number(entry.confirmed ?? 0))} confirmed`;
   if (entry.kind === 'reachability') return `${entry.from && entry.from !== entry.peer ? entry.from + ' ' : ''}${entry.text ?? ''}`;
   if (!isMessage(entry)) return String(entry.text ?? entry.kind).slice(0, 400);
-  const event = eventOf(entry);
-  if (event !== undefined) return nameOf(parsed(event));
+  const event = eventOf(entry), name = event === undefined ? '' : nameOf(parsed(event));
+  if (name) return name;
   const number = entry.sequence > 0 ? ` #${entry.sequence}` : '';
   const type = payloadWords.get(entry.payloadType) ?? entry.payloadType;
   if (!type) return entry.text && entry.step !== 'failed' ? String(entry.text).slice(0, 400) : kindWords.get(entry.kind) ?? entry.kind;
@@ -81,7 +81,7 @@ function titleOf(entry) {
   return (entry.payloadType === `${entry.feature}.state` ? 'snapshot' : `snapshot ${type}`) + number;
 }
 
-// What happened to a message. A send that finds no peer in reach, or a closed session, is no failure.
+// What happened to a message. A send that finds no peer in reach is no failure.
 function stepOf(entry) {
   if (!isMessage(entry)) return '';
   const reason = (entry.step === 'failed' || entry.step === 'late') && entry.text ? `: ${String(entry.text).slice(0, 200)}` : '';
@@ -133,7 +133,9 @@ function newest() {
 const peerNames = entry => [entry.peer, entry.from, entry.to].filter(name => typeof name === 'string' && name);
 
 function take(entry) {
-  if (!entry || typeof entry !== 'object' || typeof entry.peer !== 'string') return;
+  if (!isBranch(entry) || typeof entry.peer !== 'string') return;
+  // A file may say anything: all but the tables are plain values.
+  for (const [name, value] of Object.entries(entry)) if (isBranch(value) !== (name === 'vector' || name === 'sync')) delete entry[name];
   const place = entries.push(entry) - 1;
   byteCount += byteCountOf(entry);
   for (const name of peerNames(entry)) if (!laneOf.has(name) && lanes.length < 64) {
@@ -557,7 +559,7 @@ function drawPeers(standing) {
 
 function drawOrder(standing) {
   const sources = [...new Set(standing.flatMap(({ entry }) => Object.keys(entry.vector ?? {})))].slice(0, 64);
-  const value = (entry, source) => Object.hasOwn(entry.vector ?? {}, source) ? entry.vector[source] : 0;
+  const value = (entry, source) => Object.hasOwn(entry.vector ?? {}, source) ? Number(entry.vector[source]) : 0;
   const cells = (name, values) => {
     const isApart = new Set(values).size > 1;
     return [name, ...values.map(value => text('td', grouped(value), isApart ? 'apart' : ''))];
