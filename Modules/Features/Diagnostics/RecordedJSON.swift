@@ -40,6 +40,8 @@ private final class Node {
     private(set) var elements: [Node] = []
     /// Number of elements that the value has encoded, those that were cut included.
     var count = 0
+    /// Whether "…" stands for the elements that follow.
+    var isCut = false
 
     init(_ content: Content = .open) { self.content = content }
 
@@ -217,7 +219,8 @@ private struct NodeEncoder: Encoder {
         let wasFull = writer.isFull
         node.count += 1
         guard !wasFull else {
-            if node.elements.count == node.count - 1 { node.append(.literal("…")) }
+            if !node.isCut { node.append(.literal("…")) }
+            node.isCut = true
             return Node()
         }
         writer.spend(1)

@@ -130,6 +130,8 @@ function newest() {
   return entries.slice(first);
 }
 
+// Why a send fails before the first peer has come (SessionSyncError.notReachable).
+const noPeer = 'no peer can be reached now';
 const peerNames = entry => [entry.peer, entry.from, entry.to].filter(name => typeof name === 'string' && name);
 
 function take(entry) {
@@ -153,7 +155,7 @@ function take(entry) {
     if (!reached.has(entry.peer)) reached.set(entry.peer, new Set());
     if (entry.text === 'reachable') reached.get(entry.peer).add(entry.from); else reached.get(entry.peer).delete(entry.from);
   }
-  if (entry.step === 'failed' && reached.get(entry.peer)?.size === 0) unsent.add(entry);
+  if (entry.step === 'failed' && (reached.get(entry.peer)?.size === 0 || entry.text === noPeer)) unsent.add(entry);
   if (entry.message && entry.step === 'sent') {
     if (!sentAt.has(entry.message)) sentAt.set(entry.message, []);
     sentAt.get(entry.message).push(place);
