@@ -52,11 +52,12 @@ class Browser:
         except urllib.error.HTTPError as error:
             raise Failure(f"{method} {path}: {json.load(error)['value']['message']}") from None
 
-    def look(self, width, height, dark=False):
+    def look(self, width, height, dark=False, calm=False):
         self.devtools("Emulation.setDeviceMetricsOverride",
                       width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.devtools("Emulation.setEmulatedMedia",
-                      features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+                      features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+                                {"name": "prefers-reduced-motion", "value": "reduce" if calm else "no-preference"}])
 
     def devtools(self, command, **parameters):
         return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})

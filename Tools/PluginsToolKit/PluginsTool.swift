@@ -49,8 +49,11 @@ public enum PluginsTool {
         #endif
     }
 
+    /// The version of the library that the tool is part of.
+    static let version = "0.1.0"
+
     private static let itself = ModulePlugin(
         PluginDescriptor(
-            id: "tool.plugins", kind: "tool", module: "PluginsToolKit", version: "0.1.0",
+            id: "tool.plugins", kind: "tool", module: "PluginsToolKit", version: version,
             summary: "Lists, describes, measures and checks plugins on the command line"))
 }

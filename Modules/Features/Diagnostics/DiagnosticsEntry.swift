@@ -64,8 +64,10 @@ public struct DiagnosticsEntry: Codable, Hashable, Sendable {
     public var vector: [String: UInt64]?
     /// The progress of each peer, by ID, of an entry about a state.
     public var sync: [String: String]?
-    /// JSON text of the state itself.
+    /// JSON text of the state itself. A snapshot has it where `DiagnosticsSession.recordPayloads` names the state's type.
     public var state: String?
+    /// JSON text of the event that an envelope carries, where `DiagnosticsSession.recordPayloads` names its type.
+    public var event: String?
 
     /// An entry with nothing more to say. `at` is in seconds since 1970.
     public init(number: UInt64 = 0, at: TimeInterval, peer: String, kind: Kind, step: Step? = nil) {
@@ -86,6 +88,10 @@ extension DiagnosticsEntry {
             number: record.number, at: record.at.timeIntervalSince1970, peer: peer, kind: .note)
         bytes = record.payloadBytes
         codec = record.codec
+        switch record.event {
+        case .snapshotSent, .snapshotReceived: state = record.payload
+        default: event = record.payload
+        }
         switch record.event {
         case .envelopeSent(let metadata, let mode, let to): describe(.envelope, .sent, metadata, mode, to)
         case .envelopeReceived(let metadata): describe(.envelope, .received, metadata, nil, peer)

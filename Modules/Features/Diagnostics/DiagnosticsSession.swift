@@ -29,7 +29,12 @@ public final class DiagnosticsSession: TransportWrapper {
         public let payloadBytes: Int?
         /// The name of the payload's codec, where it came as bytes.
         public let codec: String?
+        /// JSON text of the payload, if `recordPayloads` names its type.
+        public let payload: String?
     }
+
+    /// Maximum number of bytes of names and values in the JSON text of one payload; what is beyond it becomes "…".
+    public static let payloadBytesMax = 4_096
 
     /// The transport through which everything goes.
     public let wrapped: any SessionSyncTransport
@@ -51,6 +56,27 @@ public final class DiagnosticsSession: TransportWrapper {
         self.wrapped = wrapped
         log = RecordLog(limit: recordLimit, topic: topic ?? Topic(bufferLimit: 1024), now: now)
         listen()
+    }
+
+    /// Records payloads of one type as JSON text from now on. Without it a recording says which events passed, not what was in them.
+    ///
+    /// ```swift
+    /// diagnostics.recordPayloads(of: WorkoutEvent.self, featureID: "workout", redacting: [HeartRate.self])
+    /// ```
+    ///
+    /// Costs the encoding of each such payload, on the task that sends or receives it.
+    /// - Parameters:
+    ///   - type: The type of the session's events or of its state.
+    ///   - payloadType: The name that the session gives the type; the feature's ID followed by ".event" if nil.
+    ///   - redactedTypes: Types whose values never reach the recording, wherever a payload contains them. A type that encodes the
+    ///     parts of its value itself, as numbers or strings, must be redacted as a whole.
+    public func recordPayloads<Payload: Codable & Sendable>(
+        of type: Payload.Type, featureID: String, payloadType: String? = nil,
+        redacting redactedTypes: [any Encodable.Type] = []
+    ) {
+        log.recordPayloads(
+            of: type, featureID, payloadType ?? "\(featureID).event",
+            redacting: RecordedJSON.RedactedTypes(redactedTypes))
     }
 
     /// The newest records, oldest first.
@@ -97,7 +123,7 @@ extension DiagnosticsSession {
     public func send(
         _ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?
     ) async throws {
-        try await recordingFailure(envelope.metadata, mode) {
+        try await recordingFailure(envelope.metadata, mode, log.payloads(of: [envelope]).first ?? nil) {
             try await wrapped.send(envelope, mode: mode, to: peer)
             log.noteSent([envelope], mode, peer)
         }
@@ -111,7 +137,9 @@ extension DiagnosticsSession {
             try await wrapped.send(envelopes, mode: mode, to: peer, isolation: isolation)
             log.noteSent(envelopes, mode, peer)
         } catch {
-            log.record(.sendFailed(envelopes.first?.metadata, mode: mode, reason: "\(error)"))
+            log.record(
+                .sendFailed(envelopes.first?.metadata, mode: mode, reason: "\(error)"),
+                payload: log.payloads(of: envelopes.prefix(1)).first ?? nil)
             throw error
         }
     }
@@ -121,7 +149,9 @@ extension DiagnosticsSession {
     ) async throws {
         try await recordingFailure(snapshot.metadata, mode) {
             try await wrapped.sendSnapshot(snapshot, mode: mode, to: peer)
-            log.record(.snapshotSent(snapshot.metadata, revision: snapshot.revision, mode: mode, peerID: peer?.id))
+            log.record(
+                .snapshotSent(snapshot.metadata, revision: snapshot.revision, mode: mode, peerID: peer?.id),
+                payload: log.payload(of: snapshot))
         }
     }
 
@@ -159,10 +189,11 @@ extension DiagnosticsSession {
     }
 
     private func recordingFailure(
-        _ metadata: SessionSyncMetadata?, _ mode: SessionDeliveryMode, _ send: () async throws -> Void
+        _ metadata: SessionSyncMetadata?, _ mode: SessionDeliveryMode, _ payload: @autoclosure () -> String? = nil,
+        _ send: () async throws -> Void
     ) async throws {
         do { try await send() } catch {
-            log.record(.sendFailed(metadata, mode: mode, reason: "\(error)"))
+            log.record(.sendFailed(metadata, mode: mode, reason: "\(error)"), payload: payload())
             throw error
         }
     }

@@ -14,6 +14,21 @@ final class RecordLog: Sendable {
         /// The keys of `firstReaders` in a ring.
         var events: [UUID] = []
         var oldest = 0
+        var payloads: [PayloadName: RecordedPayload] = [:]
+    }
+
+    fileprivate struct PayloadName: Hashable {
+        let featureID: String
+        let type: String
+
+        init(_ featureID: String, _ type: String) { (self.featureID, self.type) = (featureID, type) }
+        init(_ metadata: SessionSyncMetadata) { self.init(metadata.featureID, metadata.payloadType) }
+    }
+
+    /// Makes text of payloads of one type.
+    fileprivate struct RecordedPayload {
+        let event: @Sendable (AnySessionSyncEnvelope) -> String?
+        let state: @Sendable (AnySessionSyncSnapshot) -> String?
     }
 
     /// Maximum number of events of which the first reader is known. A reader that is further behind another one records events
@@ -42,18 +57,43 @@ final class RecordLog: Sendable {
         }
     }
 
-    func record(_ event: SessionDiagnosticEvent, _ payload: EncodedPayload? = nil) {
+    func recordPayloads<Payload: Codable & Sendable>(
+        of type: Payload.Type, _ featureID: String, _ payloadType: String, redacting types: RecordedJSON.RedactedTypes
+    ) {
+        let text = { @Sendable (payload: Payload) in
+            RecordedJSON.text(of: payload, redacting: types, bytesMax: DiagnosticsSession.payloadBytesMax)
+        }
+        let payload = RecordedPayload(
+            event: { (try? $0.decodePayload(as: type)).flatMap(text) },
+            state: { (try? $0.decodeState(as: type)).flatMap(text) })
+        state.withLock { $0.payloads[PayloadName(featureID, payloadType)] = payload }
+    }
+
+    /// JSON texts of payloads, nil for those whose type isn't recorded. Runs the app's coding, so it is called without the lock.
+    func payloads(of envelopes: some Sequence<AnySessionSyncEnvelope>) -> [String?] {
+        let known = state.withLock { $0.payloads }
+        return envelopes.map { known.isEmpty ? nil : known[PayloadName($0.metadata)]?.event($0) }
+    }
+
+    func payload(of snapshot: AnySessionSyncSnapshot) -> String? {
+        state.withLock { $0.payloads[PayloadName(snapshot.metadata)] }?.state(snapshot)
+    }
+
+    func record(_ event: SessionDiagnosticEvent, _ bytes: EncodedPayload? = nil, payload: String? = nil) {
         let moment = now()
-        state.withLock { append(event, payload, at: moment, to: &$0) }
+        state.withLock { append(event, bytes, payload, at: moment, to: &$0) }
     }
 
     func noteSent(
         _ envelopes: some Sequence<AnySessionSyncEnvelope>, _ mode: SessionDeliveryMode, _ peer: SessionPeer?
     ) {
         let moment = now()
+        let payloads = payloads(of: envelopes)
         state.withLock { state in
-            for envelope in envelopes {
-                append(.envelopeSent(envelope.metadata, mode: mode, peerID: peer?.id), nil, at: moment, to: &state)
+            for (envelope, payload) in zip(envelopes, payloads) {
+                append(
+                    .envelopeSent(envelope.metadata, mode: mode, peerID: peer?.id), nil, payload, at: moment, to: &state
+                )
             }
         }
     }
@@ -61,28 +101,32 @@ final class RecordLog: Sendable {
     /// Records those that no other reader has taken before: several may want the same.
     func noteReceived(_ envelopes: [AnySessionSyncEnvelope], by reader: Int) {
         let moment = now()
+        let new = state.withLock { state in envelopes.filter { state.isFirst(reader, of: $0.metadata.eventID) } }
+        let payloads = payloads(of: new)
         state.withLock { state in
-            for envelope in envelopes where state.isFirst(reader, of: envelope.metadata.eventID) {
+            for (envelope, payload) in zip(new, payloads) {
                 // A payload that is bytes already asks no codec.
-                let payload = envelope.encodedByteCount == nil ? nil : try? envelope.encodedPayload(with: NoCodec())
-                append(.envelopeReceived(envelope.metadata), payload, at: moment, to: &state)
+                let bytes = envelope.encodedByteCount == nil ? nil : try? envelope.encodedPayload(with: NoCodec())
+                append(.envelopeReceived(envelope.metadata), bytes, payload, at: moment, to: &state)
             }
         }
     }
 
     func noteReceived(_ snapshot: AnySessionSyncSnapshot) {
-        let payload = snapshot.encodedByteCount == nil ? nil : try? snapshot.encodedState(with: NoCodec())
-        record(.snapshotReceived(snapshot.metadata, revision: snapshot.revision), payload)
+        let bytes = snapshot.encodedByteCount == nil ? nil : try? snapshot.encodedState(with: NoCodec())
+        record(
+            .snapshotReceived(snapshot.metadata, revision: snapshot.revision), bytes, payload: payload(of: snapshot))
     }
 
     private func append(
-        _ event: SessionDiagnosticEvent, _ payload: EncodedPayload?, at moment: Date, to state: inout State
+        _ event: SessionDiagnosticEvent, _ bytes: EncodedPayload?, _ payload: String?, at moment: Date,
+        to state: inout State
     ) {
         state.recordedCount += 1
         state.records.append(
             DiagnosticsSession.Record(
-                number: state.recordedCount, at: moment, event: event, payloadBytes: payload?.bytes.count,
-                codec: payload?.codec.id.name))
+                number: state.recordedCount, at: moment, event: event, payloadBytes: bytes?.bytes.count,
+                codec: bytes?.codec.id.name, payload: payload))
         // Trimmed by halves, so that recording stays O(1).
         if state.records.count >= limit * 2 { state.records.removeFirst(state.records.count - limit) }
         topic.publish(event)

@@ -4,20 +4,26 @@
     import MeshEngine
     import MeshIdentity
     public import MeshSession
+    import MeshTransport
 
     extension Inspector {
-        /// Shows how a session stands, now and after each change, until it is closed or the task is cancelled: its state, which
+        /// Shows a session's events and how the session stands, until it is closed or the task is cancelled: its state, which
         /// events are held and confirmed, and how far its peers are.
         ///
-        /// States that follow each other faster than ten times a second are shown as the newest of them.
-        @MainActor
+        /// Call it before the session starts: events are recorded from then on, if a `DiagnosticsSession` is among the session's
+        /// transports. If the state changes more often than ten times a second, only its newest value is shown.
+        /// - Parameter redactedTypes: Types whose values the inspector never sees, wherever an event or the state contains them.
+        ///   They are shown as "(redacted)". See `DiagnosticsSession.recordPayloads(of:featureID:payloadType:redacting:)`.
+        @MainActor @discardableResult
         public func follow<State, Event, Reducer, ConflictPolicy>(
-            _ session: SyncedSession<State, Event, Reducer, ConflictPolicy>
+            _ session: SyncedSession<State, Event, Reducer, ConflictPolicy>,
+            redacting redactedTypes: [any Encodable.Type] = []
         ) -> Task<Void, Never> {
-            Task { @MainActor [weak self] in
+            session.transport.recorder?.recordPayloads(of: session, redacting: redactedTypes)
+            return Task { @MainActor [weak self] in
                 var shown: DiagnosticsEntry?
                 while !Task.isCancelled, let self {
-                    let entry = DiagnosticsEntry(session)
+                    let entry = DiagnosticsEntry(session, redacting: redactedTypes)
                     if entry.differs(from: shown) { self.add(entry) }
                     shown = entry
                     guard session.phase != .closed else { return }
@@ -27,11 +33,36 @@
         }
     }
 
+    extension SessionSyncTransport {
+        /// The recorder that is this transport, or that is wrapped by it.
+        fileprivate var recorder: DiagnosticsSession? {
+            self as? DiagnosticsSession ?? (self as? any TransportWrapper)?.wrapped.recorder
+        }
+    }
+
+    extension DiagnosticsSession {
+        @MainActor
+        fileprivate func recordPayloads<State, Event, Reducer, ConflictPolicy>(
+            of session: SyncedSession<State, Event, Reducer, ConflictPolicy>,
+            redacting redactedTypes: [any Encodable.Type]
+        ) {
+            recordPayloads(
+                of: Event.self, featureID: session.featureID, payloadType: session.configuration.payloadType,
+                redacting: redactedTypes)
+            recordPayloads(
+                of: State.self, featureID: session.featureID,
+                payloadType: session.configuration.snapshotPayloadType ?? "\(session.featureID).state",
+                redacting: redactedTypes)
+        }
+    }
+
     extension DiagnosticsEntry {
         /// Creates an entry with the current state of a session. O(events held, and the size of the state).
+        /// - Parameter redactedTypes: types whose values become "(redacted)" in the state.
         @MainActor
         public init<State, Event, Reducer, ConflictPolicy>(
-            _ session: SyncedSession<State, Event, Reducer, ConflictPolicy>
+            _ session: SyncedSession<State, Event, Reducer, ConflictPolicy>,
+            redacting redactedTypes: [any Encodable.Type] = []
         ) {
             let head = session.image.head
             self.init(at: Date().timeIntervalSince1970, peer: session.source.peerID, kind: .state)
@@ -41,15 +72,7 @@
             cut = head.cut.milliseconds
             vector = Dictionary(head.held.entries.map { ("\($0.source)", $0.sequence) }) { max($0, $1) }
             sync = Dictionary(session.peers.map { ($0.peerID, $0.text) }) { first, _ in first }
-            state = Self.json(session.state)
-        }
-
-        private static func json(_ state: some Encodable) -> String? {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            encoder.nonConformingFloatEncodingStrategy = .convertToString(
-                positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
-            return (try? encoder.encode(state)).map { String(decoding: $0, as: UTF8.self) }
+            state = RecordedJSON.text(of: session.state, redacting: RecordedJSON.RedactedTypes(redactedTypes))
         }
 
         /// Returns whether an entry differs in more than its time and its cut, which moves with time.

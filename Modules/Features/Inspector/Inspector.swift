@@ -40,6 +40,23 @@
         ) async throws(InspectorError) -> Inspector {
             let feed = InspectorFeed(entriesMax: entriesMax)
             if let session { feed.follow(session) }
+            return try await serve(feed, port)
+        }
+
+        /// Serves a recording, to which nothing is added: the page says so.
+        /// - Parameters:
+        ///   - recording: The entries to show.
+        ///   - port: 0 for one of the system's choice.
+        /// - Throws: `InspectorError` when there is no such port to be had.
+        public static func start(
+            showing recording: DiagnosticsRecording, port: UInt16 = 0
+        ) async throws(InspectorError) -> Inspector {
+            let feed = InspectorFeed(entriesMax: max(1, recording.entries.count), isRecording: true)
+            feed.add(recording.entries)
+            return try await serve(feed, port)
+        }
+
+        private static func serve(_ feed: InspectorFeed, _ port: UInt16) async throws(InspectorError) -> Inspector {
             var random = SystemRandomNumberGenerator()
             let token = (0..<2).map { _ in
                 let digits = String(random.next(), radix: 16)

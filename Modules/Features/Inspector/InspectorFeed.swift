@@ -15,8 +15,11 @@
         private static let bytesMax = 64 << 20
 
         private let state: Locked<State>
+        /// Whether all entries are there already.
+        let isRecording: Bool
 
-        init(entriesMax: Int) {
+        init(entriesMax: Int, isRecording: Bool = false) {
+            self.isRecording = isRecording
             state = Locked(State(log: InspectorLog(limit: entriesMax, byteCountMax: Self.bytesMax)))
         }
 

@@ -55,7 +55,7 @@ struct InspectorLog {
 extension DiagnosticsEntry {
     /// What it takes in memory, roughly.
     fileprivate var byteCount: Int {
-        let texts = [peer, from, to, feature, payloadType, message, mode, codec, text, state]
+        let texts = [peer, from, to, feature, payloadType, message, mode, codec, text, state, event]
         let tables = (vector?.keys).map { $0.reduce(0) { $0 + $1.utf8.count + 32 } } ?? 0
         return MemoryLayout<Self>.stride + texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) } + tables
             + (sync ?? [:]).reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 48 }

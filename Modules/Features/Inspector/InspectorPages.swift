@@ -25,7 +25,8 @@
                 guard query.hasPrefix("after="), let number = UInt64(query.dropFirst("after=".count)) else {
                     return Self.notFound
                 }
-                return Self.lines(DiagnosticsRecording(entries: await entries(after: number)))
+                let recording = DiagnosticsRecording(entries: await entries(after: number))
+                return Self.lines(recording, feed.isRecording ? [(name: "Inspector-Source", value: "recording")] : [])
             default: return Self.notFound
             }
         }
@@ -46,7 +47,9 @@
             let start = ContinuousClock.now
             while true {
                 let entries = feed.entries(after: number, max: Self.entriesMax)
-                guard entries.isEmpty, ContinuousClock.now - start < Self.patience else { return entries }
+                guard entries.isEmpty, !feed.isRecording, ContinuousClock.now - start < Self.patience else {
+                    return entries
+                }
                 do { try await Task.sleep(for: Self.pause) } catch { return [] }
             }
         }
@@ -57,10 +60,12 @@
             .init(status: 200, text: String(decoding: bytes, as: UTF8.self), type: type, headers: headers)
         }
 
-        private static func lines(_ recording: DiagnosticsRecording) -> HTTPService.Response {
+        private static func lines(
+            _ recording: DiagnosticsRecording, _ more: [(name: String, value: String)] = []
+        ) -> HTTPService.Response {
             .init(
                 status: 200, text: String(decoding: recording.jsonLines, as: UTF8.self),
-                type: "application/x-ndjson; charset=utf-8", headers: headers)
+                type: "application/x-ndjson; charset=utf-8", headers: headers + more)
         }
 
         /// What entries say never becomes markup, and no other page may hold this one or learn its address.

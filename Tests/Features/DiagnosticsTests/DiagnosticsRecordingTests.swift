@@ -15,6 +15,7 @@ struct DiagnosticsRecordingTests {
         (entry.bytes, entry.codec, entry.text) = (12, "compact", "two\nlines \u{2028} <b>")
         (entry.confirmed, entry.cut) = (3, 1_767_225_600_125)
         (entry.vector, entry.sync, entry.state) = (["watch/1": 9], ["watch": "up to date"], #"{"a":[1]}"#)
+        entry.event = #"{"lap":{"_0":3}}"#
         return entry
     }
 

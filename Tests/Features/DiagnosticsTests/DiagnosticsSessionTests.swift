@@ -3,6 +3,7 @@ import MeshBase
 import MeshIdentity
 import MeshLoopbackTransport
 import MeshTransport
+import MeshWire
 import Testing
 
 @testable import MeshDiagnostics
@@ -120,6 +121,75 @@ import Testing
         #expect(recorder.recordedCount >= 23)
         #expect(recorder.records.count == 5)
         #expect(recorder.records.map(\.number) == Array((recorder.recordedCount - 4)...recorder.recordedCount))
+    }
+
+    private struct Pulse: Codable, Sendable { var rate: Int }
+
+    private enum Tap: Codable, Sendable {
+        case beat(Pulse)
+        case lap(Int)
+    }
+
+    private func envelope(_ tap: Tap, _ sequence: UInt64, asBytes: Bool) throws -> AnySessionSyncEnvelope {
+        let metadata = SessionSyncMetadata(
+            sessionID: UUID(), featureID: "list", sourcePeerID: "me", sequence: sequence, causalTimestamp: moment,
+            payloadType: "list.event")
+        guard asBytes else { return try AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: tap)) }
+        let codec = CompactCodec()
+        return AnySessionSyncEnvelope(
+            metadata: metadata, payload: EncodedPayload(bytes: try codec.encode(tap), codec: codec))
+    }
+
+    @Test(arguments: [false, true])
+    func `payloads are recorded once their type is named, without values of redacted types`(asBytes: Bool) async throws
+    {
+        let recorder = DiagnosticsSession(wrapping: LoopbackSessionSyncTransport(localPeer: peer))
+        var received = recorder.receiveEnvelopes().makeAsyncIterator()
+        try await recorder.send(envelope(.lap(1), 1, asBytes: asBytes), mode: .reliableEventually, to: nil)
+        _ = await received.next()
+        #expect(recorder.recording.entries.allSatisfy { $0.event == nil })
+
+        recorder.recordPayloads(of: Tap.self, featureID: "list", redacting: [Pulse.self])
+        recorder.recordPayloads(of: Pulse.self, featureID: "list", payloadType: "list.state", redacting: [Pulse.self])
+        let taps = [Tap.lap(3), .beat(Pulse(rate: 187_187))]
+        let envelopes = try taps.enumerated().map { try envelope($1, UInt64($0 + 2), asBytes: asBytes) }
+        try await recorder.send(envelopes, mode: .reliableEventually, to: nil)
+        for _ in envelopes { _ = await received.next() }
+        var metadata = envelopes[0].metadata
+        metadata.payloadType = "list.state"
+        let snapshot = SessionSyncSnapshot(
+            metadata: metadata, revision: 1, state: Pulse(rate: 187_187), peerSequenceVector: [:])
+        try await recorder.sendSnapshot(AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot, to: nil)
+        await recorder.close()
+        await #expect(throws: SessionSyncError.closed) {
+            try await recorder.send(
+                envelope(.beat(Pulse(rate: 187_187)), 4, asBytes: asBytes), mode: .realtimeBestEffort, to: nil)
+        }
+
+        let entries = recorder.recording.entries
+        func events(_ step: DiagnosticsEntry.Step) -> [String] {
+            entries.filter { $0.kind == .envelope && $0.step == step }.compactMap(\.event)
+        }
+        let texts = [#"{"lap":{"_0":3}}"#, #"{"beat":{"_0":"(redacted)"}}"#]
+        #expect(events(.sent) == texts)
+        #expect(events(.received) == texts)
+        #expect(events(.failed) == [texts[1]])
+        #expect(entries.first { $0.kind == .snapshot }?.state == "\"(redacted)\"")
+        #expect(!String(decoding: recorder.recording.jsonLines, as: UTF8.self).contains("187187"))
+    }
+
+    @Test func `bytes that are no payload of the type have no text`() async throws {
+        let recorder = DiagnosticsSession(wrapping: LoopbackSessionSyncTransport(localPeer: peer))
+        recorder.recordPayloads(of: Tap.self, featureID: "list")
+        var received = recorder.receiveEnvelopes().makeAsyncIterator()
+        let metadata = try envelope(1).metadata
+        let garbage = EncodedPayload(bytes: [0xFF, 0xFF, 0xFF], codec: CompactCodec())
+        try await recorder.send(
+            AnySessionSyncEnvelope(metadata: metadata, payload: garbage), mode: .reliableEventually, to: nil)
+        _ = await received.next()
+        #expect(recorder.recording.entries.count == 2)
+        #expect(recorder.recording.entries.allSatisfy { $0.event == nil })
+        await recorder.close()
     }
 
     @Test func `closing ends the streams`() async throws {

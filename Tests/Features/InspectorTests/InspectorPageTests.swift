@@ -77,6 +77,18 @@
             await inspector.stop()
         }
 
+        @Test("a recording says that nothing will be added, and answers at once")
+        func recording() async throws {
+            let recorded = try await Inspector.start(showing: DiagnosticsRecording(entries: [note("one")]))
+            let live = try await Inspector.start()
+            live.add(note("one"))
+            #expect(try await get(recorded.address + "entries?after=0").headers["inspector-source"] == "recording")
+            #expect(try await get(recorded.address + "entries?after=1").text.isEmpty)
+            #expect(try await get(live.address + "entries?after=0").headers["inspector-source"] == nil)
+            await recorded.stop()
+            await live.stop()
+        }
+
         @Test("a port that is taken is an error that says what to do")
         func taken() async throws {
             let first = try await Inspector.start()

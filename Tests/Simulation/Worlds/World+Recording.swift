@@ -23,6 +23,7 @@ extension World {
         entry.feature = Feature.id
         entry.message = "\(message)"
         entry.text = "\(frame)"
+        if case .event(let envelope) = frame { entry.event = RecordedJSON.text(of: envelope.payload) }
         record(entry)
     }
 
@@ -33,6 +34,7 @@ extension World {
         entry.from = event.envelope.metadata.sourcePeerID
         entry.feature = Feature.id
         entry.sequence = event.envelope.metadata.sequence
+        entry.event = RecordedJSON.text(of: event.envelope.payload)
         entry.text = "\(event.replayedCount) later events are rolled back and reduced again"
         record(entry)
     }
@@ -53,9 +55,7 @@ extension World {
         entry.feature = Feature.id
         entry.confirmed = engine.confirmedCount
         entry.vector = Dictionary(head.held.entries.map { ("\($0.source)", $0.sequence) }) { max($0, $1) }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        entry.state = (try? encoder.encode(engine.state)).map { String(decoding: $0, as: UTF8.self) }
+        entry.state = RecordedJSON.text(of: engine.state)
         if var known = recordedStates[peer] {
             known.at = entry.at
             if known == entry { return }

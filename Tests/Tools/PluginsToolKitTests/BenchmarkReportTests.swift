@@ -70,6 +70,26 @@ struct BenchmarkReportTests {
         #expect(!html.replacing("http://www.w3.org/2000/svg", with: "").contains("://"))
     }
 
+    @Test("a report says where, when and with which version it was measured")
+    func setting() throws {
+        struct Read: Decodable {
+            struct Setting: Decodable {
+                let date: Date, version: String, build: String, processor: String, system: String
+                let cores: Int, memoryBytes: Int
+            }
+            let setting: Setting
+        }
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        let json = try report([[row("json", bytes: 1, nanoseconds: 1)]]).json()
+        let setting = try decoder.decode(Read.self, from: Data(json.utf8)).setting
+        #expect(abs(setting.date.timeIntervalSinceNow) < 600)
+        #expect(setting.version == PluginsTool.version)
+        #expect(["debug", "release"].contains(setting.build))
+        #expect(!setting.processor.isEmpty && !setting.system.isEmpty)
+        #expect(setting.cores > 0 && setting.memoryBytes > 0)
+    }
+
     @Test("a device, a folder and a place in no folder are no files to write to")
     func outputFiles() throws {
         for path in ["", "/", "/dev/", "/dev/null", "/dev/null/", "/nowhere/x"] {

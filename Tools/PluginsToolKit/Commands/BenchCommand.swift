@@ -20,8 +20,8 @@
                 updatesPerContext. Rows of `growth`: payload, samples, codec, bytes, encodeNanoseconds, decodeNanoseconds.
 
                 With --json the object also has runCount, runs (the figures of each run, where there were several), \
-                limits, payloads, and answers: does each payload of `codecs` fit the limit? (payload, limit, limitBytes, \
-                fits, codec, bytes, sentence).
+                limits, payloads, setting (date, version, build, processor, cores, memoryBytes, system), and answers: does \
+                each payload of `codecs` fit the limit? (payload, limit, limitBytes, fits, codec, bytes, sentence).
                 """,
             subcommands: [CompareCommand.self])
 

@@ -192,8 +192,7 @@
             }
             #if Inspector
                 if inspect {
-                    let inspector = try await Inspector.start(entriesMax: max(1, recording.entries.count))
-                    inspector.add(recording)
+                    let inspector = try await Inspector.start(showing: recording)
                     ToolOutput.remark("Seed \(seed) is at \(inspector.address) until Ctrl-C.")
                     while true { try await Task.sleep(for: .seconds(3600)) }
                 }

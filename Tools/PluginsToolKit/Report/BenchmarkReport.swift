@@ -20,6 +20,7 @@ struct BenchmarkReport: Encodable {
     let payloads: [Payload]
     /// Whether each payload of `codecs` fits.
     let answers: [FitAnswer]
+    let setting = BenchmarkSetting(version: PluginsTool.version)
 
     /// - Parameters:
     ///   - runs: the rows of all cases, labelled; at least one run.

@@ -29,8 +29,7 @@
         func run() async throws {
             #if Inspector
                 let recording = try Self.recording(at: file)
-                let inspector = try await options.start(entriesMax: max(1, recording.entries.count))
-                inspector.add(recording)
+                let inspector = try await options.start(showing: recording)
                 try json
                     ? ToolOutput.print(
                         json: "{\"url\":\"\(inspector.address)\",\"entries\":\(recording.entries.count)}")
@@ -65,9 +64,10 @@
 
         #if Inspector
             /// - Throws: `ToolError`.
-            func start(entriesMax: Int = 100_000) async throws(ToolError) -> Inspector {
+            func start(showing recording: DiagnosticsRecording? = nil) async throws(ToolError) -> Inspector {
                 do throws(InspectorError) {
-                    return try await Inspector.start(port: inspectPort, entriesMax: entriesMax)
+                    if let recording { return try await Inspector.start(showing: recording, port: inspectPort) }
+                    return try await Inspector.start(port: inspectPort)
                 } catch {
                     throw ToolError("\(error.message): give another with --inspect-port")
                 }

@@ -14,6 +14,8 @@
         init(_ transport: any SessionSyncTransport, _ options: InspectOptions) async throws {
             inspector = try await options.start()
             recorder = DiagnosticsSession(wrapping: transport)
+            // Before the lobby opens the session, whose first events `follow` would miss.
+            recorder.recordPayloads(of: WorkoutEvent.self, featureID: WorkoutSession.workoutFeatureID)
             inspector.follow(recorder)
         }
 

@@ -24,6 +24,7 @@
             else { throw ToolError("'\(path)' cannot be written; name another with --record") }
             self.file = file
             recorder = DiagnosticsSession(wrapping: transport)
+            recorder.recordPayloads(of: WorkoutEvent.self, featureID: WorkoutSession.workoutFeatureID)
         }
 
         /// Ten times a second, until it is cancelled.
