@@ -35,7 +35,7 @@
                 ],
                 rows: peers.map(\.cells))
             return [recording.text, table.text(), converged ? "Both agree." : "They do not agree."]
-                .joined(separator: "\n")
+                .joined(separator: "\n\n")
         }
     }
 
