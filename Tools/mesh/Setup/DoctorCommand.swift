@@ -14,7 +14,7 @@
         @Option(help: ArgumentHelp("Look at this network interface only.", valueName: "name"))
         var interface: String?
 
-        @Flag(help: "An object with 'blocked', 'findings' and 'rows' instead of the table.")
+        @Flag(help: "Prints JSON instead of the table: one object with 'blocked', 'findings' and 'rows', on one line.")
         var json = false
 
         func run() async throws {
