@@ -73,6 +73,41 @@ public struct ReplayPlan: Hashable, Sendable {
     }
 }
 
+extension ReplayPlan {
+    /// How long a replay waits for the recording's moments.
+    public func duration(at pace: ReplayPace) -> Duration { duration(of: steps[...], at: pace) }
+
+    /// Steps in which the two devices may be out of each other's reach: some before a tap on one device, and on to the next tap,
+    /// on the other device, a good two seconds later if there is such a pair. Empty where no two taps follow each other so.
+    ///
+    /// No step between them needs what the other device has done, so each shows its own tap at once, and both together show
+    /// the plan's state. A finish is not among them, nor a resume that would wait for the other device's pause.
+    public func stepsApart(at pace: ReplayPace) -> Range<Int> {
+        let taps = steps.indices.filter { steps[$0].isTap }
+        let pairs = zip(taps, taps.dropFirst()).filter { first, second in
+            guard first > watchJoinsAfter, steps[first].actor != steps[second].actor else { return false }
+            switch (steps[first], steps[second]) {
+            case (.tap(.pause, _), _), (_, .tap(.finish, _)): return false
+            default: return true
+            }
+        }
+        func distance(from pair: (Int, Int)) -> Duration {
+            let gap = duration(of: steps[pair.0...pair.1], at: pace)
+            return max(gap, .seconds(2)) - min(gap, .seconds(2))
+        }
+        guard pace != .asFastAsPossible,
+            let (first, second) = pairs.min(by: { distance(from: $0) < distance(from: $1) })
+        else { return 0..<0 }
+        let earliest = max(watchJoinsAfter, (taps.last { $0 < first } ?? 0) + 1)
+        let lead = (earliest..<first).last { duration(of: steps[$0...first], at: pace) >= .milliseconds(1_500) }
+        return (lead ?? earliest)..<(second + 1)
+    }
+
+    private func duration(of steps: ArraySlice<Step>, at pace: ReplayPace) -> Duration {
+        zip(steps, steps.dropFirst()).reduce(.zero) { $0 + pace.wait(from: $1.0.moment, to: $1.1.moment) }
+    }
+}
+
 public enum ReplayPlanError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A recording without times says where but not when.
     case noTimedPoints
