@@ -199,6 +199,13 @@
             return lines
         }
 
+        /// The same lines, each broken between words where it is longer than the terminal's, which would cut a number.
+        package var wrappedToTerminal: String {
+            guard let width = ToolOutput.width else { return self }
+            return split(separator: "\n", omittingEmptySubsequences: false)
+                .flatMap { String($0).wrapped(to: width) }.joined(separator: "\n")
+        }
+
         private func placeToBreak(within width: Int) -> Index {
             let limit = prefix(columns: width).endIndex
             // A character that is wider than the line has a line of its own.

@@ -47,12 +47,44 @@
         @Test func `At 80 columns labels stand before their values, and a tap is where it is`() {
             #expect(
                 lines(scene, 80, 18).joined(separator: "\n") == """
+                    Built-in run at 60 times its speed · each message takes 400 ms
+
+                    ┌─ phone ──────────────┐                                ┌─ watch ──────────────┐
+                    │ elapsed        12:34 │              lap ▶             │ elapsed        12:34 │
+                    │ running              │                                │ running              │
+                    │ laps               1 │                                │ laps               1 │
+                    │ distance     2.04 km │                                │ distance     2.04 km │
+                    │ heart rate   148 bpm │                                │ heart rate   148 bpm │
+                    │ samples          300 │                                │ samples          290 │
+                    │ 1 tap on the way     │ · · · · · · · · · · · · · · ·  │ all taps arrived     │
+                    └──────────────────────┘                                └──────────────────────┘
+
+                      0 s  phone starts, a process of its own
+                      3 s  watch starts, a process of its own, and catches up from the phone
+                      5 s  phone: lap, shown at once, on its way to the watch
+
+
+
                     """)
         }
 
         @Test func `At 40 columns labels drop, and no number is cut`() {
             #expect(
                 lines(scene, 40, 14).joined(separator: "\n") == """
+                    Built-in run at 60 times its speed
+
+                    ┌─ phone ──────┐        ┌─ watch ──────┐
+                    │ 12:34        │  lap ▶ │ 12:34        │
+                    │ running      │        │ running      │
+                    │ laps       1 │        │ laps       1 │
+                    │ 2.04 km      │        │ 2.04 km      │
+                    │ 148 bpm      │        │ 148 bpm      │
+                    │ samples  300 │        │ samples  290 │
+                    │ 1 sent       │ · · ·  │ all arrived  │
+                    └──────────────┘        └──────────────┘
+
+                      3 s  watch starts
+                      5 s  phone: lap, shown at once
                     """)
         }
 
@@ -68,6 +100,26 @@
             #expect(scene.messages.allSatisfy(\.isHeld))
             #expect(
                 lines(scene, 80, 20).joined(separator: "\n") == """
+                    Built-in run at 60 times its speed · each message takes 400 ms
+
+                    ┌─ phone ──────────────┐                                ┌─ watch ──────────────┐
+                    │ elapsed        12:34 │ lap ▶                          │ elapsed        12:34 │
+                    │ running              │                        ◀ pause │ running              │
+                    │ laps               1 │                                │ laps               2 │
+                    │ distance     2.04 km │                                │ distance     2.04 km │
+                    │ heart rate   148 bpm │                                │ heart rate   148 bpm │
+                    │ samples          300 │                                │ samples          300 │
+                    │ 1 tap waiting        │          out of range          │ 1 tap waiting        │
+                    └──────────────────────┘                                └──────────────────────┘
+
+                      0 s  phone starts, a process of its own
+                      3 s  watch starts, a process of its own, and catches up from the phone
+                      5 s  phone: lap, shown at once, on its way to the watch
+                      5 s  watch has it: lap
+                      5 s  out of range, taps work on both sides, and wait
+                      6 s  phone: lap, shown at once, waits
+                      6 s  watch: pause, shown at once, waits
+
                     """)
             scene.reach(isApart: false)
             #expect(scene.messages.map(\.sentAt) == [.seconds(9), .seconds(9)])
@@ -86,9 +138,9 @@
                 lines(scene, 100, 30)[12...14] == [
                     "phone 0123456789abcdef0123456789abcdef",
                     "watch 0123456789abcdef0123456789abcdef",
-                    "Equal · both devices ended with the same state · and the same samples",
+                    "Equal · one state on both devices · and the same samples",
                 ])
-            #expect(lines(scene, 40, 30)[14] == "Equal")
+            #expect(lines(scene, 40, 30)[14] == "Equal · one state on both devices")
             scene.take(.finished(summary: summary("watch", digest: "other")), from: .watch)
             #expect(scene.agrees == false)
             #expect(lines(scene, 100, 30)[14] == "Not equal · the devices ended with different workouts")

@@ -13,8 +13,8 @@
         @Option(
             help: ArgumentHelp(
                 """
-                Times real speed, 0.1 to 10000, or 'max'; by default 1, and with --live what takes half a minute. Pauses of the \
-                recording last 5 s at speed 1.
+                Times real speed, 0.1 to 10000, or 'max'. By default 1; with --live the speed at which a recording with few \
+                pauses takes half a minute. A pause of the recording lasts 5 s at speed 1.
                 """, valueName: "factor"))
         var speed: ReplayPace?
 

@@ -34,7 +34,7 @@
                     "digest",
                 ],
                 rows: peers.map(\.cells))
-            return [recording.text, table.text(), converged ? "Both agree." : "They do not agree."]
+            return [recording.text.wrappedToTerminal, table.text(), converged ? "Both agree." : "They do not agree."]
                 .joined(separator: "\n\n")
         }
     }

@@ -46,7 +46,8 @@
             let advice = findings.compactMap { finding in
                 finding.advice.map { "\(finding.interface.map { "\($0): " } ?? "")\($0)" }
             }
-            return ([table.text()] + advice.map { "→ \($0)" } + [verdict]).joined(separator: "\n")
+            return ([table.text()] + advice.map { "→ \($0)".wrappedToTerminal } + [verdict.wrappedToTerminal]).joined(
+                separator: "\n")
         }
 
         private var verdict: String {

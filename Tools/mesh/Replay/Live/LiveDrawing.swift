@@ -183,7 +183,7 @@
             }
             write(
                 agrees
-                    ? ["Equal", "both devices ended with the same state", "and the same samples"]
+                    ? ["Equal", "one state on both devices", "and the same samples"]
                     : ["Not equal", "the devices ended with different workouts"],
                 line, style: agrees ? .green : .yellow)
             return line + 1
