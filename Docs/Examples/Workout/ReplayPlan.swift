@@ -77,18 +77,20 @@ extension ReplayPlan {
     /// How long a replay waits for the recording's moments.
     public func duration(at pace: ReplayPace) -> Duration { duration(of: steps[...], at: pace) }
 
-    /// Steps in which the two devices may be out of each other's reach: some before a tap on one device, and on to the next tap,
-    /// on the other device, a good two seconds later if there is such a pair. Empty where no two taps follow each other so.
+    /// Steps in which the two devices may be out of each other's reach: from some samples before a lap on one device to the next
+    /// tap, on the other device. Of several such pairs of taps the one that lies closest to two seconds apart; empty where
+    /// there is none.
     ///
-    /// No step between them needs what the other device has done, so each shows its own tap at once, and both together show
-    /// the plan's state. A finish is not among them, nor a resume that would wait for the other device's pause.
+    /// Neither tap needs the other one: each device shows its own at once, and both together make the plan's state. So a
+    /// finish is not among them, nor a pause before the other device's resume.
     public func stepsApart(at pace: ReplayPace) -> Range<Int> {
         let taps = steps.indices.filter { steps[$0].isTap }
         let pairs = zip(taps, taps.dropFirst()).filter { first, second in
             guard first > watchJoinsAfter, steps[first].actor != steps[second].actor else { return false }
             switch (steps[first], steps[second]) {
-            case (.tap(.pause, _), _), (_, .tap(.finish, _)): return false
-            default: return true
+            case (_, .tap(.finish, _)): return false
+            case (.tap(.lap, _), _): return true
+            default: return false
             }
         }
         func distance(from pair: (Int, Int)) -> Duration {

@@ -91,7 +91,7 @@
             #expect(narrow.status == 0)
             check(narrow.output, width: width)
             // Wall time differs from run to run.
-            let times = /in \d[\d.,]* s/
+            let times = /in\s\d[\d.,]*\ss/
             #expect(
                 numbers(wide.output.replacing(times, with: "")).subtracting(
                     numbers(narrow.output.replacing(times, with: "")))

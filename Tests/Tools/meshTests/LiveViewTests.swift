@@ -97,7 +97,7 @@
             scene.take(.tapped("lap", number: 4), from: .phone)
             scene.take(.tapped("pause", number: 1), from: .watch)
             scene.pass(to: .seconds(9))
-            #expect(scene.messages.allSatisfy(\.isHeld))
+            #expect(scene.messages.map(\.isHeld) == [true, true])
             #expect(
                 lines(scene, 80, 20).joined(separator: "\n") == """
                     Built-in run at 60 times its speed · each message takes 400 ms

@@ -64,7 +64,7 @@
             #expect(status == 1)
         }
 
-        private static let names: [(name: String, problem: String)] = [
+        private static let unusable: [(name: String, problem: String)] = [
             ("", "it is empty; a name has 1 to 32 letters, digits, spaces, or any of - _ . '"),
             (
                 "my/watch",
@@ -80,7 +80,7 @@
             (".phone", "it begins with '.', and a folder with that name is hidden; begin with a letter"),
         ]
 
-        @Test("a name that can't be used says why", arguments: names, ["peer", "pair"])
+        @Test("a name that can't be used says why", arguments: unusable, ["peer", "pair"])
         func names(name: (name: String, problem: String), command: String) async throws {
             let problem = #expect(throws: ValidationError.self) { try PeerName(name.name) }
             #expect(problem?.message == name.problem)
