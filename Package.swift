@@ -45,8 +45,6 @@ let coreMetrics = Target.Dependency.product(
     name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"]))
 let argumentParser = Target.Dependency.product(
     name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["CommandLineTools"]))
-let textTable = Target.Dependency.product(
-    name: "TextTable", package: "TextTable", condition: .when(traits: ["CommandLineTools"]))
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"]))
 let crypto = Target.Dependency.product(
     name: "Crypto", package: "swift-crypto", condition: .when(traits: ["UDP", "MQTT", "WebSocket"]))
@@ -375,7 +373,6 @@ let modules: [Module] = [
     Module(
         "MeshToolOutput", "Tools/Output", floor: 7, form: .internalLibrary,
         uses: ["MeshBase", "MeshBus", "MeshBenchmarks"],
-        needs: [textTable],
         tests: ["MeshTestSupport"]),
     Module(
         "MeshCodecBenchmark", "Tools/Bench/Codecs", floor: 7, form: .internalLibrary,
@@ -525,7 +522,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
-        .package(url: "https://github.com/ordo-one/TextTable", from: "0.0.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.8.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.19.0"),

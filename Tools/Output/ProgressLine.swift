@@ -7,7 +7,12 @@ package struct ProgressLine: Sendable {
 
     package init() {}
 
-    package func show(_ text: String) { write(text.printable()) }
+    /// Shows as many of the parts, which commas separate, as the terminal's width allows.
+    package func show(_ text: String) {
+        let width = ToolOutput.width(of: STDERR_FILENO) ?? 80
+        write(text.printable().split(separator: ", ").map(String.init).fitted(to: width - 1, separator: ", "))
+    }
+
     package func clear() { write("") }
 
     private func write(_ text: String) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What `--json` prints: an object, so that it can grow.
+/// The object that `--json` prints, on one line. It is no array, so that it can grow.
 package struct Report<Row: Encodable>: Encodable {
     let rows: [Row]
 
@@ -8,10 +8,11 @@ package struct Report<Row: Encodable>: Encodable {
 }
 
 extension Encodable {
-    /// Keys sorted, two spaces of indentation.
+    /// One line of JSON: keys sorted, dates as ISO 8601.
     package func json() throws -> String {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .iso8601
         return String(decoding: try encoder.encode(self), as: UTF8.self)
     }
 }

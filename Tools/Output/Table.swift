@@ -1,11 +1,11 @@
 #if CommandLineTools
     import MeshBase
-    import TextTable
 
     /// Text in columns under titles.
     ///
     /// Where the lines would be longer than the terminal's, texts take several lines each; columns that do not fit even so
-    /// go into further tables below, each beginning with the labels: the columns before the first number.
+    /// go into further tables below, each beginning with the labels: the columns before the first number, or as many of
+    /// them as leave room. A number is never broken.
     package struct Table {
         package let columns: [TableColumn]
         package let rows: [[String]]
@@ -17,40 +17,51 @@
         }
 
         /// Lines without trailing spaces; empty when there are no rows.
-        /// - Parameter width: of a line in characters; nil for any. One column that is wider by itself stays so.
+        /// - Parameter width: of a line in characters; nil for any. A number that is wider by itself stays so.
         package func text(width: Int? = ToolOutput.width) -> String {
-            guard let width else { return lines(of: Array(columns.indices), widths: naturalWidths) }
-            let isText = columns.indices.map { column in
-                !columns[column].isNumeric && rows.contains { $0[column].contains(" ") }
-            }
-            return TableLayout(columns: columns, isText: isText, naturalWidths: naturalWidths, width: width).tables
+            guard !rows.isEmpty else { return "" }
+            let extents = columns.indices.map(extent)
+            guard let width else { return lines(of: Array(columns.indices), widths: extents.map(\.natural)) }
+            return TableLayout(extents, width: width).tables
                 .map { lines(of: $0.columns, widths: $0.widths) }
                 .joined(separator: "\n\n")
         }
 
-        private var naturalWidths: [Int] {
-            columns.indices.map { column in
-                rows.reduce(columns[column].title.count) { max($0, $1[column].count) }
+        private func extent(of column: Int) -> ColumnExtent {
+            let cells = rows.map { $0[column] }
+            let widest = cells.map(\.terminalColumns).max() ?? 0
+            let title = columns[column].title.terminalColumns
+            let natural = max(widest, title)
+            guard !columns[column].isNumeric else {
+                return ColumnExtent(
+                    natural: natural, wrapped: natural, broken: max(widest, min(title, ColumnExtent.brokenMin)),
+                    isLabel: false)
             }
+            // What a row is known by stays whole as long as there is room.
+            let isText = column > 0 && cells.contains { $0.contains(" ") }
+            return ColumnExtent(
+                natural: natural,
+                wrapped: isText ? min(natural, max(ColumnExtent.wrappedMin, title)) : natural,
+                broken: min(natural, ColumnExtent.brokenMin),
+                isLabel: columns[..<column].allSatisfy { !$0.isNumeric })
         }
 
         private func lines(of shown: [Int], widths: [Int]) -> String {
-            let cells = rows.flatMap { row in
-                let pieces = zip(shown, widths).map { row[$0].wrapped(to: $1) }
+            let pairs = Array(zip(shown, widths))
+            func block(_ cells: [String]) -> [String] {
+                let pieces = zip(cells, widths).map { $0.wrapped(to: $1) }
                 return (0..<(pieces.map(\.count).max() ?? 0)).map { line in
-                    pieces.map { $0.indices.contains(line) ? $0[line] : "" }
+                    let cells = zip(pairs, pieces).map { column, pieces in
+                        let cell = line < pieces.count ? pieces[line] : ""
+                        let space = String(repeating: " ", count: max(0, column.1 - cell.terminalColumns))
+                        return columns[column.0].isNumeric ? space + cell : cell + space
+                    }
+                    return cells.joined(separator: String(repeating: " ", count: TableLayout.gap)).trimmingEnd
                 }
             }
-            let table = TextTable<[String]> { row in
-                zip(shown, row).map { column, cell in
-                    Column(
-                        title: columns[column].title, value: cell, align: columns[column].isNumeric ? .right : .left)
-                }
-            }
-            let lines = (table.string(for: cells) ?? "").split(separator: "\n").map { line in
-                String(line.reversed().drop { $0 == " " }.reversed())
-            }
-            return lines.joined(separator: "\n")
+            let rule = widths.map { String(repeating: "-", count: $0) }.joined(separator: " ")
+            let body = rows.flatMap { row in block(shown.map { row[$0] }) }
+            return (block(shown.map { columns[$0].title }) + [rule] + body).joined(separator: "\n")
         }
     }
 
@@ -68,6 +79,23 @@
         package static func number(_ title: String) -> TableColumn { TableColumn(title, isNumeric: true) }
     }
 
+    /// The widths that a column may take.
+    struct ColumnExtent {
+        /// Texts of several words are wrapped to no less.
+        static let wrappedMin = 16
+        /// Words and titles are broken to no less.
+        static let brokenMin = 10
+
+        /// With every cell on one line.
+        let natural: Int
+        /// With texts broken between words.
+        let wrapped: Int
+        /// With words and titles broken too; numbers stay whole.
+        let broken: Int
+        /// Whether the column tells rows apart: it stands before the first number.
+        let isLabel: Bool
+    }
+
     /// Which columns stand in which table, and how wide.
     struct TableLayout {
         struct Part {
@@ -77,73 +105,125 @@
             var width: Int { widths.reduce(0, +) + max(0, widths.count - 1) * TableLayout.gap }
         }
 
-        static let gap = 2
-        /// A text is not made narrower.
-        private static let textMin = 16
+        static let gap = 1
 
         let tables: [Part]
 
-        /// - Parameter isText: which columns have cells of several words.
-        init(columns: [TableColumn], isText: [Bool], naturalWidths: [Int], width: Int) {
-            // Only texts are broken, and not what a row is known by.
-            func least(_ column: Int) -> Int {
-                guard column > 0, isText[column] else { return naturalWidths[column] }
-                return min(naturalWidths[column], max(Self.textMin, columns[column].title.count))
-            }
-            let labels = Array(columns.indices.prefix { !columns[$0].isNumeric })
-            let whole = Part(columns: Array(columns.indices), widths: columns.indices.map(least))
+        /// Prefers whole words to few tables, and all labels in each table to whole words.
+        init(_ extents: [ColumnExtent], width: Int) {
+            let all = Part(columns: Array(extents.indices), widths: extents.map(\.wrapped))
+            let labelCount = extents.prefix { $0.isLabel }.count
             var parts: [Part] = []
-            if whole.width <= width || labels.count == columns.count {
+            if let whole = Self.fitted(all, extents, width), labelCount == extents.count || all.width <= width {
                 parts = [whole]
             } else {
-                let start = Part(columns: labels, widths: labels.map(least))
-                parts = [start]
-                for column in columns.indices.dropFirst(labels.count) {
-                    let last = parts[parts.count - 1]
-                    let fits = last.width + Self.gap + least(column) <= width
-                    if !fits, last.columns.count > labels.count { parts.append(start) }
-                    parts[parts.count - 1].columns.append(column)
-                    parts[parts.count - 1].widths.append(least(column))
+                let most = labelCount == extents.count ? 1 : labelCount
+                for count in (min(1, most)...most).reversed() {
+                    parts = Self.split(extents, labels: count, width)
+                    if parts.allSatisfy({ $0.width <= width }) { break }
                 }
             }
-            tables = parts.map { part in
-                var part = part
-                var room = width - part.width
-                // The narrowest first, so that the long texts share what is left.
-                let wanting = part.columns.indices.sorted {
-                    naturalWidths[part.columns[$0]] < naturalWidths[part.columns[$1]]
-                }
-                for (done, index) in wanting.enumerated() where room > 0 {
-                    let wanted = naturalWidths[part.columns[index]] - part.widths[index]
-                    let given = min(wanted, room / (wanting.count - done))
-                    part.widths[index] += given
-                    room -= given
-                }
-                return part
+            tables = parts.map { Self.widened($0, extents, width) }
+        }
+
+        private static func split(_ extents: [ColumnExtent], labels: Int, _ width: Int) -> [Part] {
+            func part(with column: Int?) -> Part {
+                let columns = Array(0..<labels) + (column.map { [$0] } ?? [])
+                return Part(columns: columns, widths: columns.map { extents[$0].wrapped })
             }
+            var parts: [Part] = []
+            for column in extents.indices.dropFirst(labels) {
+                if var last = parts.last {
+                    last.columns.append(column)
+                    last.widths.append(extents[column].wrapped)
+                    if last.width <= width {
+                        parts[parts.count - 1] = last
+                        continue
+                    }
+                }
+                parts.append(part(with: column))
+            }
+            if parts.isEmpty { parts = [part(with: nil)] }
+            return parts.map { fitted($0, extents, width) ?? $0 }
+        }
+
+        /// Takes from the widest of the columns that can be broken; nil where that is not enough.
+        private static func fitted(_ part: Part, _ extents: [ColumnExtent], _ width: Int) -> Part? {
+            var part = part
+            while part.width > width {
+                let breakable = part.columns.indices.filter { part.widths[$0] > extents[part.columns[$0]].broken }
+                guard let widest = breakable.max(by: { part.widths[$0] < part.widths[$1] }) else { return nil }
+                part.widths[widest] -= 1
+            }
+            return part
+        }
+
+        /// The narrowest columns first, so that the long texts share what is left.
+        private static func widened(_ part: Part, _ extents: [ColumnExtent], _ width: Int) -> Part {
+            var part = part
+            var room = width - part.width
+            let wanting = part.columns.indices.sorted {
+                extents[part.columns[$0]].natural < extents[part.columns[$1]].natural
+            }
+            for (done, index) in wanting.enumerated() where room > 0 {
+                let wanted = extents[part.columns[index]].natural - part.widths[index]
+                let given = min(wanted, room / (wanting.count - done))
+                part.widths[index] += given
+                room -= given
+            }
+            return part
         }
     }
 
     extension String {
-        /// Lines of at most so many characters, broken between words, or within one that is longer.
-        func wrapped(to width: Int) -> [String] {
-            guard count > width, width > 0 else { return [self] }
+        /// Lines of at most so many columns, broken between words, or within one that is longer: after a hyphen and the like
+        /// where there is one, and within a number only where nothing else is left.
+        package func wrapped(to width: Int) -> [String] {
+            guard terminalColumns > width, width > 0 else { return [self] }
             var lines = [""]
             for word in split(separator: " ") {
                 let line = lines[lines.count - 1]
                 if line.isEmpty {
                     lines[lines.count - 1] = String(word)
-                } else if line.count + 1 + word.count <= width {
+                } else if line.terminalColumns + 1 + word.terminalColumns <= width {
                     lines[lines.count - 1] += " " + word
                 } else {
                     lines.append(String(word))
                 }
-                while lines[lines.count - 1].count > width {
+                while lines[lines.count - 1].terminalColumns > width {
                     let long = lines.removeLast()
-                    lines += [String(long.prefix(width)), String(long.dropFirst(width))]
+                    let end = long.placeToBreak(within: width)
+                    lines += [String(long[..<end]), String(long[end...])]
                 }
             }
             return lines
         }
+
+        /// The same lines, each broken between words where it is longer than the terminal's, which would cut a number.
+        package var wrappedToTerminal: String {
+            guard let width = ToolOutput.width else { return self }
+            return split(separator: "\n", omittingEmptySubsequences: false)
+                .flatMap { String($0).wrapped(to: width) }.joined(separator: "\n")
+        }
+
+        private func placeToBreak(within width: Int) -> Index {
+            let limit = prefix(columns: width).endIndex
+            // A character that is wider than the line has a line of its own.
+            guard limit > startIndex else { return index(after: startIndex) }
+            let places = indices.dropFirst().prefix { $0 <= limit }
+            func isOutsideNumber(_ place: Index) -> Bool {
+                let (before, after) = (self[index(before: place)], self[place])
+                let isInNumber = { (character: Character) in character.isNumber || character == "." || character == ","
+                }
+                return !(isInNumber(before) && isInNumber(after))
+            }
+            let joint = places.last { place in
+                let (before, after) = (self[index(before: place)], self[place])
+                return isOutsideNumber(place) && (".-_+/,:".contains(before) || before.isLowercase && after.isUppercase)
+            }
+            return joint ?? places.last(where: isOutsideNumber) ?? limit
+        }
+
+        fileprivate var trimmingEnd: String { String(reversed().drop { $0 == " " }.reversed()) }
     }
 #endif

@@ -43,11 +43,19 @@ package enum ToolOutput {
     package static func drawRemark(_ text: String) { try? OpenOutput(descriptor: STDERR_FILENO).write(text) }
 
     /// How many characters a line may have: what COLUMNS says, or the terminal at standard output; nil for any number.
-    package static var width: Int? {
+    package static var width: Int? { width(of: STDOUT_FILENO) }
+
+    /// How many characters a line of that output may have: what COLUMNS says, or the terminal there; nil for any number.
+    package static func width(of descriptor: Int32) -> Int? {
         if let columns = getenv("COLUMNS"), let width = Int(String(cString: columns)), width > 0 { return width }
+        return size(of: descriptor)?.columns
+    }
+
+    /// The size of the terminal at that output; nil where there is none, or where it does not say.
+    package static func size(of descriptor: Int32) -> (columns: Int, lines: Int)? {
         var size = winsize()
-        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-        return Int(size.ws_col)
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
+        return (Int(size.ws_col), Int(size.ws_row))
     }
 
     private static func write(_ text: String) throws(OutputError) {

@@ -22,7 +22,7 @@
         @Option(help: ArgumentHelp("Make the track from this recording.", valueName: "file"))
         var gpx: String?
 
-        @Flag(help: "Print an object with `rows` instead of tables.")
+        @Flag(help: "Prints JSON instead of tables: one object with `rows`, on one line.")
         var json = false
 
         func run() throws {

@@ -73,6 +73,43 @@ public struct ReplayPlan: Hashable, Sendable {
     }
 }
 
+extension ReplayPlan {
+    /// How long a replay waits for the recording's moments.
+    public func duration(at pace: ReplayPace) -> Duration { duration(of: steps[...], at: pace) }
+
+    /// Steps in which the two devices may be out of each other's reach: from some samples before a lap on one device to the next
+    /// tap, on the other device. Of several such pairs of taps the one that lies closest to two seconds apart; empty where
+    /// there is none.
+    ///
+    /// Neither tap needs the other one: each device shows its own at once, and both together make the plan's state. So a
+    /// finish is not among them, nor a pause before the other device's resume.
+    public func stepsApart(at pace: ReplayPace) -> Range<Int> {
+        let taps = steps.indices.filter { steps[$0].isTap }
+        let pairs = zip(taps, taps.dropFirst()).filter { first, second in
+            guard first > watchJoinsAfter, steps[first].actor != steps[second].actor else { return false }
+            switch (steps[first], steps[second]) {
+            case (_, .tap(.finish, _)): return false
+            case (.tap(.lap, _), _): return true
+            default: return false
+            }
+        }
+        func distance(from pair: (Int, Int)) -> Duration {
+            let gap = duration(of: steps[pair.0...pair.1], at: pace)
+            return max(gap, .seconds(2)) - min(gap, .seconds(2))
+        }
+        guard pace != .asFastAsPossible,
+            let (first, second) = pairs.min(by: { distance(from: $0) < distance(from: $1) })
+        else { return 0..<0 }
+        let earliest = max(watchJoinsAfter, (taps.last { $0 < first } ?? 0) + 1)
+        let lead = (earliest..<first).last { duration(of: steps[$0...first], at: pace) >= .milliseconds(1_500) }
+        return (lead ?? earliest)..<(second + 1)
+    }
+
+    private func duration(of steps: ArraySlice<Step>, at pace: ReplayPace) -> Duration {
+        zip(steps, steps.dropFirst()).reduce(.zero) { $0 + pace.wait(from: $1.0.moment, to: $1.1.moment) }
+    }
+}
+
 public enum ReplayPlanError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A recording without times says where but not when.
     case noTimedPoints

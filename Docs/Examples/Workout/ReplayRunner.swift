@@ -1,5 +1,5 @@
-import Foundation
-import MeshIdentity
+public import Foundation
+public import MeshIdentity
 import MeshSeries
 public import MeshSession
 
@@ -11,6 +11,9 @@ public import MeshSession
 ///   other's tap before, and neither waits for the other's of that moment. What the two of them make of it differs from run
 ///   to run, and never between them.
 ///
+/// - Apart, for a range of steps: taking turns, but within the range neither device waits for the other's taps and samples.
+///   So each can tap while they are out of each other's reach, and afterwards both see what the other has done.
+///
 /// Either way both end with every sample. Heart rates are shown as they are measured, too.
 ///
 /// Lives on the main actor, like the session.
@@ -21,31 +24,44 @@ public final class ReplayRunner {
     private let session: WorkoutSession
     private let pace: ReplayPace
     private let isConcurrent: Bool
+    private let stepsApart: Range<Int>
     private let joinsLate: Bool
     private let peerIDs: [ReplayPlan.Actor: String]
     private let onProgress: (Int) -> Void
+    private let onTap: (SessionSyncEnvelope<WorkoutEvent>) -> Void
     private let changes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+    /// The moment of the recording to which this device has come by itself; nil before its first step.
+    public private(set) var moment: Date?
+    /// Whether this device is within the steps in which it waits for nothing of the other's.
+    public private(set) var isApart = false
 
     /// - Parameters:
     ///   - session: started by the caller.
     ///   - isConcurrent: both devices tap at the same moments.
+    ///   - stepsApart: steps, all after `watchJoinsAfter`, in which neither device waits for the other; see
+    ///     `ReplayPlan.stepsApart(at:)`.
     ///   - joinsLate: the session is under way, and this device may have been part of it before: it waits for what has
     ///     happened, leaves out the taps that have been made, and records its samples again.
     ///   - peerIDs: of the devices; by default their names in the plan.
     ///   - onProgress: called with the number of steps that are known here, each time it is seen to have changed.
+    ///   - onTap: called with each tap that was made here.
     public init(
         plan: ReplayPlan, actor: ReplayPlan.Actor, session: WorkoutSession, pace: ReplayPace = .asFastAsPossible,
-        isConcurrent: Bool = false, joinsLate: Bool = false, peerIDs: [ReplayPlan.Actor: String] = [:],
-        onProgress: @escaping (Int) -> Void = { _ in }
+        isConcurrent: Bool = false, stepsApart: Range<Int> = 0..<0, joinsLate: Bool = false,
+        peerIDs: [ReplayPlan.Actor: String] = [:], onProgress: @escaping (Int) -> Void = { _ in },
+        onTap: @escaping (SessionSyncEnvelope<WorkoutEvent>) -> Void = { _ in }
     ) {
         self.plan = plan
         self.actor = actor
         self.session = session
         self.pace = pace
         self.isConcurrent = isConcurrent
+        self.stepsApart = stepsApart
         self.joinsLate = joinsLate
         self.peerIDs = peerIDs
         self.onProgress = onProgress
+        self.onTap = onTap
     }
 
     /// Returns when every tap of the plan is applied and every sample held here; concurrently, when every event of both devices
@@ -62,18 +78,28 @@ public final class ReplayRunner {
         var earlier: Date?
         var (taps, measured) = (0, Date?.none)
         if joinsLate { try await until { $0.isMember } }
-        for step in plan.steps {
+        for (index, step) in plan.steps.enumerated() {
+            if index == stepsApart.lowerBound, !stepsApart.isEmpty {
+                try await until { $0.state.eventCount >= taps && self.holdsTrack(to: measured) }
+            }
+            isApart = stepsApart.contains(index)
             // Taps wait for everything before them: what comes before one that was made, here before a relaunch or by the
             // other, is past.
             let isPast = session.state.eventCount > taps
             switch step {
             case .measure(let sample, let moment):
-                if actor == step.actor { try await measure(sample, at: moment, after: isPast ? nil : earlier) }
+                if actor == step.actor {
+                    try await measure(sample, at: moment, after: isPast ? nil : earlier)
+                } else if isApart {
+                    try await pass(moment, after: earlier)
+                }
                 measured = moment
             case .tap(let event, let tapper):
                 if !isPast, tapper == actor {
-                    try await until { $0.state.eventCount >= taps && self.holdsTrack(to: measured) }
+                    if !isApart { try await until { $0.state.eventCount >= taps && self.holdsTrack(to: measured) } }
                     try await submit(event, after: earlier)
+                } else if isApart {
+                    try await pass(event.moment, after: earlier)
                 } else {
                     try await until { $0.state.eventCount > taps }
                 }
@@ -81,6 +107,7 @@ public final class ReplayRunner {
             }
             earlier = step.moment
         }
+        isApart = false
         try await untilWhole { $0.state.eventCount >= taps }
     }
 
@@ -95,7 +122,7 @@ public final class ReplayRunner {
             case .measure(let sample, let moment) where actor == .phone:
                 try await measure(sample, at: moment, after: earlier)
             case .measure(_, let moment):
-                if isBoths { try await wait(pace.wait(from: earlier ?? moment, to: moment)) }
+                if isBoths { try await pass(moment, after: earlier) }
             case .tap(let event, _):
                 if isBoths {
                     try await until { _ in self.held(of: .phone) >= taps.phone && self.held(of: .watch) >= taps.watch }
@@ -111,7 +138,7 @@ public final class ReplayRunner {
 
     /// - Parameter earlier: of the step before; nil where nothing is to be waited for.
     private func measure(_ sample: WorkoutSample, at moment: Date, after earlier: Date?) async throws {
-        try await wait(pace.wait(from: earlier ?? moment, to: moment))
+        try await pass(moment, after: earlier)
         // As fast as possible may be faster than the store.
         try await until { $0.unwrittenSampleCount < SeriesLimits.unwrittenMax / 2 }
         try session.measure(sample, at: moment)
@@ -121,10 +148,11 @@ public final class ReplayRunner {
     }
 
     private func submit(_ event: WorkoutEvent, after earlier: Date?) async throws {
-        try await wait(pace.wait(from: earlier ?? event.moment, to: event.moment))
+        try await pass(event.moment, after: earlier)
         while true {
             do {
-                try session.submit(event, at: event.moment)
+                // By the session's clock, as taps are that follow none of the other's: the event itself has the recording's moment.
+                onTap(try session.submit(event))
                 onProgress(steps)
                 return await Task.yield()
             } catch SessionSyncError.queueFull {
@@ -134,6 +162,12 @@ public final class ReplayRunner {
                 try await session.waitForRoom()
             }
         }
+    }
+
+    /// Waits as long as the recording did before that moment.
+    private func pass(_ moment: Date, after earlier: Date?) async throws {
+        try await wait(pace.wait(from: earlier ?? moment, to: moment))
+        self.moment = moment
     }
 
     private func wait(_ duration: Duration) async throws {

@@ -116,6 +116,20 @@ struct ReplayPlanTests {
         #expect(ReplayPace.asFastAsPossible.wait(from: at(0), to: at(2)) == .zero)
     }
 
+    @Test("out of range each device taps once, and neither needs what the other does", arguments: [20, 60, 200.0])
+    func stepsApart(speed: Double) throws {
+        let plan = try ReplayPlan(recording: .syntheticRun())
+        let apart = plan.stepsApart(at: .times(speed))
+        #expect(apart.lowerBound > plan.watchJoinsAfter)
+        let taps = plan.steps[apart].filter(\.isTap)
+        #expect(taps.count == 2)
+        #expect(Set(taps.map(\.actor)).count == 2)
+        #expect(plan.steps[apart].first?.isTap == false && plan.steps[apart].last?.isTap == true)
+        #expect(taps.first?.name != "pause" && taps.last?.name != "finish")
+        #expect(plan.stepsApart(at: .asFastAsPossible).isEmpty)
+        #expect(try self.plan([point(0, latitude: 0), point(30, latitude: 0)]).stepsApart(at: .times(speed)).isEmpty)
+    }
+
     private func plan(_ points: [GPXPoint]) throws -> ReplayPlan { try ReplayPlan(recording: recording(points)) }
 
     private func recording(_ points: [GPXPoint]) -> GPXRecording {

@@ -43,6 +43,47 @@ struct SessionReplayTests {
         #expect(phone.statistics.applied + phone.statistics.snapshotsApplied > 0, "seed \(seed)")
     }
 
+    @Test("a device that is apart makes its taps though the other one isn't there", arguments: [true, false])
+    func alone(isApart: Bool) async throws {
+        let plan = try ReplayPlan(recording: .syntheticRun())
+        let apart = isApart ? (plan.watchJoinsAfter + 1)..<plan.steps.count : 0..<0
+        let network = ScenarioNetwork(seed: 1)
+        let phone = device(.phone, on: network)
+        phone.start()
+        let runner = ReplayRunner(plan: plan, actor: .phone, session: phone, stepsApart: apart)
+        let run = Task { try await runner.run() }
+        for _ in 0..<2_000 where runner.moment != plan.steps.last?.moment {
+            network.advance(by: .milliseconds(1))
+            await Task.yield()
+        }
+        run.cancel()
+        #expect((runner.moment == plan.steps.last?.moment) == isApart)
+    }
+
+    @Test("after steps apart both end in the plan's state", arguments: 0..<6 as Range<UInt64>)
+    func stepsApart(seed: UInt64) async throws {
+        let plan = try ReplayPlan(recording: .syntheticRun())
+        let network = ScenarioNetwork(seed: seed)
+        let sessions = [(ReplayPlan.Actor.phone, device(.phone, on: network)), (.watch, device(.watch, on: network))]
+        var done = 0
+        let runs = sessions.map { actor, session in
+            session.start()
+            return Task {
+                try await ReplayRunner(
+                    plan: plan, actor: actor, session: session, stepsApart: plan.stepsApart(at: .times(60))
+                ).run()
+                done += 1
+            }
+        }
+        for _ in 0..<50_000 where done < 2 {
+            network.advance(by: .milliseconds(1))
+            await Task.yield()
+        }
+        for run in runs { run.cancel() }
+        #expect(done == 2, "seed \(seed)")
+        for (_, session) in sessions { #expect(session.state == plan.finalState, "seed \(seed)") }
+    }
+
     @Test("taps on both sides at the same moments end in one state", arguments: 0..<6 as Range<UInt64>)
     func concurrentTaps(seed: UInt64) async throws {
         let plan = try ReplayPlan(recording: .syntheticRun())

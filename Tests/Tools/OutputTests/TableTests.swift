@@ -28,9 +28,7 @@
         @Test("No line is longer than the terminal's, and no cell is lost", arguments: 0..<300 as Range<UInt64>)
         func width(seed: UInt64) {
             let table = table(seed: seed)
-            let labels = table.columns.prefix { !$0.isNumeric }
-            for width in [60, 80, 100, 132] {
-                guard labels.count * 17 + 45 < width else { continue }
+            for width in [40, 60, 80, 100, 132] {
                 let text = table.text(width: width)
                 let longest = text.split(separator: "\n").map(\.count).max() ?? 0
                 #expect(longest <= width, "\(width) of \(table.columns.count) columns, seed \(seed)\n\(text)")
@@ -51,6 +49,38 @@
                 #expect(lines.allSatisfy { $0.count <= 1 + count / 4 })
                 #expect(lines.joined().filter { $0 != " " } == text.filter { $0 != " " })
             }
+        }
+
+        @Test func `A long word breaks at a joint, and a number only where nothing else is left`() {
+            #expect("transport.simulated-watch".wrapped(to: 16) == ["transport.", "simulated-watch"])
+            #expect("MeshWatchConnectivity".wrapped(to: 12) == ["MeshWatch", "Connectivity"])
+            #expect("abc12,345.67".wrapped(to: 10) == ["abc", "12,345.67"])
+            #expect("12345678".wrapped(to: 6) == ["123456", "78"])
+            #expect("時計時計".wrapped(to: 5) == ["時計", "時計"])
+        }
+
+        @Test func `Words give way before a column goes into a table of its own`() {
+            let table = Table(
+                columns: ["ID", "Module", "Version"],
+                rows: [["transport.watch-connectivity", "MeshWatchConnectivityTransport", "0.1.0"]])
+            #expect(
+                table.text(width: 60) == """
+                    ID                        Module                     Version
+                    ------------------------- -------------------------- -------
+                    transport.watch-          MeshWatchConnectivity      0.1.0
+                    connectivity              Transport
+                    """)
+        }
+
+        @Test func `A title wraps above its number`() {
+            let table = Table(columns: ["peer", .number("wake-ups an event")], rows: [["phone", "0.52"]])
+            #expect(
+                table.text(width: 18) == """
+                    peer   wake-ups an
+                                 event
+                    ----- ------------
+                    phone         0.52
+                    """)
         }
 
         @Test func `With room for all there is one table, as wide as it needs`() {

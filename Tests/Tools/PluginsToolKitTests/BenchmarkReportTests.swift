@@ -154,6 +154,24 @@ struct BenchmarkReportTests {
         #expect(comparison.onlyBefore.isEmpty)
     }
 
+    @Test("a report on one line and one of many lines, as before, read alike")
+    func forms() throws {
+        let line = try report([[row("json", bytes: 70, nanoseconds: 1)]]).json()
+        #expect(!line.contains("\n"))
+        let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
+        let lines = try JSONSerialization.data(withJSONObject: object, options: [.prettyPrinted, .sortedKeys])
+        #expect(lines.contains(UInt8(ascii: "\n")))
+        let file = FileManager.default.temporaryDirectory.appending(path: "report-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        var reports: [RecordedReport] = []
+        for data in [Data(line.utf8), Data((line + "\n").utf8), lines] {
+            try data.write(to: file)
+            reports.append(try RecordedReport(path: file.path))
+        }
+        #expect(reports == [reports[0], reports[0], reports[0]])
+        #expect(reports[0].rows[0].figures["bytes"] == 70)
+    }
+
     @Test("what is no report is one line that says how to make one")
     func noReport() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "report-\(UUID().uuidString)")

@@ -62,6 +62,60 @@
             }
         #endif
 
+        /// With tables that say the same at each run.
+        private static let tables: [[String]] = [
+            ["list"], ["limits"], ["describe", "transport.pipe"], ["describe", "core.base"], ["verify", "codec.json"],
+            ["simulate", "--seeds=2"], ["simulate", "sessions", "--seeds=2"], ["simulate", "watch", "--seeds=2"],
+        ]
+        /// With other times at each run.
+        private static let timings: [[String]] = [
+            ["bench", "frames"], ["bench", "codecs", "--payload", "event"], ["new", "codec", "Morse"],
+        ]
+
+        private func check(_ output: String, width: Int) {
+            // A table has a line of dashes, and ends with an empty line.
+            for block in output.components(separatedBy: "\n\n") {
+                let lines = block.split(separator: "\n")
+                guard lines.contains(where: { $0.allSatisfy { $0 == "-" || $0 == " " } }) else { continue }
+                for line in lines { #expect(line.count <= width, "\(width) columns: \(line)") }
+            }
+        }
+
+        @Test("every table fits into the terminal, and no number is cut", arguments: tables, [40, 60, 80, 100])
+        func widths(arguments: [String], width: Int) async throws {
+            func numbers(_ text: String) -> Set<String> {
+                Set(text.matches(of: /\d[\d.,]*/).map { String($0.output) })
+            }
+            let wide = try await run(#"COLUMNS=10000 "$@""#, arguments)
+            let narrow = try await run("COLUMNS=\(width) \"$@\"", arguments)
+            #expect(narrow.status == 0)
+            check(narrow.output, width: width)
+            // Wall time differs from run to run.
+            let times = /in\s\d[\d.,]*\ss/
+            #expect(
+                numbers(wide.output.replacing(times, with: "")).subtracting(
+                    numbers(narrow.output.replacing(times, with: "")))
+                    == [])
+        }
+
+        @Test("tables of measurements fit too", arguments: timings, [40, 60, 80, 100])
+        func measuredWidths(arguments: [String], width: Int) async throws {
+            let place = arguments[0] == "new" ? #"--output "$0/new""# : ""
+            let (output, status) = try await run("COLUMNS=\(width) \"$@\" \(place) 2>/dev/null", arguments)
+            #expect(status == 0)
+            #expect(output.contains("---"))
+            check(output, width: width)
+        }
+
+        @Test("JSON is one object on one line", arguments: tables.prefix(6) + timings.prefix(1))
+        func json(arguments: [String]) async throws {
+            let (output, status) = try await run(#""$@" 2>/dev/null"#, arguments + ["--json"])
+            #expect(status == 0)
+            #expect(output.hasSuffix("}\n"))
+            #expect(output.split(separator: "\n").count == 1)
+            #expect(try JSONSerialization.jsonObject(with: Data(output.utf8)) is [String: Any])
+        }
+
         @Test("an output that takes nothing is an error of one line", arguments: commands)
         func noOutput(arguments: [String]) async throws {
             let closed = try await run(#""$@" >&-"#, arguments)

@@ -1,4 +1,5 @@
 #if CommandLineTools
+    import ArgumentParser
     import Foundation
     import MeshBase
     import MeshDiscovery
@@ -61,6 +62,39 @@
                     == "Error: cannot make the folder 'FOLDER/file/home': 'FOLDER/file' is a file; name another with --home\n"
             )
             #expect(status == 1)
+        }
+
+        private static let unusable: [(name: String, problem: String)] = [
+            ("", "it is empty; a name has 1 to 32 letters, digits, spaces, or any of - _ . '"),
+            (
+                "my/watch",
+                "character 3 is '/', which isn't allowed; a name has 1 to 32 letters, digits, spaces, or any of - _ . '"
+            ),
+            (
+                "a\u{1B}",
+                "character 2 is '\\u{1B}', which isn't allowed; a name has 1 to 32 letters, digits, spaces, or any of - _ . '"
+            ),
+            (
+                String(repeating: "a", count: 33), "it has 33 characters, and a name has at most 32; shorten it"
+            ),
+            (".phone", "it begins with '.', and a folder with that name is hidden; begin with a letter"),
+        ]
+
+        @Test("a name that can't be used says why", arguments: unusable, ["peer", "pair"])
+        func names(name: (name: String, problem: String), command: String) async throws {
+            let problem = #expect(throws: ValidationError.self) { try PeerName(name.name) }
+            #expect(problem?.message == name.problem)
+            guard !name.name.contains("\u{1B}") else { return }
+            let (output, status) = try await run("\"$0\" \(command) --name '\(name.name)' </dev/null")
+            let shown = "Error: The value '\(name.name)' is invalid for '--name <name>': \(name.problem)"
+            #expect(output.split(separator: "\n").first.map(String.init) == shown)
+            #expect(status == 64)
+        }
+
+        @Test func `Names in any script are fine`() throws {
+            for name in ["phone", "Jürgen's watch", "時計 2", "a.b-c_d", String(repeating: "ü", count: 32)] {
+                #expect(try PeerName(name).value == name)
+            }
         }
 
         // MARK: The doctor

@@ -92,8 +92,9 @@
             cases.map { benchmark in
                 let rows = report.rows.of(benchmark.id).map(\.unlabelled)
                 let table = BenchmarkTable.text(of: rows, columns: bus.descriptors.payloadLimits.map(\.id))
-                let answers = benchmark.id == "codecs" ? report.answers.map { $0.sentence.printable() } : []
-                return [benchmark.summary.printable(), table, answers.joined(separator: "\n")]
+                let answers =
+                    benchmark.id == "codecs" ? report.answers.map { $0.sentence.printable().wrappedToTerminal } : []
+                return [benchmark.summary.printable().wrappedToTerminal, table, answers.joined(separator: "\n")]
                     .filter { !$0.isEmpty }.joined(separator: "\n\n")
             }
             .joined(separator: "\n\n")

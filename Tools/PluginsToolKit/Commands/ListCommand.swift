@@ -8,8 +8,8 @@
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "List the plugins.",
             discussion: """
-                Rows: id, kind, module, version, summary, requires, capabilities, limits (as in `limits`). Beside them, \
-                `traits`: name, plugins and summary of what another build would add.
+                Rows: id, kind, module, version, summary, requires, capabilities, limits (as in `limits`). The object also has \
+                `traits`: name, plugins and summary of what a build with that trait adds.
                 """)
 
         @OptionGroup var output: OutputOptions
@@ -38,7 +38,7 @@
 
     struct DescribeCommand: ToolCommand {
         static let configuration = CommandConfiguration(
-            commandName: "describe", abstract: "Say everything about one plugin.",
+            commandName: "describe", abstract: "Describe one plugin.",
             discussion: "Row: as in `list`.")
 
         @Argument(help: "The plugin, such as transport.pipe.")
@@ -58,8 +58,12 @@
                     ("contributes", bus.contributions(of: descriptor.id).list),
                 ]
                 let width = facts.map(\.0.count).max() ?? 0
-                let lines = facts.filter { !$0.1.isEmpty }
-                    .map { $0.0.padding(toLength: width + 2, withPad: " ", startingAt: 0) + $0.1.printable() }
+                let lines = facts.filter { !$0.1.isEmpty }.flatMap { name, text in
+                    let pieces = text.printable().wrapped(to: max(1, (ToolOutput.width ?? .max) - width - 2))
+                    return pieces.enumerated().map { index, piece in
+                        (index == 0 ? name : "").padding(toLength: width + 2, withPad: " ", startingAt: 0) + piece
+                    }
+                }
                 let limits = LimitRow.rows(of: [descriptor])
                 return (lines + (limits.isEmpty ? [] : ["", LimitRow.table(of: limits).text()])).joined(separator: "\n")
             }

@@ -14,8 +14,8 @@
             commandName: CommandLine.arguments.first.map { URL(fileURLWithPath: $0).lastPathComponent },
             abstract: "Lists, describes, measures and checks the plugins of a mesh.",
             discussion: """
-                Every command prints a table, or with --json an object whose `rows` have stable keys. \
-                What goes wrong is one line on stderr and a non-zero exit.
+                Every command prints a table, or with --json one object on one line, whose `rows` have stable keys. \
+                A command that fails prints one line on stderr, and its exit status isn't 0.
                 """,
             subcommands: [
                 ListCommand.self, DescribeCommand.self, LimitsCommand.self, BenchCommand.self, VerifyCommand.self,
@@ -26,7 +26,7 @@
 
     /// How a command prints its rows.
     struct OutputOptions: ParsableArguments {
-        @Flag(help: "Print an object with `rows` instead of a table.")
+        @Flag(help: "Prints JSON instead of a table: one object with `rows`, on one line.")
         var json = false
 
         /// - Parameter text: the readable form.

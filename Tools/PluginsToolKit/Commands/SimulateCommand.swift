@@ -154,7 +154,7 @@
 
         private func text(of report: SeedReport, _ simulation: Kind) -> String {
             let scheduled = simulation as? any ScheduledSimulation
-            var parts = [report.summary]
+            var parts = [report.summary.wrappedToTerminal]
             for (index, failure) in report.failures.enumerated() {
                 if index < 3, let scheduled {
                     parts.append(account(of: failure, scheduled))

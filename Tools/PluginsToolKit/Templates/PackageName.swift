@@ -63,7 +63,7 @@ struct PackageName: Equatable {
         "VirtualTime", "WatchConnectivity", "WatchConnectivityTransport", "WebSocket", "Wire", "WorkoutExample",
         "CDNSSD", "CHiredis", "CLibdeflate", "CMosquitto", "COneThread", "CSQLite", "CZlib", "Any", "Foundation",
         "FoundationEssentials", "Protocol", "Self", "Swift", "Synchronization", "Type", "XCTest", "ArgumentParser",
-        "Crypto", "GRDB", "Logging", "NIOCore", "NIOPosix", "NIOSSL", "TextTable", "X509",
+        "Crypto", "GRDB", "Logging", "NIOCore", "NIOPosix", "NIOSSL", "X509",
     ]
 }
 

@@ -49,7 +49,7 @@
                 """, valueName: "url"))
         var redis: String?
 
-        @Flag(help: "Says where it serves as a JSON object on a line of standard output.")
+        @Flag(help: "Prints where it serves as JSON: one object on one line.")
         var json = false
 
         @Flag(help: "Shows in a browser of this machine who sends how much to whom; what they say is sealed.")

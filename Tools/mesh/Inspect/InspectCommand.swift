@@ -23,7 +23,7 @@
 
         @OptionGroup var options: InspectOptions
 
-        @Flag(help: "Says where it serves as a JSON object on a line of standard output.")
+        @Flag(help: "Prints where it serves as JSON: one object on one line.")
         var json = false
 
         func run() async throws {

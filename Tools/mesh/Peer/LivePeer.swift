@@ -85,7 +85,7 @@
                 case .input(.key(.go)): goOn()
                 case .input(.key(let key)): await press(key)
                 case .input(.unknown(let character)):
-                    output.tell("refused", "'\(character)' is no key; \(PeerKey.help)", status)
+                    output.tell("refused", "'\(character)' isn't a key; the keys are \(PeerKey.help)", status)
                 case .change(let change): tell(change)
                 case .remark(let text): output.tell("message", text, status)
                 case .displaced(let peerID): output.tell("displaced", namesake(peerID), status)
@@ -183,7 +183,7 @@
     }
 
     extension WorkoutEvent {
-        fileprivate var name: String {
+        var name: String {
             switch self {
             case .start: "start"
             case .pause: "pause"

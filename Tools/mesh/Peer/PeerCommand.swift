@@ -1,6 +1,7 @@
 #if CommandLineTools
     import ArgumentParser
     import Foundation
+    import MeshBase
     import MeshIdentity
     import MeshSession
     import MeshStorage
@@ -16,36 +17,39 @@
         static let configuration = CommandConfiguration(
             commandName: "peer", abstract: "Takes part in a workout, live.",
             discussion: """
-                Peers that find each other share one workout. Whoever starts it invites those that are connected then; \
-                who comes later joins when the starter was alone, and else watches until the next one. Of two workouts \
-                that were started apart the earlier goes on.
+                Peers that find each other share one workout. The peer that starts it invites the peers that are connected \
+                then. A peer that connects later joins if the starter was alone; otherwise it watches until the next workout. \
+                Of two workouts that were started apart the earlier one goes on.
 
-                Keys: \(PeerKey.help). On a terminal they work at once. Otherwise they are read as characters from \
-                standard input, of which the end is 'q'; with --json each change is an object on a line of its own, with \
-                'change', 'message' and the state as it is then.
+                Keys: \(PeerKey.help). On a terminal they work at once. Otherwise the tool reads them as characters from \
+                standard input, and its end counts as 'q'. With --json each change is one object on a line, with 'change', \
+                'message' and the state at that moment.
 
-                With `--link udp` peers find each other on the local network and let in only those that they have been \
-                paired with: see `mesh pair`. With `--link mqtts://host` paired peers meet at that broker, and with \
-                `--link wss://host` at that gateway, wherever they are. With `--link unix:/path` two peers of one machine meet at a Unix socket.
+                With `--link udp` peers find each other on the local network and accept only peers that they are paired \
+                with: see `mesh pair`. With `--link mqtts://host` paired peers meet at that broker, and with \
+                `--link wss://host` at that gateway, wherever they are. With `--link unix:/path` two peers of one machine meet \
+                at a Unix socket.
                 """)
 
-        @Option(help: "How the others call this peer, as 'phone' or 'watch'.")
+        @Option(
+            help: PeerName.help("The name that the other peers show for this one, such as 'phone' or 'watch'"),
+            transform: PeerName.init)
         var name: PeerName
 
         @OptionGroup var link: LinkOptions
 
-        @Flag(help: "Shows the others a heart rate, each second a new one, as a watch would. It is made up.")
+        @Flag(help: "Sends the other peers a made-up heart rate each second, as a watch would send a real one.")
         var heartRate = false
 
-        @Option(help: "Seconds for which one of three and more peers may be away before the others go on; 30 at least.")
+        @Option(help: "Seconds after which three or more peers go on without one that is away; at least 30.")
         var letGo = 60
 
-        @Flag(help: "Shows what passes, and the workout, in a browser of this machine; says at which address.")
+        @Flag(help: "Serves a page that shows what passes and the workout, and prints its address.")
         var inspect = false
 
         @OptionGroup var inspection: InspectOptions
 
-        @Flag(help: "Says each change as a JSON object on a line of standard output.")
+        @Flag(help: "Prints each change as JSON: one object a line.")
         var json = false
 
         @MainActor
@@ -90,18 +94,43 @@
         }
     }
 
-    /// What a person may call a peer. It is also the name of a folder.
-    struct PeerName: Hashable, Sendable, ExpressibleByArgument {
+    /// A name that a person gives to a peer. It is also the name of a folder.
+    struct PeerName: Hashable, Sendable {
+        private static let charactersMax = 32
+        private static let bytesMax = 128
+        private static let marks = " -_.'"
+
         let value: String
 
-        init?(argument: String) {
-            let isPlain = argument.unicodeScalars.allSatisfy {
-                $0.properties.isAlphabetic || $0.properties.numericType != nil || " -_.'".unicodeScalars.contains($0)
+        /// - Throws: `ValidationError`, which says what is wrong with the name and what is allowed.
+        init(_ text: String) throws {
+            func demand(_ isFine: Bool, _ problem: @autoclosure () -> String) throws {
+                guard isFine else { throw ValidationError(problem()) }
             }
-            guard isPlain, (1...32).contains(argument.count), argument.first != ".", argument.utf8.count <= 128 else {
-                return nil
+            let allowed = "a name has 1 to \(Self.charactersMax) letters, digits, spaces, or any of - _ . '"
+            try demand(!text.isEmpty, "it is empty; \(allowed)")
+            for (index, character) in text.enumerated() {
+                let isFine = character.unicodeScalars.allSatisfy {
+                    $0.properties.isAlphabetic || $0.properties.numericType != nil
+                        || Self.marks.unicodeScalars.contains($0)
+                }
+                try demand(
+                    isFine,
+                    "character \(index + 1) is '\(String(character).printable())', which isn't allowed; \(allowed)")
             }
-            value = argument
+            try demand(
+                text.count <= Self.charactersMax,
+                "it has \(text.count) characters, and a name has at most \(Self.charactersMax); shorten it")
+            try demand(
+                text.utf8.count <= Self.bytesMax,
+                "it takes \(text.utf8.count) bytes, and a name takes at most \(Self.bytesMax); shorten it")
+            try demand(
+                text.first != ".", "it begins with '.', and a folder with that name is hidden; begin with a letter")
+            value = text
+        }
+
+        static func help(_ text: String) -> ArgumentHelp {
+            "\(text): 1 to \(charactersMax) letters, digits, spaces, or any of - _ . '"
         }
 
         var deviceClass: SessionPeerDeviceClass {

@@ -63,16 +63,11 @@
 
         private func draw() { write(Self.eraseLine + fitted(line)) }
 
-        /// A line that does not fit would be drawn below itself.
+        /// A line that doesn't fit would be drawn below itself, so whole parts of it are left out.
         private func fitted(_ text: String) -> String {
-            var size = winsize()
-            let hasSize = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
-            var room = (hasSize ? Int(size.ws_col) : 80) - 1
-            return String(
-                text.prefix { character in
-                    room -= character.unicodeScalars.contains { $0.value >= 0x1100 && $0.value < 0xFFE7 } ? 2 : 1
-                    return room >= 0
-                })
+            let width = ToolOutput.size(of: STDOUT_FILENO)?.columns ?? 80
+            let parts = text.split(separator: PeerStatus.separator).map(String.init)
+            return parts.fitted(to: width - 1, separator: PeerStatus.separator)
         }
 
         private static let eraseLine = "\r\u{1B}[K"

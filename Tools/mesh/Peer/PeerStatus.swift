@@ -126,6 +126,8 @@
     }
 
     extension PeerStatus {
+        static let separator = " · "
+
         /// One line for people.
         var text: String {
             let time = Int(elapsedSeconds * 10)
@@ -133,8 +135,8 @@
             let workout =
                 part == .none ? ["no workout"] : ["\(clock) \(phase.rawValue)", laps == 1 ? "1 lap" : "\(laps) laps"]
             let watching = part == .spectator ? ["watching only"] : []
-            return (workout + watching + (peers.isEmpty ? ["nobody else yet"] : peers.map(\.text)))
-                .joined(separator: " · ")
+            return (workout + watching + (peers.isEmpty ? ["no other peer yet"] : peers.map(\.text)))
+                .joined(separator: Self.separator)
         }
     }
 #endif

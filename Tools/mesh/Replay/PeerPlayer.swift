@@ -1,5 +1,6 @@
 #if CommandLineTools
     import Foundation
+    import MeshIdentity
     import MeshSession
     import MeshToolOutput
     import MeshTransport
@@ -12,6 +13,8 @@
         let actor: ReplayPlan.Actor
         let pace: ReplayPace
         let isConcurrent: Bool
+        /// Whether a live view shows this peer.
+        let isLive: Bool
         /// The other one may go and come back; else its going is the end.
         let peersComeBack: Bool
         let patience: Duration
@@ -61,8 +64,12 @@
             onSession(session)
             let runner = ReplayRunner(
                 plan: plan, actor: actor, session: session, pace: pace, isConcurrent: isConcurrent,
-                joinsLate: underWay != nil, peerIDs: peerIDs, onProgress: progress.reached)
+                stepsApart: isLive && !isConcurrent ? plan.stepsApart(at: pace) : 0..<0,
+                joinsLate: underWay != nil, peerIDs: peerIDs, onProgress: progress.reached, onTap: reportTap)
+            let reporting = isLive ? Task { try await reportStates(of: session, runner) } : nil
+            defer { reporting?.cancel() }
             try await runner.run()
+            if isLive { report(.state(device(session, runner))) }
             try await session.close()
             return session
         }
@@ -88,6 +95,26 @@
                 defer { group.cancelAll() }
                 return try await group.next() ?? nil
             }
+        }
+
+        private func reportTap(_ envelope: SessionSyncEnvelope<WorkoutEvent>) {
+            if isLive { report(.tapped(envelope.payload.name, number: envelope.metadata.sequence)) }
+        }
+
+        /// Each change, at most 20 times a second, until it is cancelled.
+        private func reportStates(of session: WorkoutSession, _ runner: ReplayRunner) async throws {
+            var last: LiveDevice?
+            while true {
+                let device = device(session, runner)
+                if device != last { report(.state(device)) }
+                last = device
+                try await Task.sleep(for: .milliseconds(50))
+            }
+        }
+
+        private func device(_ session: WorkoutSession, _ runner: ReplayRunner) -> LiveDevice {
+            let other = actor == .phone ? ReplayPlan.Actor.watch : .phone
+            return LiveDevice(session, runner, other: peerIDs[other] ?? other.rawValue)
         }
 
         private var otherName: String { actor == .phone ? "the watch" : "the phone" }

@@ -9,12 +9,19 @@
         private enum Event: Sendable {
             case peer(ReplayPlan.Actor, PeerProcess.Event)
             case interrupted(Int32)
+            case suspended
+            case bytes(from: ReplayPlan.Actor)
             case tick
         }
 
         let options: ReplayOptions
         let plan: ReplayPlan
-        let progress: ReplayProgress
+        let display: any ReplayDisplay
+        /// Whether a live view shows them: then they report more.
+        let isLive: Bool
+        /// How much later the peers get what they send each other over their pipes; nil for at once. Then for a while they get
+        /// nothing at all.
+        let delay: Duration?
         /// Where each peer keeps who it is; nil over links that do not ask.
         let homes: ReplayHomes?
         /// Where each peer writes what passes; nil for nowhere.
@@ -24,9 +31,12 @@
         func run() async throws -> [PeerSummary] {
             let events = AsyncStream.makeStream(of: Event.self)
             let signals = await SignalWatch([SIGINT, SIGTERM, SIGHUP]) { events.continuation.yield(.interrupted($0)) }
+            // Stopped by Ctrl-Z while the terminal shows its other screen, it would leave the shell there.
+            let stops = isLive ? await SignalWatch([SIGTSTP]) { _ in events.continuation.yield(.suspended) } : nil
+            let tickInterval: Duration = isLive ? .milliseconds(40) : .seconds(1)
             let ticks = Task {
                 while !Task.isCancelled {
-                    try await Task.sleep(for: .seconds(1))
+                    try await Task.sleep(for: tickInterval)
                     events.continuation.yield(.tick)
                 }
             }
@@ -34,21 +44,29 @@
             defer {
                 ticks.cancel()
                 signals.cancel()
+                stops?.cancel()
                 for child in children { child.kill() }
             }
 
             let (toWatch, toPhone) = (Pipe(), Pipe())
+            let (fromPhone, fromWatch) = delay == nil ? (toWatch, toPhone) : (Pipe(), Pipe())
+            var link = try delay.map { delay in
+                try SlowedLink([(.phone, fromPhone, toWatch), (.watch, fromWatch, toPhone)], delay: delay) {
+                    events.continuation.yield(.bytes(from: $0))
+                }
+            }
+            defer { link?.end() }
             func start(_ actor: ReplayPlan.Actor) throws {
-                let (input, output) = actor == .phone ? (toPhone, toWatch) : (toWatch, toPhone)
+                let (input, output) = actor == .phone ? (toPhone, fromPhone) : (toWatch, fromWatch)
                 children.append(
                     try PeerProcess(
                         actor,
                         arguments: options.arguments + (homes?.arguments(of: actor) ?? [])
-                            + (record(actor).map { ["--record", $0] } ?? []),
+                            + (record(actor).map { ["--record", $0] } ?? []) + (isLive ? ["--live"] : []),
                         input: input.fileHandleForReading,
                         output: output.fileHandleForWriting
                     ) { events.continuation.yield(.peer(actor, $0)) })
-                progress.joined(actor)
+                display.joined(actor)
                 // An end that stays open here would hide from one peer that the other is gone.
                 try input.fileHandleForReading.close()
                 try output.fileHandleForWriting.close()
@@ -59,15 +77,61 @@
             for await event in events.stream {
                 switch event {
                 case .interrupted(let signal): throw Interruption(signal: signal)
-                case .tick: try peers.checkPatience()
+                case .suspended:
+                    display.suspend()
+                    kill(getpid(), SIGSTOP)
+                case .bytes(let actor): display.send(from: actor)
+                case .tick:
+                    try peers.checkPatience()
+                    link?.pass()
+                    display.tick()
                 case .peer(let actor, let event):
                     try peers.take(event, from: actor)
-                    progress.reached(peers.steps[actor] ?? 0, by: actor)
+                    guard case .report(let report) = event else { break }
+                    link?.take(report, from: actor)
+                    display.take(report, from: actor)
                 }
+                if let link { display.reach(isApart: link.isApart) }
                 if peers.watchIsDue, children.count == 1 { try start(.watch) }
                 if peers.allEnded { break }
             }
             return peers.summaries
+        }
+    }
+
+    /// The pipes between two peers, which this process slows, and for a while holds.
+    private struct SlowedLink {
+        private let pipes: [SlowedPipe]
+        private let started = ContinuousClock.now
+        private var reach = LiveReach()
+
+        var isApart: Bool { reach.isApart }
+
+        init(
+            _ ways: [(from: ReplayPlan.Actor, output: Pipe, input: Pipe)], delay: Duration,
+            onBytes: @escaping @Sendable (ReplayPlan.Actor) -> Void
+        ) throws {
+            pipes = try ways.map { actor, output, input in
+                try SlowedPipe(from: output.fileHandleForReading, to: input.fileHandleForWriting, delay: delay) {
+                    onBytes(actor)
+                }
+            }
+        }
+
+        mutating func take(_ report: PeerReport, from actor: ReplayPlan.Actor) {
+            guard case .state(let device) = report else { return }
+            change { $0.take(isApart: device.isApart, from: actor, at: $1) }
+        }
+
+        mutating func pass() { change { $0.pass(to: $1) } }
+
+        /// Lets go of what it holds.
+        func end() { for pipe in pipes { pipe.hold(false) } }
+
+        private mutating func change(_ body: (inout LiveReach, Duration) -> Void) {
+            let wasApart = isApart
+            body(&reach, .now - started)
+            if isApart != wasApart { for pipe in pipes { pipe.hold(isApart) } }
         }
     }
 
@@ -99,6 +163,7 @@
                 finished[actor] = summary
                 steps[actor] = plan.steps.count
                 lastSign = .now
+            case .report(.state), .report(.tapped): break
             case .report(.failed(let reason)): throw ToolError("the \(actor.rawValue) failed: \(reason)")
             case .remark(let line):
                 if remarks[actor] == nil { remarks[actor] = String(line.prefix(200)) }

@@ -1,10 +1,15 @@
 #if CommandLineTools
     import Foundation
+    import WorkoutExample
 
     /// What a peer says on stderr while it plays: one JSON object a line, with one of these keys.
     enum PeerReport: Codable, Equatable {
         /// So many steps of the plan are applied here.
         case progress(steps: Int)
+        /// For a live view: how the workout stands here.
+        case state(LiveDevice)
+        /// For a live view: a tap that was made here, the peer's `number`th.
+        case tapped(String, number: UInt64)
         case finished(summary: PeerSummary)
         case failed(reason: String)
 
@@ -24,6 +29,8 @@
         var text: String {
             switch self {
             case .progress(let steps): "\(steps) steps"
+            case .state(let device): "\(device.phase.rawValue), \(device.laps) laps"
+            case .tapped(let name, let number): "tap \(number): \(name)"
             case .finished(let summary):
                 "done: \(summary.events) events, \(summary.samples) samples, digest \(summary.digest)"
             case .failed(let reason): "failed: \(reason)"

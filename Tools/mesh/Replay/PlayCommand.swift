@@ -13,25 +13,32 @@
         static let configuration = CommandConfiguration(
             commandName: "play", abstract: "Plays one peer of a replay over a link.",
             discussion: """
-                With `--link pipe` the link is standard input and output, so reports are on stderr. With \
-                `--link unix:/path` the peers meet at a Unix socket, whoever comes first; one that is killed may be \
-                started again, and finds its place in the plan (unless `--concurrent`). Both peers must be given the \
-                same recording: each derives the same plan from it and plays its own part. With `--link udp` or a broker \
-                each has a home, in which it has been paired with the other and nobody else.
+                With `--link pipe` the link is standard input and output, and reports go to standard error. With \
+                `--link unix:/path` the peers meet at a Unix socket, in either order. A peer that was killed may be started \
+                again and finds its place in the plan (unless `--concurrent`). Give both peers the same recording: each \
+                derives the same plan from it and plays its own part. With `--link udp` or a broker each has a home in which \
+                it is paired with the other peer only.
                 """)
 
-        @Option(help: "Which peer this is.")
+        @Option(help: "The peer to play.")
         var name: ReplayPlan.Actor
 
         @OptionGroup var options: ReplayOptions
 
-        @Option(help: ArgumentHelp("With --link udp or a broker: keeps identity and pairing.", valueName: "folder"))
+        @Option(
+            help: ArgumentHelp("With --link udp or a broker: the folder of identity and pairing.", valueName: "folder"))
         var home: String?
 
-        @Option(help: ArgumentHelp("Record what passes, as JSON Lines.", valueName: "file", visibility: .hidden))
+        @Option(help: ArgumentHelp("Records what passes, as JSON Lines.", valueName: "file", visibility: .hidden))
         var record: String?
 
-        @Flag(help: "Reports as JSON, one object a line: 'progress', 'finished' or 'failed'.")
+        @Flag(
+            help: ArgumentHelp(
+                "Reports each tap and the state too, and for some steps doesn't wait for the other peer.",
+                visibility: .hidden))
+        var live = false
+
+        @Flag(help: "Prints reports as JSON, one object a line: 'progress', 'finished' or 'failed'.")
         var json = false
 
         @Flag(help: ArgumentHelp("Ends with the process that started it.", visibility: .private))
@@ -74,7 +81,7 @@
                 let follow: @MainActor (WorkoutSession) -> Void = { _ in }
             #endif
             let player = PeerPlayer(
-                plan: plan, actor: name, pace: options.speed, isConcurrent: options.concurrent,
+                plan: plan, actor: name, pace: options.pace, isConcurrent: options.concurrent, isLive: live,
                 peersComeBack: options.link.peersComeBack, patience: options.patience(for: plan), peerIDs: ends.peerIDs,
                 transport: carrier, onSession: follow,
                 report: report)

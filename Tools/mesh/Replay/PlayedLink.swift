@@ -100,7 +100,7 @@
                 _ topology: SessionPeerTopology, _ link: any TransportLink
             ) throws {
                 guard let other = trustedPeers.peers.first else {
-                    throw ToolError("the peer in \(home.folder.path) has been paired with nobody: see `mesh pair`")
+                    throw ToolError("the peer in \(home.folder.path) isn't paired: run `mesh pair`")
                 }
                 let id = identity.peerID.description
                 peerIDs = [actor: id, actor == .phone ? .watch : .phone: other.id.description]
@@ -117,8 +117,7 @@
     #if UDP || MQTT || WebSocket
         extension PeerHome {
             fileprivate convenience init(_ actor: ReplayPlan.Actor, _ folder: String?) throws {
-                guard let name = PeerName(argument: actor.rawValue) else { throw ToolError("no name: \(actor)") }
-                try self.init(name: name, folder: folder)
+                try self.init(name: PeerName(actor.rawValue), folder: folder)
             }
         }
     #endif

@@ -13,39 +13,73 @@
         static let configuration = CommandConfiguration(
             commandName: "replay", abstract: "Replays a recorded workout on a phone and a watch, each a process.",
             discussion: """
-                Starts two `mesh play` processes, joined by a link, that share one workout. The phone starts it and records \
-                a sample for each track point that has a time; the others are skipped and counted. A gap of more than \
-                30 s is a pause and a resume, each kilometre a lap, the last point the finish. The watch joins late, after \
-                a tenth of the steps or after 100, and catches up by the latest snapshot.
+                Starts two `mesh play` processes that share one workout over a link. The phone starts the workout and records a \
+                sample for each track point that has a time; it counts and skips the others. A gap of more than 30 s is a \
+                pause and a resume, each kilometre ends a lap, and the last point is the finish. The watch joins after a \
+                tenth of the steps, or after 100, and catches up from a snapshot.
 
-                From then on the two take turns with the taps (pause, resume, lap, finish), each in its place of the \
-                recording, so that every run ends with the same digest. With `--concurrent` both make every tap at the \
-                same moment; what that makes of the workout differs from run to run, and never between the two.
+                From then on the two take turns with the taps (pause, resume, lap, finish), so every run ends with the same \
+                digest. A tap waits for the samples before it. With `--concurrent` both make every tap at the same moment; \
+                then the workout differs from run to run, but never between the two.
 
-                With `--link udp` the two are given identities of their own, pair by a secret, find each other on the \
-                network and talk through TLS and sealed datagrams, as `mesh peer` does; afterwards both are forgotten. With \
-                `--link mqtt://host` they trust each other from the start and meet at that broker, and with `--link ws://…` at \
-                that gateway; neither reads anything.
+                With `--live` a terminal shows what both report while they play: the state of each, taps on their way, and \
+                how both meet again after some seconds out of range, in which each has tapped. Ctrl-C ends it.
 
-                Samples are a series beside the order of taps, and a tap waits for those before it. At speed 1 they come as \
-                far apart as they were recorded; a pause lasts 5 s however long it was. At the end both sides print the \
-                digest of their state; different digests, of the states or of the samples, are a failure.
+                With `--link udp` the two get identities, pair by a secret, find each other on the network and talk through \
+                TLS and sealed datagrams, as `mesh peer` does. Afterwards both identities are deleted. With \
+                `--link mqtt://host` they trust each other from the start and meet at that broker, with `--link ws://…` at \
+                that gateway. Neither can read what passes.
+
+                At the end both peers report the digest of their state and of their samples. The exit status is 1 if the \
+                digests differ.
                 """)
 
         @OptionGroup var options: ReplayOptions
 
-        @Flag(help: "Shows what passes in a browser of this machine, until Ctrl-C; says at which address.")
+        @Flag(
+            help: """
+                Shows both peers while they play, if standard output is a terminal. Over pipes each message then takes \
+                400 ms, and for some seconds the two are out of range.
+                """)
+        var live = false
+
+        @Flag(help: "Serves a page that shows what passes, until Ctrl-C, and prints its address.")
         var inspect = false
 
         @OptionGroup var inspection: InspectOptions
 
-        @Flag(help: "An object with 'converged', 'peers', 'rows' and 'recording' instead of the table.")
+        @Flag(
+            help:
+                "Prints JSON instead of the table: one object with 'converged', 'peers', 'rows' and 'recording', on one line."
+        )
         var json = false
 
+        /// How much later a live view's peers get what they send.
+        private static let delay = Duration.milliseconds(400)
+        /// How long a live view plays, without what the peers wait for each other.
+        private static let liveSeconds = 18.0
+
+        func validate() throws {
+            guard !live || !json else {
+                throw ValidationError("--live draws on a terminal, and --json is for programs")
+            }
+            guard !live || options.speed != .asFastAsPossible else {
+                throw ValidationError("--live shows a replay that takes time; give a --speed other than 'max'")
+            }
+        }
+
         func run() async throws {
+            var options = options
             let plan = try options.plan(isSaid: true)
+            if live, options.speed == nil {
+                let seconds = plan.duration(at: .times(1)) / .seconds(1)
+                options.speed = .times(max(0.1, min(10_000, (seconds / Self.liveSeconds).rounded())))
+            }
+            let delay = live && options.link == .pipe ? Self.delay : nil
+            let title = "\(options.gpx ?? "Built-in run") at \(options.pace.defaultValueDescription) times its speed"
+            let screen = live ? LiveScreen(LiveScene(title: title, delay: delay)) : nil
             let started = ContinuousClock.now
-            let progress = ReplayProgress(plan: plan, isQuiet: json)
+            let display: any ReplayDisplay = screen ?? ReplayProgress(plan: plan, isQuiet: json)
             let homes = options.link.needsHomes ? try await ReplayHomes(options: options) : nil
             defer { homes?.remove() }
             #if Inspector
@@ -59,11 +93,15 @@
                 if inspect { throw ToolError.needsInspector }
                 let record: @Sendable (ReplayPlan.Actor) -> String? = { _ in nil }
             #endif
-            let replay = PeerProcesses(options: options, plan: plan, progress: progress, homes: homes, record: record)
+            let replay = PeerProcesses(
+                options: options, plan: plan, display: display, isLive: screen != nil,
+                delay: screen == nil ? nil : delay, homes: homes, record: record)
             let peers: [PeerSummary]
             do {
-                defer { progress.end() }
+                var isComplete = false
+                defer { display.end(isComplete: isComplete) }
                 peers = try await replay.run()
+                isComplete = true
             } catch let interruption as Interruption {
                 throw ExitCode(128 + interruption.signal)
             }
@@ -76,7 +114,9 @@
                 // The page stays, and the recordings' folder goes with it.
                 if reader != nil { await Interruption.wait() }
             #endif
-            if !result.converged { throw ToolError("the peers do not agree") }
+            if !result.converged {
+                throw ToolError("the peers ended with different workouts; replay with --inspect to see what passed")
+            }
         }
     }
 #endif

@@ -51,10 +51,10 @@
 
         #if MQTT || WebSocket
             private func introduce() throws {
-                let homes = try ReplayPlan.Actor.allCases.compactMap { actor in
-                    try PeerName(argument: actor.rawValue).map {
-                        try PeerHome(name: $0, folder: folder.appending(path: actor.rawValue).path, isLive: false)
-                    }
+                let homes = try ReplayPlan.Actor.allCases.map { actor in
+                    try PeerHome(
+                        name: PeerName(actor.rawValue), folder: folder.appending(path: actor.rawValue).path,
+                        isLive: false)
                 }
                 let ids = try homes.map { try $0.identity().peerID }
                 for (index, home) in homes.enumerated() {
@@ -73,7 +73,7 @@
                 let secret = PairingSecret()
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for actor in ReplayPlan.Actor.allCases {
-                        guard let name = PeerName(argument: actor.rawValue) else { continue }
+                        let name = try PeerName(actor.rawValue)
                         let home = try PeerHome(
                             name: name, folder: folder.appending(path: actor.rawValue).path, isLive: false)
                         let window = try LocalNetwork(interface: interface)

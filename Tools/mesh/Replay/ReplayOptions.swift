@@ -12,9 +12,11 @@
 
         @Option(
             help: ArgumentHelp(
-                "Times real speed, 0.1 to 10000, or 'max'. Pauses of the recording last 5 s at speed 1.",
-                valueName: "factor"))
-        var speed = ReplayPace.times(1)
+                """
+                Times real speed, 0.1 to 10000, or 'max'. By default 1; with --live the speed at which a recording with few \
+                pauses takes half a minute. A pause of the recording lasts 5 s at speed 1.
+                """, valueName: "factor"))
+        var speed: ReplayPace?
 
         @Option(
             help: ArgumentHelp(
@@ -43,6 +45,8 @@
             }
         }
 
+        var pace: ReplayPace { speed ?? .times(1) }
+
         /// - Parameter isSaid: whether to tell what of the recording is missing.
         /// - Throws: `GPXError`, or `ToolError` for an unknown codec or a recording without times.
         func plan(isSaid: Bool = false) throws -> ReplayPlan {
@@ -59,7 +63,7 @@
         /// Longer than any wait that the plan asks for.
         func patience(for plan: ReplayPlan) -> Duration {
             let waits = zip(plan.steps, plan.steps.dropFirst()).map {
-                speed.wait(from: $0.moment, to: $1.moment)
+                pace.wait(from: $0.moment, to: $1.moment)
             }
             return .seconds(patience) + (waits.max() ?? .zero)
         }
@@ -67,7 +71,7 @@
         /// The options as a child process takes them.
         var arguments: [String] {
             let recording = gpx.map { ["--gpx", $0] } ?? []
-            return recording + ["--speed", speed.defaultValueDescription, "--link", link.defaultValueDescription]
+            return recording + ["--speed", pace.defaultValueDescription, "--link", link.defaultValueDescription]
                 + ["--codec", codec, "--patience", "\(patience)"] + (concurrent ? ["--concurrent"] : [])
         }
     }

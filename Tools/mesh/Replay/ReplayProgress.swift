@@ -3,8 +3,25 @@
     import MeshToolOutput
     import WorkoutExample
 
+    /// Shows how a replay goes.
+    protocol ReplayDisplay: AnyObject {
+        /// A peer's process has been started.
+        func joined(_ actor: ReplayPlan.Actor)
+        func take(_ report: PeerReport, from actor: ReplayPlan.Actor)
+        /// That peer has sent bytes to the other one, over a pipe that this process slows.
+        func send(from actor: ReplayPlan.Actor)
+        /// Whether what the peers send is held back.
+        func reach(isApart: Bool)
+        /// Called 25 times a second.
+        func tick()
+        /// The process is about to be stopped by the person, who may continue it later.
+        func suspend()
+        /// - Parameter isComplete: whether both peers have come to their end.
+        func end(isComplete: Bool)
+    }
+
     /// Says on stderr how far the replay is: one changing line on a terminal, else a line at every quarter.
-    final class ReplayProgress {
+    final class ReplayProgress: ReplayDisplay {
         private let total: Int
         private let isQuiet: Bool
         private let isTerminal = isatty(STDERR_FILENO) == 1
@@ -21,7 +38,20 @@
             if !isTerminal { write("\(actor.rawValue) joins\(place)\n") }
         }
 
-        func reached(_ count: Int, by actor: ReplayPlan.Actor) {
+        func take(_ report: PeerReport, from actor: ReplayPlan.Actor) {
+            switch report {
+            case .progress(let count): reached(count, by: actor)
+            case .finished: reached(total, by: actor)
+            case .state, .tapped, .failed: break
+            }
+        }
+
+        func send(from actor: ReplayPlan.Actor) {}
+        func reach(isApart: Bool) {}
+        func tick() {}
+        func suspend() {}
+
+        private func reached(_ count: Int, by actor: ReplayPlan.Actor) {
             steps[actor] = count
             if isTerminal {
                 write(eraseLine + line)
@@ -33,13 +63,14 @@
         }
 
         /// Leaves a terminal's line empty for what follows.
-        func end() { if isTerminal { write(eraseLine) } }
+        func end(isComplete: Bool) { if isTerminal { write(eraseLine) } }
 
         private var line: String {
             let parts = ReplayPlan.Actor.allCases.compactMap { actor in
                 steps[actor].map { "\(actor.rawValue) \($0)/\(total)" }
             }
-            return parts.joined(separator: "  ")
+            guard isTerminal else { return parts.joined(separator: "  ") }
+            return parts.fitted(to: (ToolOutput.width(of: STDERR_FILENO) ?? 80) - 1, separator: "  ")
         }
 
         private var place: String {

@@ -34,8 +34,8 @@
                     "digest",
                 ],
                 rows: peers.map(\.cells))
-            return [recording.text, table.text(), converged ? "Both agree." : "They do not agree."]
-                .joined(separator: "\n")
+            return [recording.text.wrappedToTerminal, table.text(), converged ? "Both agree." : "They do not agree."]
+                .joined(separator: "\n\n")
         }
     }
 

@@ -14,7 +14,7 @@
         @Option(help: ArgumentHelp("Look at this network interface only.", valueName: "name"))
         var interface: String?
 
-        @Flag(help: "An object with 'blocked', 'findings' and 'rows' instead of the table.")
+        @Flag(help: "Prints JSON instead of the table: one object with 'blocked', 'findings' and 'rows', on one line.")
         var json = false
 
         func run() async throws {
@@ -46,7 +46,8 @@
             let advice = findings.compactMap { finding in
                 finding.advice.map { "\(finding.interface.map { "\($0): " } ?? "")\($0)" }
             }
-            return ([table.text()] + advice.map { "→ \($0)" } + [verdict]).joined(separator: "\n")
+            return ([table.text()] + advice.map { "→ \($0)".wrappedToTerminal } + [verdict.wrappedToTerminal]).joined(
+                separator: "\n")
         }
 
         private var verdict: String {

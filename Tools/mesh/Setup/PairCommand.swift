@@ -10,21 +10,23 @@
 
     struct PairCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "pair", abstract: "Makes two peers know each other, once and for good.",
+            commandName: "pair", abstract: "Pairs two peers, once and for good.",
             discussion: """
-                Run it for both peers within a minute, on one network. Each shows six digits; say yes on both if they are \
-                the same. They are compared and never typed, so somebody between the two has one chance in a million.
+                Run it for both peers within a minute, on one network. Each shows six digits; answer yes on both if they are \
+                the same. You compare the digits and never type them, so an attacker between the two has one chance in a \
+                million.
 
-                Without a person on both sides use a secret: `--new-secret` shows one, and the other peer is given it by \
-                `--secret`, or by `--secret -` on standard input, where no other user of the machine can read it.
+                Without a person on both sides use a secret: `--new-secret` prints one. Give it to the other peer with \
+                `--secret`, or with `--secret -` on standard input, where no other user of the machine can read it.
 
-                With `--link mqtts://host` they meet at a broker, wherever they are: always by a secret, which the broker \
-                does not learn.
+                With `--link mqtts://host` they meet at a broker, wherever they are, and always pair by a secret. The broker \
+                does not learn it.
 
-                Exit status: 0 paired, 1 not paired, 130 interrupted, 141 not paired since nobody reads the output any more.
+                Exit status: 0 paired, 1 not paired, 130 interrupted, 141 not paired because the reader of the output has \
+                gone.
                 """)
 
-        @Option(help: "Which peer this is, and what the other one sees it called.")
+        @Option(help: PeerName.help("The name of this peer, which the other one shows"), transform: PeerName.init)
         var name: PeerName
 
         @Option(
@@ -32,7 +34,7 @@
                 "The secret that the other peer shows; '-' reads it from standard input.", valueName: "text"))
         var secret: String?
 
-        @Flag(help: "Shows a new secret, and waits for a peer that is given it.")
+        @Flag(help: "Prints a new secret, and waits for the peer that gets it.")
         var newSecret = false
 
         @Option(
@@ -46,16 +48,16 @@
 
         @Option(
             help: ArgumentHelp(
-                "Keeps identity and pairings; by default ~/.config/sessionmesh/NAME.", valueName: "folder"))
+                "The folder of identity and pairings; by default ~/.config/sessionmesh/NAME.", valueName: "folder"))
         var home: String?
 
-        @Flag(help: "Lists whom this peer has been paired with.")
+        @Flag(help: "Lists the peers that this peer is paired with.")
         var list = false
 
         @Option(help: ArgumentHelp("Forgets a peer: its name, or the beginning of its id.", valueName: "peer"))
         var forget: String?
 
-        @Flag(help: "Objects on lines of their own: 'change' is secret, waiting, compare, paired or failed.")
+        @Flag(help: "Prints JSON, one object a line: 'change' is secret, waiting, compare, paired or failed.")
         var json = false
 
         func validate() throws {
@@ -68,7 +70,8 @@
             if case .unix = link { throw ValidationError("peers at a socket need no pairing") }
             if link.isGateway {
                 throw ValidationError(
-                    "a gateway pairs nobody: pair on the local network or at a broker, and meet at it then")
+                    "peers can't pair at a gateway: pair on the local network or at a broker, and meet at the gateway then"
+                )
             }
             guard case .mqtt = link else { return }
             guard !network.isGiven else { throw ValidationError("--interface, --peer and --port are for --link udp") }

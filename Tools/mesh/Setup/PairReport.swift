@@ -85,7 +85,7 @@
                         : "not paired: \(error.cause ?? error); try again on both, with a new secret"
                 }
             #endif
-            return "nobody was paired: \(error)"
+            return "not paired: \(error)"
         }
 
         #if UDP
@@ -98,7 +98,7 @@
                     return "not paired: one peer has a secret and the other compares digits; give both the same"
                 case (.timedOut, _):
                     return
-                        "nobody was paired in time: run `mesh pair` for the other peer within a minute; `mesh doctor` tells "
+                        "not paired in time: run `mesh pair` for the other peer within a minute; `mesh doctor` tells "
                         + "whether they can find each other"
                 case (.declined, _), (_, PairingError.declined):
                     return "not paired: the digits were not the same for everybody; if they should have been, try again"

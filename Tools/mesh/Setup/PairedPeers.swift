@@ -3,7 +3,7 @@
     import MeshSecurity
     import MeshToolOutput
 
-    /// Whom a peer has been paired with.
+    /// The peers that a peer is paired with.
     struct PairedPeers {
         private let trusted: TrustedPeers
 
@@ -23,10 +23,10 @@
         }
 
         func list(asJSON: Bool) throws {
-            try show(trusted.peers, asJSON, empty: "Paired with nobody.")
+            try show(trusted.peers, asJSON, empty: "Not paired with any peer.")
         }
 
-        /// - Throws: `ToolError` when that names nobody, or several.
+        /// - Throws: `ToolError` when that names no paired peer, or several.
         func forget(_ text: String, asJSON: Bool) throws {
             let byID = text.count >= 4 ? trusted.peers.filter { $0.id.description.hasPrefix(text.lowercased()) } : []
             let meant = byID.isEmpty ? trusted.peers.filter { $0.name == text } : byID
@@ -47,11 +47,7 @@
         private func show(_ peers: [TrustedPeer], _ asJSON: Bool, title: String? = nil, empty: String = "") throws {
             if asJSON {
                 let rows = peers.map { Row(id: $0.id.description, name: $0.name, since: $0.since) }
-                let encoder = JSONEncoder()
-                encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-                encoder.dateEncodingStrategy = .iso8601
-                return try ToolOutput.print(
-                    json: String(decoding: try encoder.encode(Listing(peers: rows, rows: rows)), as: UTF8.self))
+                return try ToolOutput.print(json: Listing(peers: rows, rows: rows).json())
             }
             let table = Table(
                 columns: ["name", "since", "id"],

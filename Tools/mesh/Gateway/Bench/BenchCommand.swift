@@ -21,7 +21,7 @@
         @Option(help: "Bytes of an event's payload.") var bytes = 100
         @Option(help: "Handshakes a second, for the return that is admitted bit by bit.") var admission = 2000
         @Option(help: "A Redis, for the return to a gateway that was ended and started again.") var redis: String?
-        @Flag(help: "Print a JSON object.") var json = false
+        @Flag(help: "Prints JSON: one object with `rows`, on one line.") var json = false
 
         func run() async throws {
             DescriptorLimit.raise(to: 65_536)

@@ -1,0 +1,37 @@
+#if CommandLineTools
+    import WorkoutExample
+
+    /// Decides when two replayed devices are out of each other's reach: from when both play without the other until a moment
+    /// after both have tapped, and never so long that one takes the other for gone.
+    struct LiveReach {
+        /// A peer is probed after 5 s of silence, and gone after three probes.
+        static let apartMax = Duration.milliseconds(5_500)
+        /// Time to read what waits.
+        static let pause = Duration.milliseconds(1_300)
+
+        private(set) var isApart = false
+        private var isDone = false
+        private var apart: Set<ReplayPlan.Actor> = []
+        private var since = Duration.zero
+        private var tappedAt: Duration?
+
+        /// What a device reports of itself.
+        mutating func take(isApart: Bool, from actor: ReplayPlan.Actor, at now: Duration) {
+            if isApart { apart.insert(actor) } else { apart.remove(actor) }
+            if apart.count == ReplayPlan.Actor.allCases.count, !self.isApart, !isDone {
+                self.isApart = true
+                since = now
+            }
+            if self.isApart, apart.isEmpty, tappedAt == nil { tappedAt = now }
+            pass(to: now)
+        }
+
+        mutating func pass(to now: Duration) {
+            guard isApart, now >= since + Self.apartMax || tappedAt.map({ now >= $0 + Self.pause }) ?? false else {
+                return
+            }
+            isApart = false
+            isDone = true
+        }
+    }
+#endif

@@ -1,0 +1,76 @@
+#if CommandLineTools
+    import Foundation
+    import MeshBase
+
+    /// Bytes from one process to another, each later than it came, and held back while the two are out of reach.
+    ///
+    /// Nothing is lost or changed, as over a radio link below which the system repeats what was lost. It reads no more while
+    /// 1 MiB waits.
+    final class SlowedPipe: Sendable {
+        private static let waitingMax = 1 << 20
+
+        private struct State {
+            var isHeld = false
+            var reopenedAt: ContinuousClock.Instant?
+            var waitingBytes = 0
+        }
+
+        private let delay: Duration
+        private let state = Locked(State())
+
+        /// - Parameter onBytes: called on a thread of this pipe's own whenever bytes have come.
+        /// - Throws: `SystemCallError` when the system cannot start a thread.
+        init(
+            from input: FileHandle, to output: FileHandle, delay: Duration,
+            onBytes: @escaping @Sendable () -> Void = {}
+        ) throws {
+            self.delay = delay
+            let (chunks, chunk) = AsyncStream<(data: Data, at: ContinuousClock.Instant)>.makeStream()
+            try BlockingThread.start { [state] in
+                while true {
+                    let data = input.availableData
+                    guard !data.isEmpty else { break }
+                    state.withLock { $0.waitingBytes += data.count }
+                    onBytes()
+                    guard case .enqueued = chunk.yield((data, .now)) else { break }
+                    while state.withLock({ $0.waitingBytes > Self.waitingMax }) {
+                        BlockingThread.sleep(.milliseconds(10))
+                    }
+                }
+                chunk.finish()
+                try? input.close()
+            }
+            Task {
+                for await (data, at) in chunks {
+                    do {
+                        try await self.wait(from: at)
+                        try output.write(contentsOf: data)
+                    } catch {
+                        // The reader is gone. Its peer sees that when this pipe takes no more.
+                        chunk.finish()
+                    }
+                    state.withLock { $0.waitingBytes -= data.count }
+                }
+                try? output.close()
+            }
+        }
+
+        /// Holds back what comes and what is on its way, or lets all of it go on.
+        func hold(_ isHeld: Bool) {
+            state.withLock { state in
+                if state.isHeld, !isHeld { state.reopenedAt = .now }
+                state.isHeld = isHeld
+            }
+        }
+
+        /// What waited travels like everything else once it may.
+        private func wait(from start: ContinuousClock.Instant) async throws {
+            while true {
+                let (isHeld, reopenedAt) = state.withLock { ($0.isHeld, $0.reopenedAt) }
+                let left = max(start, reopenedAt ?? start) + delay - .now
+                if left <= .zero, !isHeld { return }
+                try await Task.sleep(for: max(.milliseconds(5), min(left, .milliseconds(50))))
+            }
+        }
+    }
+#endif
