@@ -76,7 +76,7 @@ function titleOf(entry) {
   if (name) return name;
   const number = entry.sequence > 0 ? ` #${entry.sequence}` : '';
   const type = payloadWords.get(entry.payloadType) ?? entry.payloadType;
-  if (!type) return entry.text && entry.step !== 'failed' ? String(entry.text).slice(0, 400) : kindWords.get(entry.kind) ?? entry.kind;
+  if (!type) return entry.text && entry.step !== 'failed' ? String(entry.text).split(': ')[0].slice(0, 400) : kindWords.get(entry.kind) ?? entry.kind;
   if (entry.kind !== 'snapshot') return type + number;
   return (entry.payloadType === `${entry.feature}.state` ? 'snapshot' : `snapshot ${type}`) + number;
 }
