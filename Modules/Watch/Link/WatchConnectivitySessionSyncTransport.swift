@@ -32,7 +32,7 @@ public final class WatchConnectivitySessionSyncTransport: DeliveringTransport {
     public let delivery: LinkTransport
     private let link: WatchConnectivityLink
 
-    /// The transport's problems. On a phone, also a missing watch and a missing watch app, until the watch can be reached. Observable.
+    /// The unsolved problems of the transport. On a phone, they include a missing watch and a missing watch app. Observable.
     public var problems: [SessionProblem] { delivery.problems + link.problems.problems }
 
     /// Over the app's own session, keeping in memory what is not acknowledged.
