@@ -9,7 +9,7 @@
     /// Follows a server's stream over `URLSessionWebSocketTask`, which is all that watchOS has; as `ResumeWebSocketClient` does
     /// over a socket of its own, and in JSON.
     ///
-    /// The system ends its connection when it suspends the app. Call `run` again when the app is back: the client resumes.
+    /// The system ends the connection when it suspends the app. When the app is back, the `run` under way connects again and resumes.
     ///
     /// Messages are handled one after another, and read one at a time. A message larger than 1 MiB ends the connection.
     public final class URLSessionResumeClient: Sendable {
