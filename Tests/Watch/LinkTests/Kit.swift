@@ -73,6 +73,7 @@ final class InjectedSession: WCSessionProviding, @unchecked Sendable {
     private let activationError: WCError?
     let activationCount = Locked(0)
     let refusedContextCount = Locked(0)
+    let sentMessages = Locked<[Data]>([])
     weak var delegate: (any WCSessionDelegate)?
 
     /// - Parameter activationError: why it is never activated; nil when it is from the beginning.
@@ -98,7 +99,9 @@ final class InjectedSession: WCSessionProviding, @unchecked Sendable {
     func sendMessage(
         _ message: [String: Any], replyHandler: (([String: Any]) -> Void)?, errorHandler: ((any Error) -> Void)?
     ) {}
-    func sendMessageData(_ data: Data, replyHandler: ((Data) -> Void)?, errorHandler: ((any Error) -> Void)?) {}
+    func sendMessageData(_ data: Data, replyHandler: ((Data) -> Void)?, errorHandler: ((any Error) -> Void)?) {
+        sentMessages.withLock { $0.append(data) }
+    }
     func updateApplicationContext(_ applicationContext: [String: Any]) throws {
         refusedContextCount.withLock { $0 += 1 }
         throw WCError(.watchAppNotInstalled)

@@ -115,6 +115,26 @@ import Testing
         #expect(throws: LinkError(.unreachable)) { try link.send(LinkPacket(lane: .datagram, bytes: [1]), to: "watch") }
     }
 
+    @Test func `A message that arrives shows that the counterpart is reachable, if the system did not say so`() throws {
+        let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
+        let (here, there) = (InjectedSession(), InjectedSession())
+        let (end, other) = (End(pair.phone), End(pair.watch))
+        let (link, sender) = (
+            WatchConnectivityLink(here, clock: pair.clock), WatchConnectivityLink(there, clock: pair.clock)
+        )
+        there.isReachable = true
+        try link.open(end)
+        try sender.open(other)
+        #expect(!end.told.contains("connected"))
+        here.isReachable = true
+        try sender.send(LinkPacket(lane: .datagram, bytes: [1]), to: "paired")
+        let message = try #require(there.sentMessages.withLock { $0.first })
+        here.delegate?.session(.default, didReceiveMessageData: message)
+        #expect(end.told.contains("connected"))
+        try link.send(LinkPacket(lane: .datagram, bytes: [2]), to: "paired")
+        withExtendedLifetime(sender) {}
+    }
+
     @Test func `A session that cannot be activated is tried again at one pace, however many share it`() throws {
         let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
         let session = InjectedSession(activationError: WCError(.genericError))

@@ -147,7 +147,8 @@ extension WatchConnectivityLink: WatchSessionListener {
     // MARK: What has come
 
     private func takeMessage(_ bytes: [UInt8], launch: UInt32) {
-        let wasDistrusted = state.withLock { state in
+        // The system has been seen not to say that the counterpart is reachable again.
+        let mayBeReachable = state.withLock { state in
             guard let address = state.address, !state.isCutOff else { return false }
             if state.isConnected, let known = state.peerLaunch, known != launch {
                 tell { $0.disconnected(address, reason: nil) }
@@ -158,10 +159,10 @@ extension WatchConnectivityLink: WatchSessionListener {
             state.distrust.reset()
             tell { $0.received(bytes, on: .datagram, from: address) }
             defer { state.isDistrusted = false }
-            return state.isDistrusted
+            return state.isDistrusted || !state.isConnected
         }
         calls.run()
-        if wasDistrusted { refresh() }
+        if mayBeReachable { refresh() }
     }
 
     private func pass(_ bytes: [UInt8], on lane: LinkLane) {
