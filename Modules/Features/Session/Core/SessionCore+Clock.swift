@@ -11,8 +11,10 @@ extension SessionCore {
 
     /// The moment of the session's clock from which it is known to run steadily; nil while nothing is known of it.
     func clockSteadySince(_ offset: ClockOffsetEstimate?, isLocal: Bool) -> Date? {
-        // What a peer shows here is by a clock that this device does not know yet.
         guard !engine.isProvisional, isLocal || offset != nil else { return nil }
+        // Before there is a group, another device's taps show moments of a clock that this device does not know.
+        let isAlone = heard.isEmpty && engine.held.entries.allSatisfy { $0.source.peerID == engine.localPeerID }
+        guard engine.isSealed || isAlone else { return nil }
         return [isLocal ? steadySince : offset?.steadySince, ownerChange?.at].compactMap { $0 }.max()
     }
 
