@@ -35,6 +35,9 @@ public protocol TransportLink: AnyObject, Sendable {
     /// else. Sessions let such peers in without an invitation. May be called on any thread, with locks held: must look at memory
     /// only. The default is false: the link can't tell.
     func isOwn(_ peerID: String) -> Bool
+    /// The unsolved problems of the link, such as a missing watch. The transport's `problems` begin with them. Must be observable, and
+    /// may be read on any thread. The default is none.
+    var problems: [SessionProblem] { get }
     /// Hands what was taken to the other side as far as that is possible within about a second, then ends. Idempotent.
     func close() async
 }
@@ -44,6 +47,7 @@ extension TransportLink {
     /// Does nothing: the default for links without connections.
     public func disconnect(_ address: LinkAddress) {}
     public func isOwn(_ peerID: String) -> Bool { false }
+    public var problems: [SessionProblem] { [] }
 }
 
 /// The promise that a link makes for packets on a lane.

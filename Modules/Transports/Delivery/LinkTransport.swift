@@ -58,8 +58,8 @@ public final class LinkTransport: SessionSyncTransport {
     /// - Throws: `SessionSyncError.closed`; what the link throws. Callers may try again.
     public func start() throws { try shell.open() }
 
-    /// The current problems of the transport: `peerIDInUse` and `transportFailed`.
-    public var problems: [SessionProblem] { shell.problems.problems }
+    /// The unsolved problems of the link, then those of the transport: `peerIDInUse` and `transportFailed`.
+    public var problems: [SessionProblem] { link.problems + shell.problems.problems }
 
     public var localPeer: SessionPeer { shell.localPeer }
     /// The link that moves the bytes.

@@ -30,10 +30,6 @@ public import MeshTransport
 /// session is activated. Safe to use from any thread.
 public final class WatchConnectivitySessionSyncTransport: DeliveringTransport {
     public let delivery: LinkTransport
-    private let link: WatchConnectivityLink
-
-    /// The unsolved problems of the transport. On a phone, they include a missing watch and a missing watch app. Observable.
-    public var problems: [SessionProblem] { delivery.problems + link.problems.problems }
 
     /// Over the app's own session, keeping in memory what is not acknowledged.
     public convenience init(localPeer: SessionPeer) {
@@ -57,7 +53,7 @@ public final class WatchConnectivitySessionSyncTransport: DeliveringTransport {
         store: (any SessionStore)? = nil, configuration: DeliveryConfiguration = .watchConnectivity,
         clock: any DeliveryClock = SystemClock()
     ) throws {
-        link = WatchConnectivityLink(session, channel: channel, cancelsOutstanding: store != nil, clock: clock)
+        let link = WatchConnectivityLink(session, channel: channel, cancelsOutstanding: store != nil, clock: clock)
         var configuration = configuration
         if configuration.payloadLimit.bytes > PayloadLimit.watchConnectivityPayload.bytes {
             configuration.payloadLimit = .watchConnectivityPayload

@@ -39,6 +39,16 @@ struct EndToEndTests {
         #expect(pair.watch.lines.withLock { $0.sorted() } == [0, 1, 2, 3, 4])
     }
 
+    @Test func `a pairing that the user removes is a problem of the phone's connection`() async throws {
+        let pair = try PhoneAndWatch()
+        await pair.meet()
+        let connection = try pair.connection(pair.phone)
+        #expect(connection.problems.isEmpty)
+        pair.watch.device.isPaired = false
+        await pair.run(for: .seconds(2))
+        #expect(connection.problems.map(\.code.description) == ["notPaired"])
+    }
+
     @Test func `two states, updated together and fast, are the same on both`() async throws {
         let pair = try PhoneAndWatch()
         try pair.phone.title?.update(Title(name: "before it is activated"))

@@ -93,9 +93,9 @@ extension WatchConnectivityLink: WatchSessionListener {
         if isAbsent, !session.isPaired { problem = .notPaired }
         if isAbsent, session.isPaired, !session.isWatchAppInstalled { problem = .appNotInstalled }
         for code in [SessionProblem.Code.notPaired, .appNotInstalled] where code != problem?.code {
-            problems.solve(code)
+            board.solve(code)
         }
-        if let problem { problems.report(problem, isMistake: false) }
+        if let problem { board.report(problem, isMistake: false) }
     }
 
     private func setLive(_ isLive: Bool, _ state: inout State) {

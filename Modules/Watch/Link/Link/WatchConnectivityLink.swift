@@ -38,6 +38,8 @@ public final class WatchConnectivityLink: TransportLink {
     /// Secured as Apple Platform Security says: paired out of band, and encrypted over Bluetooth (LE Secure) and Wi-Fi
     /// (IKEv2).
     public let traits = LinkTraits(expectedLatency: .interactive, isSecured: true)
+    /// On a phone, a missing watch (`notPaired`) and a missing watch app (`appNotInstalled`).
+    public var problems: [SessionProblem] { board.problems }
     /// The session that the link sends with.
     public let session: any WCSessionProviding
 
@@ -47,7 +49,7 @@ public final class WatchConnectivityLink: TransportLink {
     let cancelsOutstanding: Bool
     let calls = OrderedCalls()
     let state = Locked(State())
-    let problems = ProblemBoard()
+    let board = ProblemBoard()
 
     /// Of whoever can be reached although the session names nobody.
     static let unnamed: LinkAddress = "unnamed"
