@@ -4,6 +4,8 @@ public enum ResumeMutation: String, Mutation {
     case skipsGaps
     /// K2: the cursor moves on receipt, whatever the app says.
     case acknowledgesOnReceipt
+    /// K2: an event that the app could not process counts as received.
+    case dropsUnprocessed
     /// K3: a replay ends by its count alone.
     case endsByCountOnly
     /// K4: every event counts toward the replay, also one that came before.

@@ -54,20 +54,24 @@ import Testing
     }
 
     @Test(arguments: [SessionCoordinator.Sequencing.monotonic, .contiguous])
-    func `K2 what the app could not process comes again in the same process`(sequencing: SessionCoordinator.Sequencing)
-    {
-        var world = ResumeWorld(.init(sequencing: sequencing, acknowledgement: .byApp))
-        world.begin(at: 5)
-        world.push(6, 7)
-        world.acknowledge(6)
-        world.retryUnacknowledged()
-        #expect(world.push(8) == [.stale], "the connection has ended")
-        world.open()
-        #expect(world.handshakes.last == .resume(sessionId: "s", lastSeq: 6))
-        world.receive(.resumed(replayedCount: 2, currentSeq: 8))
-        #expect(world.push(7, 8) == [.replayed, .replayed])
-        world.acknowledge(8)
-        #expect(world.cursor == 8)
+    func `K2 what the app could not process comes again in the same process`(
+        sequencing: SessionCoordinator.Sequencing
+    ) {
+        prove(.dropsUnprocessed, configuration: .init(sequencing: sequencing, acknowledgement: .byApp)) { world in
+            world.begin(at: 5)
+            world.push(6, 7)
+            world.acknowledge(6)
+            world.retryUnacknowledged()
+            let late = world.push(8)
+            world.open()
+            let asked = world.handshakes.last
+            world.receive(.resumed(replayedCount: 2, currentSeq: 8))
+            let received = world.push(7, 8)
+            world.acknowledge(8)
+            return differs(late, [.stale], "after the end of the connection")
+                ?? differs(asked, .resume(sessionId: "s", lastSeq: 6), "asked")
+                ?? differs(received, [.replayed, .replayed], "received") ?? differs(world.cursor, 8, "cursor")
+        }
     }
 
     @Test(arguments: [SessionCoordinator.Sequencing.monotonic, .contiguous])

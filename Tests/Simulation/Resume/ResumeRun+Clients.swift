@@ -30,7 +30,12 @@ extension ResumeRun {
             let reception = clients[pipe.device].core.receive(event, time)
             if case .pushEvent(let sequence) = event, reception.isToBeProcessed {
                 struct Payload: Decodable { let id: Int }
-                show(try frame.payload(as: Payload.self).id, sequence, pipe.device)
+                let id = try frame.payload(as: Payload.self).id
+                if !areFaultsOver, appRandom.happens(rate: 0.02) {
+                    fail(pipe.device)
+                } else {
+                    show(id, sequence, pipe.device)
+                }
             }
             if case .ready(let id, let sequence) = event, reception == .live { begin(id, at: sequence, pipe.device) }
             carryOut(pipe.device)
@@ -61,6 +66,14 @@ extension ResumeRun {
         clients[client].known = id
         clients[client].seenCount += 1
         clients[client].core.acknowledge(through: sequence, time)
+    }
+
+    /// The app could not process an event: it drops the connection, and wants the event again.
+    private mutating func fail(_ client: Int) {
+        faultCounts["app failed to process", default: 0] += 1
+        if let key = clients[client].key { cut(key, deviceKnows: false) }
+        clients[client].core.retryUnacknowledged()
+        comeAgain(client)
     }
 
     mutating func clientHears(end key: Int, _ code: CloseCode?) {

@@ -50,6 +50,8 @@ struct ResumeRun: GatewayRun {
     }
 
     var random: SplitMix64
+    /// Draws the events that apps fail to process. Separate, so that the other faults of a seed stay the same.
+    var appRandom: SplitMix64
     let faults: Faults
     var queue = EventQueue<Step>()
     var now: UInt64 = 0
@@ -76,6 +78,7 @@ struct ResumeRun: GatewayRun {
 
     init(seed: UInt64, _ faults: Faults) {
         random = SplitMix64(seed: seed)
+        appRandom = SplitMix64(seed: ~seed)
         self.faults = faults
         buffer = ReplayContents(Self.limits, seed: seed)
         appended = Array(repeating: 0, count: max(3, faults.clients / 10))

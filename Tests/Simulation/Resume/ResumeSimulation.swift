@@ -1,14 +1,15 @@
 import MeshBrokenRules
 
 /// Clients of a stream, two gateway processes and one store in virtual time: connections drop on one side or on both, frames
-/// get lost, apps and gateways are killed, the store is down, slow, empty, or behind what it has said.
+/// get lost, apps fail to process events, apps and gateways are killed, the store is down, slow, empty, or behind what it has said.
 ///
 /// Every app sees every event of its user's once and in order from where it began, and begins anew only where the store has
 /// lost something since. Everything follows from the seed.
 public struct ResumeSimulation: SeedSimulation {
     /// Faults that it must find.
     public static let mutationNames =
-        Simulation.canBreakRules ? ["keepsEpoch", "ignoresFence", "skipsGaps", "replayMovesNothing"] : []
+        Simulation.canBreakRules
+        ? ["keepsEpoch", "ignoresFence", "skipsGaps", "replayMovesNothing", "dropsUnprocessed"] : []
 
     private let faults: ResumeRun.Faults
     private let brokenRule: ResumeMutation?
