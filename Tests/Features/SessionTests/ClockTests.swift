@@ -117,6 +117,18 @@ import Testing
         #expect(later.reading(of: .start(at: later.now)).errorSeconds == 0)
     }
 
+    @Test func `before it is in a group, a device doesn't know the error of another device's timer`() async throws {
+        let world = VirtualWorld(seed: 4)
+        let here = world.session(world.transport(phone), incarnation: 1, clockAhead: 3_600)
+        let there = world.session(world.transport(watch), incarnation: 2) { $0.waitsForInvitation = true }
+        here.start()
+        there.start()
+        let anchor = SessionTimerAnchor.start(at: here.now)
+        await world.settle(until: { there.peers.contains { $0.lastHeardAt != nil } })
+        #expect(there.peers.contains { $0.lastHeardAt != nil } && !there.isMember)
+        #expect(there.reading(of: anchor).errorSeconds == nil)
+    }
+
     @Test(arguments: [-3_600.0, -1, 1, 3_600])
     func `a peer whose clock was set at its relaunch is measured anew`(jump: TimeInterval) async throws {
         let world = VirtualWorld(

@@ -13,8 +13,8 @@ extension SessionCore {
     func clockSteadySince(_ offset: ClockOffsetEstimate?, isLocal: Bool) -> Date? {
         guard !engine.isProvisional, isLocal || offset != nil else { return nil }
         // Before there is a group, another device's taps show moments of a clock that this device does not know.
-        let isAlone = heard.isEmpty && engine.held.entries.allSatisfy { $0.source.peerID == engine.localPeerID }
-        guard engine.isSealed || isAlone else { return nil }
+        let knowsOnlyItself = heard.isEmpty && engine.held.entries.allSatisfy { $0.source.peerID == engine.localPeerID }
+        guard engine.isSealed || knowsOnlyItself else { return nil }
         return [isLocal ? steadySince : offset?.steadySince, ownerChange?.at].compactMap { $0 }.max()
     }
 
