@@ -18,7 +18,7 @@
     /// it anew. Before a connection has proven who is there it may send 8 KiB in 3 s, and there are at most 32 such
     /// connections, 4 from one address.
     ///
-    /// One thread of its own runs all of it and calls the observer. Docs/Reference/Security.md says what is promised against whom.
+    /// The link has a thread, which calls the observer. Docs/Reference/Security.md lists each attacker and what the link promises.
     /// Safe to use from any thread.
     public final class UDPLink: GuestAdmittingLink {
         private struct Running {

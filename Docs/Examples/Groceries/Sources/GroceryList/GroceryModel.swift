@@ -5,7 +5,7 @@ import MeshTransport
 public import Observation
 
 extension EphemeralKey<String> {
-    /// What somebody is about to add.
+    /// The item that the user is typing.
     public static let typing = EphemeralKey("typing")
 }
 

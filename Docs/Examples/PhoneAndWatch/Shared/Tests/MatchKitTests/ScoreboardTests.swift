@@ -3,7 +3,7 @@ import MatchKit
 import SessionMesh
 import Testing
 
-@MainActor @Suite(.timeLimit(.minutes(1))) struct ScoreboardTests {
+@MainActor @Suite(.timeLimit(.minutes(10))) struct ScoreboardTests {
     @Test("A match outlives the app that shows it")
     func matchOutlivesApp() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "MatchKitTests-\(UUID())")
