@@ -199,7 +199,7 @@
             return lines
         }
 
-        /// The same lines, each broken between words where it is longer than the terminal's, which would cut a number.
+        /// The lines, broken between words if they are longer than the terminal's, which could cut a number.
         package var wrappedToTerminal: String {
             guard let width = ToolOutput.width else { return self }
             return split(separator: "\n", omittingEmptySubsequences: false)

@@ -31,7 +31,7 @@ public final class ReplayRunner {
     private let onTap: (SessionSyncEnvelope<WorkoutEvent>) -> Void
     private let changes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// The moment of the recording to which this device has come by itself; nil before its first step.
+    /// The moment of the recording that this device has reached; nil before its first step.
     public private(set) var moment: Date?
     /// Whether this device is within the steps in which it waits for nothing of the other's.
     public private(set) var isApart = false

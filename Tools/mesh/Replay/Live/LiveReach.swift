@@ -6,7 +6,7 @@
     struct LiveReach {
         /// A peer is probed after 5 s of silence, and gone after three probes.
         static let apartMax = Duration.milliseconds(5_500)
-        /// Time to read what waits.
+        /// The time that a person needs to read the lines about waiting taps.
         static let pause = Duration.milliseconds(1_300)
 
         private(set) var isApart = false
@@ -15,7 +15,7 @@
         private var since = Duration.zero
         private var tappedAt: Duration?
 
-        /// What a device reports of itself.
+        /// Takes a device's report.
         mutating func take(isApart: Bool, from actor: ReplayPlan.Actor, at now: Duration) {
             if isApart { apart.insert(actor) } else { apart.remove(actor) }
             if apart.count == ReplayPlan.Actor.allCases.count, !self.isApart, !isDone {

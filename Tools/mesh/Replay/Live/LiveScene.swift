@@ -2,7 +2,7 @@
     import MeshToolOutput
     import WorkoutExample
 
-    /// What a live view of a replay shows: only what the two processes have reported, and what this one does to the link
+    /// The content of a live view of a replay: what the two processes have reported, and what this one does to the link
     /// between them.
     struct LiveScene {
         /// A tap that was made on one device and isn't on the other yet, or has just come.

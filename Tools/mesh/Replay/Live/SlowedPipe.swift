@@ -63,7 +63,7 @@
             }
         }
 
-        /// What waited travels like everything else once it may.
+        /// Waits until the chunk may leave: bytes that were held take the usual delay after the pipe reopens.
         private func wait(from start: ContinuousClock.Instant) async throws {
             while true {
                 let (isHeld, reopenedAt) = state.withLock { ($0.isHeld, $0.reopenedAt) }
