@@ -12,7 +12,7 @@ enum LinkFault: String, CaseIterable, Sendable {
 }
 
 /// A good link with one fault. Decorates, so that the fault is all that differs.
-final class FaultyLink: TransportLink, LinkObserver {
+final class FaultyLink: LinkWrapper, LinkObserver {
     private struct State {
         var observer: (any LinkObserver)?
         var isConnected = false
@@ -25,7 +25,7 @@ final class FaultyLink: TransportLink, LinkObserver {
         var isOpen = false
     }
 
-    private let base: any TransportLink
+    let base: any TransportLink
     private let fault: LinkFault?
     private let state = Locked(State())
 
@@ -42,8 +42,6 @@ final class FaultyLink: TransportLink, LinkObserver {
         default: base.lanes
         }
     }
-
-    var traits: LinkTraits { base.traits }
 
     // MARK: Sending
 

@@ -27,18 +27,20 @@ import Testing
         await wrapper.close()
         let calls = spy.calls.withLock { $0 }
         #expect(Set(calls).count == calls.count)
-        #expect(calls.count == (try Self.requirementCount()), "call the new requirement here, and forward it")
+        #expect(
+            calls.count == (try requirementCount(of: "SessionSyncTransport")),
+            "call the new requirement here, and forward it")
     }
+}
 
-    /// As the source declares them.
-    private static func requirementCount() throws -> Int {
-        var file = URL(fileURLWithPath: #filePath)
-        for _ in 0..<4 { file.deleteLastPathComponent() }
-        file.append(path: "Modules/Transports/Contract/SessionSyncTransport.swift")
-        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
-        return lines.drop { !$0.hasPrefix("public protocol") }.prefix { $0 != "}" }.count {
-            $0.hasPrefix("    func ") || $0.hasPrefix("    var ")
-        }
+/// The number of requirements that a contract's source declares.
+func requirementCount(of contract: String) throws -> Int {
+    var file = URL(fileURLWithPath: #filePath)
+    for _ in 0..<4 { file.deleteLastPathComponent() }
+    file.append(path: "Modules/Transports/Contract/\(contract).swift")
+    let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+    return lines.drop { !$0.hasPrefix("public protocol \(contract)") }.prefix { $0 != "}" }.count {
+        $0.hasPrefix("    func ") || $0.hasPrefix("    var ")
     }
 }
 

@@ -131,28 +131,20 @@
     }
 
     /// A link that counts the bytes that it takes.
-    final class CountingLink: GuestAdmittingLink {
-        private let link: any TransportLink
+    final class CountingLink: LinkWrapper, GuestAdmittingLink {
+        let base: any TransportLink
         private let count = Locked<UInt64>(0)
 
-        init(_ link: any TransportLink) { self.link = link }
+        init(_ base: any TransportLink) { self.base = base }
 
         /// So far, with frames and compression.
         var bytesSent: UInt64 { count.withLock { $0 } }
 
-        var lanes: [LinkLane: PayloadLimit] { link.lanes }
-        var traits: LinkTraits { link.traits }
-
-        func open(_ observer: any LinkObserver) throws { try link.open(observer) }
-
         func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
-            try link.send(packet, to: address)
+            try base.send(packet, to: address)
             count.withLock { $0 += UInt64(packet.bytes.count) }
         }
 
-        func admit(guests peerIDs: Set<String>) { (link as? any GuestAdmittingLink)?.admit(guests: peerIDs) }
-        func isOwn(_ peerID: String) -> Bool { link.isOwn(peerID) }
-        func disconnect(_ address: LinkAddress) { link.disconnect(address) }
-        func close() async { await link.close() }
+        func admit(guests peerIDs: Set<String>) { (base as? any GuestAdmittingLink)?.admit(guests: peerIDs) }
     }
 #endif

@@ -2,7 +2,7 @@ import MeshBase
 import MeshTransport
 
 /// A link as it is, until `LinkFaults` says otherwise. Its packets are a few bytes smaller than those of the link below.
-final class FaultInjectingLink: TransportLink, LinkObserver {
+final class FaultInjectingLink: LinkWrapper, LinkObserver {
     let base: any TransportLink
     let lanes: [LinkLane: PayloadLimit]
     private let index: Int
@@ -15,13 +15,10 @@ final class FaultInjectingLink: TransportLink, LinkObserver {
         lanes = LinkFaults.lanes(of: base)
     }
 
-    var traits: LinkTraits { base.traits }
-
     func open(_ observer: any LinkObserver) throws { try faults.open(index, self, observer) }
     func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
         try faults.send(packet, from: index, to: address)
     }
-    func isOwn(_ peerID: String) -> Bool { base.isOwn(peerID) }
     /// Ends the connections of all; `mend` connects them anew.
     func disconnect(_ address: LinkAddress) { faults.disconnect(address, at: index) }
     func close() async {

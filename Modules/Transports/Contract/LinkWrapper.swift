@@ -1,0 +1,22 @@
+package import MeshBase
+
+/// A link over another one: a counter, a fault. It implements what it changes; this protocol forwards the rest, so that no
+/// requirement with a default is lost on the way.
+package protocol LinkWrapper: TransportLink {
+    /// The link through which everything goes.
+    var base: any TransportLink { get }
+}
+
+extension LinkWrapper {
+    package var lanes: [LinkLane: PayloadLimit] { base.lanes }
+    package var traits: LinkTraits { base.traits }
+    package var problems: [SessionProblem] { base.problems }
+
+    package func open(_ observer: any LinkObserver) throws { try base.open(observer) }
+    package func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
+        try base.send(packet, to: address)
+    }
+    package func disconnect(_ address: LinkAddress) { base.disconnect(address) }
+    package func isOwn(_ peerID: String) -> Bool { base.isOwn(peerID) }
+    package func close() async { await base.close() }
+}
