@@ -387,8 +387,8 @@ let modules: [Module] = [
             "MeshFoundation", "MeshBase", "MeshBus", "MeshGPX", "MeshToolOutput", "MeshBenchmarks", "MeshIdentity",
             "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery", "MeshScenarioTransport",
             "MeshSeries", "MeshSession", "MeshConnection", "MeshSharedState", "MeshKeySync", "MeshPipeTransport",
-            "MeshTesting", "MeshSimulation",
-        ], tests: []),
+            "MeshSimulatedWatch", "MeshWatchConnectivityTransport", "MeshTesting", "MeshSimulation",
+        ], tests: ["MeshTestSupport"]),
     Module(
         "MeshNetworkBenchmarks", "Tools/Bench/Network", floor: 7, form: .internalLibrary,
         uses: [

@@ -7,7 +7,7 @@ import MeshBase
 /// Jobs that become ready on such a thread wait in its queue, in the order in which they became so; on all other threads
 /// everything is as it always is.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
-final class SimulationThread: Sendable {
+package final class SimulationThread: Sendable {
     private static let current = Locked<[ObjectIdentifier: SimulationThread]>([:])
 
     private let queue: JobQueue
@@ -21,7 +21,9 @@ final class SimulationThread: Sendable {
     }
 
     /// Runs `body` on a thread of its own, and returns when it has returned.
-    static func run<Result: Sendable>(_ body: @escaping @Sendable (SimulationThread) -> Result) -> Result {
+    package static func run<Result: Sendable>(
+        _ body: @escaping @Sendable (SimulationThread) -> Result
+    ) -> Result {
         _ = isHooked
         let result = Locked<Result?>(nil)
         let isDone = DispatchSemaphore(value: 0)
@@ -43,7 +45,7 @@ final class SimulationThread: Sendable {
     }
 
     /// Runs everything that can go on until all of it waits.
-    func runAll() { run(rounds: .max) }
+    package func runAll() { run(rounds: .max) }
 
     /// Runs what can go on, and then as often what that has made ready.
     func run(rounds: Int) {

@@ -45,6 +45,15 @@ import Testing
         #expect(!simulation.run(0..<20, stopsAtFailure: true).failures.isEmpty, "\(name) is not noticed by seed 20")
     }
 
+    @Test func `A launch without a store shows the newest state that the dead device published`() {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        var simulation = ColdLaunchSimulation()
+        for failure in simulation.run(0..<20).failures { Issue.record("seed \(failure.seed): \(failure.reason)") }
+        // A device publishes at most every five seconds.
+        simulation.publishingSeconds = 1
+        #expect(!simulation.run(0..<40, stopsAtFailure: true).failures.isEmpty)
+    }
+
     @Test func `What apps lose that keep nothing is found`() {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         var simulation = WatchSimulation()

@@ -27,6 +27,7 @@ public final class ReplayRunner {
     private let stepsApart: Range<Int>
     private let joinsLate: Bool
     private let peerIDs: [ReplayPlan.Actor: String]
+    private let sleep: (Duration) async throws -> Void
     private let onProgress: (Int) -> Void
     private let onTap: (SessionSyncEnvelope<WorkoutEvent>) -> Void
     private let changes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -44,12 +45,15 @@ public final class ReplayRunner {
     ///   - joinsLate: the session is under way, and this device may have been part of it before: it waits for what has
     ///     happened, leaves out the taps that have been made, and records its samples again.
     ///   - peerIDs: of the devices; by default their names in the plan.
+    ///   - sleep: lets that much time pass. Virtual time in tests.
     ///   - onProgress: called with the number of steps that are known here, each time it is seen to have changed.
     ///   - onTap: called with each tap that was made here.
     public init(
         plan: ReplayPlan, actor: ReplayPlan.Actor, session: WorkoutSession, pace: ReplayPace = .asFastAsPossible,
         isConcurrent: Bool = false, stepsApart: Range<Int> = 0..<0, joinsLate: Bool = false,
-        peerIDs: [ReplayPlan.Actor: String] = [:], onProgress: @escaping (Int) -> Void = { _ in },
+        peerIDs: [ReplayPlan.Actor: String] = [:],
+        sleep: @escaping (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+        onProgress: @escaping (Int) -> Void = { _ in },
         onTap: @escaping (SessionSyncEnvelope<WorkoutEvent>) -> Void = { _ in }
     ) {
         self.plan = plan
@@ -60,6 +64,7 @@ public final class ReplayRunner {
         self.stepsApart = stepsApart
         self.joinsLate = joinsLate
         self.peerIDs = peerIDs
+        self.sleep = sleep
         self.onProgress = onProgress
         self.onTap = onTap
     }
@@ -171,7 +176,7 @@ public final class ReplayRunner {
     }
 
     private func wait(_ duration: Duration) async throws {
-        if duration > .zero { try await Task.sleep(for: duration) }
+        if duration > .zero { try await sleep(duration) }
     }
 
     /// How many steps of the plan are known here.

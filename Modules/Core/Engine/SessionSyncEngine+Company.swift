@@ -15,29 +15,31 @@ struct CompanyWishes: Sendable {
     var suspected: Set<String> = []
     /// Members that the user does not wait for, since when: one that says something after that is waited for again.
     var overridden: [SessionSource: HybridTimestamp] = [:]
-    /// Sources that live and want to join, with the ticks since they proved it.
-    var newcomers: [SessionSource: Int] = [:]
-    /// Ticks for which there has been something to decide, since the last ballot.
-    var age = 0
-    /// Ticks that those who stay are given to answer and to become equal: more from one attempt to the next, as it may be
+    /// Sources that live and want to join, with the steps since they proved it.
+    var newcomers: [SessionSource: Double] = [:]
+    /// Steps for which there has been something to decide, since the last ballot.
+    var age = 0.0
+    /// Steps that those who stay are given to answer and to become equal: more from one attempt to the next, as it may be
     /// the network that takes so long.
     var patience = Self.patienceLeast
-    /// Ticks to wait after an attempt to let somebody go came to nothing.
-    var closingPause = 0
+    /// Steps to wait after an attempt to let somebody go came to nothing.
+    var closingPause = 0.0
+    /// Steps that the newcomers of this view are given to answer, before others are admitted.
+    var arrivalPause = 0.0
     /// A group of this session that an engine without one has heard of.
     var awaited: AwaitedGroup?
-    /// What is missing of each source, and for how many ticks.
-    var lacking: [SessionSource: (held: UInt64, ticks: Int)] = [:]
+    /// What is missing of each source, and for how many steps.
+    var lacking: [SessionSource: (held: UInt64, steps: Double)] = [:]
 
     var isEmpty: Bool { suspected.isEmpty && overridden.isEmpty && newcomers.isEmpty }
 
-    /// After so many ticks a newcomer that has not been heard again has gone.
-    static let newcomerTicksMax = 30
-    /// After so many ticks without word of it, a group that went on without this member is gone.
-    static let homeTicksMax = 60
+    /// Number of steps after which a newcomer that has not been heard again has gone.
+    static let newcomerSteps = 30.0
+    /// Number of exchanges without word of it after which a group that went on without this member is gone.
+    static let homeExchanges = 60.0
     static let invitedMax = 64
-    static let patienceLeast = 6
-    static let patienceMost = 24
+    static let patienceLeast = 6.0
+    static let patienceMost = 24.0
 
     mutating func wait(longer isLonger: Bool) {
         patience = isLonger ? min(2 * patience, Self.patienceMost) : Self.patienceLeast
@@ -47,9 +49,9 @@ struct CompanyWishes: Sendable {
 /// A newcomer gives the group that is there a while to let it in, before it founds another one.
 struct AwaitedGroup: Sendable {
     let group: SessionSource
-    /// Since it was heard of first, and last.
-    var ticks = 0
-    var silentTicks = 0
+    /// Exchanges since it was heard of first, and last.
+    var age = 0.0
+    var silence = 0.0
     /// Whether this device has been told that the group has no place.
     var isFull = false
     /// Its members' peers, as they were named last, and when that was said.
@@ -59,7 +61,7 @@ struct AwaitedGroup: Sendable {
     init(_ group: SessionSource) { self.group = group }
 
     mutating func hear(of members: [SessionSource], saidAt: HybridTimestamp) {
-        silentTicks = 0
+        silence = 0
         guard saidAt >= self.saidAt else { return }
         self.saidAt = saidAt
         peerIDs = Set(members.map(\.peerID))
@@ -72,7 +74,12 @@ struct AwaitedGroup: Sendable {
     }
 
     /// One whose members do not invite it, or of which somebody only pretends that it exists.
-    var isGivenUp: Bool { ticks > 60 || silentTicks > 10 }
+    var isGivenUp: Bool { age > 60 || silence > 10 }
+
+    mutating func age(by exchanges: Double) {
+        age += exchanges
+        silence += exchanges
+    }
 }
 
 /// The groups in which peers say they are, each in its own controls.
@@ -84,18 +91,18 @@ struct PeerGroups: Sendable {
         let group: SessionSource?
         /// The moment of the control, by its sender's clock.
         let saidAt: HybridTimestamp
-        /// Number of ticks since it first said so.
-        var ticks = 0
-        /// Number of ticks since it last said so.
-        var silentTicks = 0
+        /// Exchanges since it first said so.
+        var age = 0.0
+        /// Exchanges since it last said so, less those for which it announced silence.
+        var silence = 0.0
     }
 
     private var entries: [String: Entry] = [:]
 
-    /// Number of ticks after which a silent peer is forgotten.
-    static let silentTicksMax = 60
-    /// Number of ticks for which members of another group are heard before the group of higher rank gives way.
-    static let patience = 20
+    /// Number of exchanges after which a silent peer is forgotten.
+    static let silenceMax = 60.0
+    /// Number of exchanges for which members of another group are heard before the group of higher rank gives way.
+    static let patience = 20.0
     static let countMax = 64
 
     subscript(_ peerID: String) -> Entry? { entries[peerID] }
@@ -107,7 +114,8 @@ struct PeerGroups: Sendable {
     /// A control that comes late from a queue changes nothing. Stamps order the controls of one life of a peer; of two lives the
     /// one that is a member here counts.
     mutating func hear(
-        _ control: SessionControl, of source: SessionSource, isMember: Bool, at saidAt: HybridTimestamp
+        _ control: SessionControl, of source: SessionSource, isMember: Bool, at saidAt: HybridTimestamp,
+        silence: Double
     ) {
         let known = entries[source.peerID]
         if let known {
@@ -115,16 +123,16 @@ struct PeerGroups: Sendable {
         } else if entries.count >= Self.countMax {
             return
         }
-        let ticks = known?.group == control.group ? known?.ticks ?? 0 : 0
+        let age = known?.group == control.group ? known?.age ?? 0 : 0
         entries[source.peerID] = Entry(
-            source: source, isMember: isMember, group: control.group, saidAt: saidAt, ticks: ticks)
+            source: source, isMember: isMember, group: control.group, saidAt: saidAt, age: age, silence: -silence)
     }
 
-    mutating func age() {
+    mutating func age(by exchanges: Double) {
         for (peerID, var entry) in entries {
-            entry.ticks += 1
-            entry.silentTicks += 1
-            entries[peerID] = entry.silentTicks <= Self.silentTicksMax ? entry : nil
+            entry.age += exchanges
+            entry.silence += exchanges
+            entries[peerID] = entry.silence <= Self.silenceMax ? entry : nil
         }
     }
 }
@@ -241,12 +249,12 @@ extension SessionSyncEngine {
     }
 
     /// It founds no other group until then.
-    var waitsForHome: Bool { home != nil && homeTicks <= CompanyWishes.homeTicksMax }
+    var waitsForHome: Bool { home != nil && homeSilence <= CompanyWishes.homeExchanges }
 
     /// Whether it takes a copy of that group from that peer. After a while it also takes one of another group than the one that it
     /// waits for, from a peer that it would let in: the members that are left of its own may be too few to let it in.
     func adopts(from group: SessionSource?, of peerID: String) -> Bool {
-        home == group || !waitsForHome || homeWaitTicks > CompanyWishes.homeTicksMax && mayJoin(peerID)
+        home == group || !waitsForHome || homeWait > CompanyWishes.homeExchanges && mayJoin(peerID)
     }
 
     /// The source lives, and wants to be a member.
@@ -311,41 +319,46 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Once a tick: begins what is to be decided, or takes over what has been under way for long.
-    @usableFromInline
-    mutating func tickViews() {
-        homeTicks += 1
-        homeWaitTicks += 1
-        wishes.awaited?.ticks += 1
-        wishes.awaited?.silentTicks += 1
-        wishes.groups.age()
-        for slot in sources.indices.dropFirst() { sources[slot].report.age() }
+    /// Lets time pass: begins what is to be decided, or takes over what has been under way for long.
+    ///
+    /// Waiting counts in exchanges, a second each, and deciding in steps of a quarter of that: how often members that have
+    /// something to say do so, and how often those do that miss something.
+    mutating func pass(_ milliseconds: UInt64) {
+        let exchanges = Double(milliseconds) / Double(options.exchangeMilliseconds)
+        homeSilence += exchanges
+        homeWait += exchanges
+        wishes.awaited?.age(by: exchanges)
+        wishes.groups.age(by: exchanges)
+        for slot in sources.indices.dropFirst() { sources[slot].report.age(by: exchanges) }
         guard sealed, sources[0].isOpen else { return }
-        wishes.closingPause -= min(1, wishes.closingPause)
-        for (source, ticks) in wishes.newcomers {
-            wishes.newcomers[source] = ticks < CompanyWishes.newcomerTicksMax ? ticks + 1 : nil
+        let steps = Double(milliseconds) / Double(options.stepMilliseconds)
+        wishes.closingPause -= min(steps, wishes.closingPause)
+        wishes.arrivalPause -= min(steps, wishes.arrivalPause)
+        for (source, age) in wishes.newcomers {
+            wishes.newcomers[source] = age < CompanyWishes.newcomerSteps ? age + steps : nil
         }
-        askForRelays()
-        let isWanted = !closingSlots.isEmpty || wishes.newcomers.keys.contains { mayJoinNow($0.peerID) }
+        askForRelays(after: steps)
+        let isWanted =
+            !closingSlots.isEmpty || !awaitsArrivals && wishes.newcomers.keys.contains { mayJoinNow($0.peerID) }
         guard isWanted || stance.change != nil else {
             wishes.age = 0
             return
         }
-        wishes.age += 1
+        wishes.age += steps
         guard isMajorityHere else { return }
         guard knowViews() else { return }
         advanceChange()
-        guard wishes.age > ticksBeforePreparing, stance.change != nil || isWanted else { return }
+        guard wishes.age > stepsBeforePreparing, stance.change != nil || isWanted else { return }
         if stance.change?.ballot.proposer == source { wishes.wait(longer: true) }
         prepare()
     }
 
-    private var ticksBeforePreparing: Int {
-        guard let ballot = stance.change?.ballot else { return 3 * rank }
-        if ballot.proposer == source, hearsMajority { return ballotTicks }
+    private var stepsBeforePreparing: Double {
+        guard let ballot = stance.change?.ballot else { return Double(3 * rank) }
+        if ballot.proposer == source, hearsMajority { return ballotSteps }
         // Where the user has a word, no majority is to be expected.
         if !wishes.overridden.isEmpty, !ballot.isForced { return 2 }
-        return ballotTicks + 4 * (rank + 1)
+        return ballotSteps + Double(4 * (rank + 1))
     }
 
     /// Whether there is room, and no earlier life of it has to go first.
@@ -353,8 +366,8 @@ extension SessionSyncEngine {
         sources.openSlot(ofPeer: peerID) == nil && openSlots.count < SessionMembership.openMax
     }
 
-    /// Ticks after which a ballot that has come to nothing is followed by another.
-    private var ballotTicks: Int { wishes.patience + 2 }
+    /// Steps after which a ballot that has come to nothing is followed by another.
+    private var ballotSteps: Double { wishes.patience + 2 }
 
     /// Whether all members speak of views; those of earlier versions would go on in an old one.
     private mutating func knowViews() -> Bool {

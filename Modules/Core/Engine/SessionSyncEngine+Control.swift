@@ -27,17 +27,33 @@ extension SessionSyncEngine {
         return isAdopted
     }
 
-    /// Makes the periodic control to every peer. Call it about once a second, more often while something is missing.
+    /// Makes the periodic control to every peer. Call it about once a second, and more often while something is missing.
     @inlinable
-    public mutating func tick(at moment: Date) {
+    public mutating func tick(at moment: Date) { tick(at: moment, speaks: true) }
+
+    /// Lets time pass, and makes the periodic control unless there is no peer to hear it.
+    @usableFromInline
+    package mutating func tick(at moment: Date, speaks: Bool) {
         isReferenceOnly = false
         forgetApplied()
         if beganAt == nil { beganAt = moment }
         wallMilliseconds = moment.wallMilliseconds
-        pending.isDigestDue = true
-        tickViews()
-        _ = clock.tick(wallMilliseconds: wallMilliseconds)
+        if speaks { pending.isDigestDue = true }
+        pass(takeElapsed(moment))
+        _ = clock.tick(wallMilliseconds: promisedMilliseconds)
         advance()
+    }
+
+    /// States the time within which the caller ticks again: each control carries it, and receivers judge by it who has gone.
+    package mutating func announce(silenceMilliseconds: UInt64) { announcedSilence = silenceMilliseconds }
+
+    /// Milliseconds since the last tick; the first one counts as an interval. A device that slept has not waited: no more
+    /// passes than it had announced.
+    private mutating func takeElapsed(_ moment: Date) -> UInt64 {
+        defer { tickedAt = moment }
+        guard let tickedAt else { return options.exchangeMilliseconds }
+        let elapsed = UInt64(max(0, moment.timeIntervalSince(tickedAt) * 1_000).rounded())
+        return min(elapsed, max(announcedSilence ?? 0, options.exchangeMilliseconds))
     }
 
     @usableFromInline
@@ -62,12 +78,13 @@ extension SessionSyncEngine {
             return false
         }
         measureClock(message, slot, moment)
-        pending.changesMembership = true
+        let facts = StoredFacts(sources[slot])
+        defer { noteChange(of: facts, slot) }
         takeReport(message, of: slot)
         if let ask = message.control.asks.first(where: { $0.source == source }) { sources[slot].echo = ask.value }
         takeForks(message.control, of: message.source.peerID)
         if let group = message.control.group {
-            if group == home { homeTicks = 0 }
+            if group == home { homeSilence = 0 }
             hear(of: group, in: message)
         }
         if hearsClosing(message.control) { return false }
@@ -92,6 +109,12 @@ extension SessionSyncEngine {
         // It has gone on by the word of its user, and will hear from this one.
         if isMember, stance.number > 0 { return false }
         return try takeFromStranger(message, slot)
+    }
+
+    /// Promises, and when a peer spoke last, are not worth a write: what a store has of them is lower, and so still true.
+    private mutating func noteChange(of facts: StoredFacts, _ slot: Int) {
+        guard slot >= sources.records.count || StoredFacts(sources[slot]) != facts else { return }
+        pending.changesMembership = true
     }
 
     /// What a peer knows of a second store of this source.
@@ -154,7 +177,10 @@ extension SessionSyncEngine {
             takeAcknowledgements(control.held, slot, message.saidAt)
         }
         takeReplacements(control.replacements, slot)
-        for stretch in control.reissues ?? [] where stretch.name.source == message.source { reissues.add(stretch) }
+        for stretch in control.reissues ?? [] where stretch.name.source == message.source {
+            reissues.add(stretch)
+            pending.changesMembership = true
+        }
         drainGap(slot)
         sources.settlePromises(of: slot)
         if control.hasEnded { takeEnd(slot) }
@@ -241,6 +267,19 @@ extension SessionSyncEngine {
     }
 }
 
+/// What a message of a source may change that its receiver's store must not miss.
+private struct StoredFacts: Equatable {
+    let first: UInt64
+    let held: UInt64
+    let acknowledged: [UInt64]
+    let pendingPromises: [SequencePromise]
+
+    init(_ record: SourceRecord) {
+        (first, held, acknowledged) = (record.first, record.held, record.acknowledged)
+        pendingPromises = record.promises.pending
+    }
+}
+
 extension SessionSource {
     init(_ metadata: SessionSyncMetadata) {
         self.init(peerID: metadata.sourcePeerID, incarnation: metadata.incarnation)
@@ -254,6 +293,8 @@ extension SessionSource {
 public struct SessionControl: Hashable, Sendable, Codable {
     /// `SessionSyncMetadata.payloadType` of the envelopes that carry controls.
     package static let payloadType = "sessionmesh.control"
+    /// Maximum number of milliseconds that a receiver waits for a sender's next control.
+    package static let silenceMax: UInt64 = 300_000
 
     /// The group is named after the source that founded it; nil before there is one.
     package var group: SessionSource?
@@ -292,6 +333,10 @@ public struct SessionControl: Hashable, Sendable, Codable {
     /// What was issued again under other names: of the sender's own while they are unconfirmed, in a copy all. Earlier versions
     /// neither say nor read it.
     package var reissues: [SessionReissue]?
+    /// Milliseconds until the sender's next control at the latest; earlier versions neither say nor read it.
+    package var silence: UInt64?
+    /// Forms of messages that the sender reads beside this one, as bits; earlier versions neither say nor read it.
+    package var reads: UInt64?
     /// Left out unless it is true: earlier versions neither say nor hear it.
     private var ended: Bool?
 

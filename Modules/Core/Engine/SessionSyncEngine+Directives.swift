@@ -278,6 +278,7 @@ extension SessionSyncEngine {
         control.hasEnded = ended
         control.view = stance
         control.reissues = ownReissues
+        control.silence = announcedSilence
         if isDigest { control.stateDigest = comparison.takeNext() }
         if isSomebodyInOldView {
             control.record = record
@@ -295,7 +296,7 @@ extension SessionSyncEngine {
 
     /// Of what engines tell each other, with the promise.
     private mutating func controlMetadata(_ payloadType: String) -> SessionSyncMetadata {
-        let stamp = clock.tick(wallMilliseconds: wallMilliseconds)
+        let stamp = clock.tick(wallMilliseconds: promisedMilliseconds)
         extendLease(beyond: stamp)
         var promise = SequencePromise(sequence: sources[0].held, stamp: stamp)
         if frozenAt != .max, let frozen = stance.change?.frozen { promise = frozen }
@@ -334,6 +335,16 @@ extension SessionSyncEngine {
         slots.compactMap { slot in
             value(sources[slot]).map { LivenessToken(source: sources[slot].source, value: $0) }
         }
+    }
+
+    /// The wall clock for stamps that nobody waits for. While all events here are confirmed, each follows the one before, so
+    /// that the persisted bound of promises lasts and silence costs no write (rule 2 of Docs/Internals/Convergence.md).
+    @usableFromInline
+    var promisedMilliseconds: UInt64 { isQuiet ? 0 : wallMilliseconds }
+
+    private var isQuiet: Bool {
+        sealed && unconfirmedCount == 0 && gaps.isEmpty && stance.change == nil && !hasForkedMember
+            && (!ended || isOver)
     }
 
     private var moment: Date { Date(timeIntervalSince1970: Double(wallMilliseconds) / 1000) }

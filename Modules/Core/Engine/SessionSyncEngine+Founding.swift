@@ -74,8 +74,11 @@ extension SessionSyncEngine {
         if sources[slot].isOpen { return true }
         let peerID = message.source.peerID
         if sealed, !isReplacedByPartner(peerID) {
-            // One of another group does not adopt this one's copy.
-            guard message.control.group == nil || isFoundedAlone(message) else { return false }
+            // One of another group does not adopt this one's copy, and leaves that group under another name only.
+            guard message.control.group == nil || isFoundedAlone(message) else {
+                wishes.newcomers[message.source] = nil
+                return false
+            }
             guard openSlots.count < SessionMembership.openMax || sources.openSlot(ofPeer: peerID) != nil else {
                 pending.raise(.notAdmitted(message.source))
                 return false

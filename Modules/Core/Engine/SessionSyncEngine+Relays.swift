@@ -3,7 +3,7 @@ public import MeshIdentity
 
 /// Handing on what somebody else has written, so that members who hear each other hold the same, whoever is away.
 ///
-/// An author answers for its own events. Another member is asked only when those have stayed out for some ticks, and only
+/// An author answers for its own events. Another member is asked only when those have stayed out for some steps, and only
 /// one that has said that it holds them. The events remain their author's; that they are is the word of who hands them on.
 extension SessionSyncEngine {
     /// Takes events that a member hands on.
@@ -38,18 +38,18 @@ extension SessionSyncEngine {
 
     // MARK: - Asking
 
-    /// What has been out for some ticks is asked of a member that holds it.
-    mutating func askForRelays() {
-        var lacking: [SessionSource: (held: UInt64, ticks: Int)] = [:]
+    /// What has been out for some steps is asked of a member that holds it.
+    mutating func askForRelays(after steps: Double) {
+        var lacking: [SessionSource: (held: UInt64, steps: Double)] = [:]
         for slot in sources.indices.dropFirst() where sources[slot].isOpen {
             let (source, held) = (sources[slot].source, sources[slot].held)
             let holders = holders(of: slot, beyond: held)
             guard !holders.isEmpty else { continue }
             let known = wishes.lacking[source]
-            let ticks = known?.held == held ? (known?.ticks ?? 0) + 1 : 1
-            lacking[source] = (held, ticks)
-            guard ticks >= Self.relayTicks || isQuarantined(source) else { continue }
-            let holder = holders[ticks % holders.count]
+            let age = known?.held == held ? (known?.steps ?? 0) + steps : steps
+            lacking[source] = (held, age)
+            guard age >= Self.relaySteps || isQuarantined(source) else { continue }
+            let holder = holders[Int(age) % holders.count]
             let last = min(sources[holder].acknowledged(slot), held + UInt64(options.rangeMax))
             pending.askForRelay(
                 of: SessionRange(source: source, first: held + 1, last: last), from: sources[holder].source.peerID)
@@ -66,8 +66,8 @@ extension SessionSyncEngine {
         return holders
     }
 
-    /// Ticks for which an author is waited for.
-    private static var relayTicks: Int { 3 }
+    /// Number of steps for which an author is waited for.
+    private static var relaySteps: Double { 3 }
 
     // MARK: - Answering
 
@@ -88,6 +88,7 @@ extension SessionSyncEngine {
         }
         for entry in record.membership.first where entry.sequence > sources.first(of: entry.source) {
             guard let known = sources.slot(of: entry.source), known != 0, sources[known].isOpen else { continue }
+            pending.changesMembership = true
             sources[known].first = entry.sequence
             sources[known].held = max(sources[known].held, entry.sequence - 1)
             drainGap(known)

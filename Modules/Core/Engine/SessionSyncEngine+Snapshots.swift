@@ -75,6 +75,8 @@ extension SessionSyncEngine {
     public mutating func allocateOutgoingSnapshotRevision() -> UInt64 {
         snapshotRevision = snapshotRevision < SequenceBounds.highest ? snapshotRevision + 1 : SequenceBounds.hearsay
         snapshotSourcePeerID = localPeerID
+        // The next launch must not use it again.
+        pending.changesMembership = true
         if isClassic {
             lastCarrier = SnapshotCarrier(
                 revision: snapshotRevision, peerID: localPeerID, isOrdered: isOrdered, count: countOfShown)

@@ -93,7 +93,7 @@ extension SessionSyncEngine {
     /// The others go on without this member. It takes another name, and joins anew.
     mutating func beFenced(by number: UInt64, in group: SessionSource? = nil) {
         guard !sources[0].isForked else { return }
-        (home, homeWaitTicks) = (group ?? groupName, 0)
+        (home, homeWait) = (group ?? groupName, 0)
         pending.raise(.fenced(view: number))
         raiseFork(0, sources[0].held)
     }
@@ -101,12 +101,15 @@ extension SessionSyncEngine {
     /// Leaves this group for another one of the same session (rule 21 of Docs/Internals/Convergence.md). Two groups come to be when a peer
     /// founds one, for the first time or after it lost its store, while another exists. This member believes members and invited
     /// peers, and counts the user's own devices. It doesn't count its partner in a group of two, because one of the two has lost its
-    /// store and rule 8 applies. A sealed group of one yields too: its others have left.
+    /// store and rule 8 applies. A sealed group of one yields too: its others have left. A member that has voted for a view
+    /// stays until it hears what came of that, or for some steps: the view may be decided, and count on it.
     mutating func yields(to message: EngineMessage<State, Event>) -> Bool {
         let (control, peerID) = (message.control, message.source.peerID)
         if isMember(peerID) || wishes.own.contains(peerID) {
             let isMember = sources.slot(of: message.source).map { sources[$0].isOpen } ?? false
-            wishes.groups.hear(control, of: message.source, isMember: isMember, at: message.saidAt)
+            wishes.groups.hear(
+                control, of: message.source, isMember: isMember, at: message.saidAt, silence: exchanges(control.silence)
+            )
         }
         guard groupName != nil, let group = control.group, group != groupName,
             openSlots.count > 1 || sealed
@@ -117,9 +120,12 @@ extension SessionSyncEngine {
             || isMemberOfBoth && isOutranked(by: control, isInvited: false)
             || wishes.own.contains(peerID) && !(isMemberOfBoth && openSlots.count == 2)
                 && yieldsToOwn(control, in: group)
-        if isYielding { beFenced(by: control.view?.number ?? 0, in: group) }
-        return isYielding
+        guard isYielding, !awaitsOutcome else { return false }
+        beFenced(by: control.view?.number ?? 0, in: group)
+        return true
     }
+
+    private var awaitsOutcome: Bool { stance.change?.accepted != nil && wishes.age <= CompanyWishes.patienceMost }
 
     /// Whether this member leaves its group for one of the user's other devices. It has heard at least as many members of that
     /// group as are left in its own, so no single device can talk it out of a group. Former members don't count: a user may have let
@@ -133,7 +139,7 @@ extension SessionSyncEngine {
         let all = Set(control.members.map(\.peerID)).union(left)
         guard others.count >= left.count, all.count <= SessionMembership.openMax
         else { return false }
-        return isOutranked(by: control, isInvited: true) || others.allSatisfy { $0.ticks > PeerGroups.patience }
+        return isOutranked(by: control, isInvited: true) || others.allSatisfy { $0.age > PeerGroups.patience }
     }
 
     private func isOutranked(by control: SessionControl, isInvited: Bool) -> Bool {
@@ -276,7 +282,7 @@ extension SessionSyncEngine {
             // Who does not answer would have to be let go first; the others must not stand still for it.
             closing = []
             wishes.wait(longer: true)
-            wishes.closingPause = Self.closingPauseTicks
+            wishes.closingPause = Self.closingPauseSteps
         }
         let number = stance.number + 1
         let floor = newcomerFloor
@@ -284,19 +290,40 @@ extension SessionSyncEngine {
         let closed = closing.map { SourceSequence(source: sources[$0].source, sequence: sources[$0].held) }
         membership.open.removeAll { member in closed.contains { $0.source == member.source } }
         membership.closed += closed
-        for source in wishes.newcomers.keys.sorted() where !membership.open.contains(where: { $0.source == source }) {
-            // Its earlier life has to go first.
-            guard membership.open.count < SessionMembership.openMax,
-                !membership.open.contains(where: { $0.source.peerID == source.peerID })
-            else { continue }
-            membership.open.append(.init(source: source, floor: floor, joined: number))
+        // Of two lives of a peer the earlier one has to go first.
+        var peerIDs = Set(membership.open.map(\.source.peerID))
+        let newcomers = wishes.newcomers.keys.sorted().filter { peerIDs.insert($0.peerID).inserted }
+            .prefix(SessionMembership.openMax - membership.open.count)
+        // One is always admitted: otherwise an absent member would keep a new device out.
+        let room = awaitsArrivals ? 0 : max(1, newcomersMax(beside: staying, answers))
+        if newcomers.count > room, closed.isEmpty {
+            // Answers that are still under way may make room.
+            guard room > 0, wishes.age > wishes.patience else { return nil }
         }
+        membership.open += newcomers.prefix(room).map { .init(source: $0, floor: floor, joined: number) }
         membership.open.sort { $0.source < $1.source }
         membership.closed.sort { $0.source < $1.source }
         return SessionViewRecord(number: number, membership: membership)
     }
 
-    private static var closingPauseTicks: Int { 20 }
+    private static var closingPauseSteps: Double { 20 }
+
+    /// Number of newcomers beside which the members that answered stay a majority, because a newcomer may join another group
+    /// meanwhile. It is negative if they are none now.
+    private func newcomersMax(beside staying: [Int], _ answers: [Int]) -> Int {
+        let silent = staying.count { $0 != 0 && !answers.contains($0) }
+        return staying.count - 2 * silent - 1
+    }
+
+    /// Whether a newcomer of this view hasn't said yet that it is here, and the group still waits for it before it admits others.
+    var awaitsArrivals: Bool {
+        wishes.arrivalPause > 0
+            && openSlots.dropFirst().contains { slot in
+                sources[slot].joinedView == stance.number && sources[slot].statement?.number != stance.number
+            }
+    }
+
+    private static var arrivalPauseSteps: Double { 24 }
 
     private func isReady(toClose closing: [Int], _ staying: [Int], _ answers: [Int]) -> Bool {
         let named = closing.map { sources[$0].source }
@@ -358,6 +385,7 @@ extension SessionSyncEngine {
         for member in record.membership.open { open(member) }
         stance = ViewStatement(number: number, isLeaving: stance.isLeaving)
         setEpoch()
+        wishes.arrivalPause = Self.arrivalPauseSteps
         wishes.overridden = wishes.overridden.filter { word in
             record.membership.open.contains { $0.source == word.key }
         }

@@ -118,16 +118,20 @@ where
     var wishes = CompanyWishes()
     /// The group that went on without this source, and that it joins again.
     var home: SessionSource?
-    /// Since somebody of it was heard.
-    var homeTicks = 0
-    /// Number of ticks for which this member has waited for that group, also while it is heard.
-    var homeWaitTicks = 0
+    /// Exchanges since a member of it was heard.
+    var homeSilence = 0.0
+    /// Exchanges for which this member has waited for that group, also while it is heard.
+    var homeWait = 0.0
     /// The caller uses nothing but the reference's calls.
     @usableFromInline var isReferenceOnly = true
     /// The time of the last call that had one.
     @usableFromInline var wallMilliseconds: UInt64 = 0
     /// The first `tick` of this launch.
     @usableFromInline var beganAt: Date?
+    /// The latest `tick`.
+    var tickedAt: Date?
+    /// Milliseconds until the next `tick` at the latest; nil of a caller that states none.
+    var announcedSilence: UInt64?
 
     /// Creates an engine in the initial state, with an empty log.
     ///
@@ -223,6 +227,10 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     @usableFromInline package var confirmedMax = 4096
     /// How far ahead the clock is persisted, so that an idle promise costs no write.
     let clockLeaseMilliseconds: UInt64 = 500
+    /// Milliseconds between two controls of a member that has something to say, and between two while it misses something:
+    /// an engine waits, and decides, by these. A simulator has faster peers.
+    package var exchangeMilliseconds: UInt64 = 1_000
+    package var stepMilliseconds: UInt64 = 250
     /// A source whose stamps are further ahead of the wall clock is told of: a day.
     @usableFromInline let clockAheadMilliseconds: UInt64 = 86_400_000
     /// Keep confirmed events in the image until `markSideEffects(through:)`, so that a crash runs them again.

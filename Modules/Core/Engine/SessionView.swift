@@ -134,28 +134,28 @@ struct MemberReport: Sendable {
     private(set) var members: [SessionSource] = []
     /// The members that it says it has heard itself.
     private(set) var heard: Set<SessionSource> = []
-    /// Number of ticks for which it has reported these members.
-    private(set) var ticks = 0
-    /// Number of ticks since its last control.
-    private(set) var silentTicks = 0
+    /// Exchanges for which it has reported these members.
+    private(set) var age = 0.0
+    /// Exchanges since its last control, less those for which it announced silence.
+    private(set) var silence = 0.0
 
-    /// Number of ticks after which a silent member is out of reach, and after which a report that the others can't contradict
-    /// is followed.
-    static let ticksMax = 60
+    /// Number of exchanges after which a silent member is out of reach, and after which a report that the others can't
+    /// contradict is followed.
+    static let exchangesMax = 60.0
 
-    mutating func take(_ control: SessionControl) {
-        silentTicks = 0
+    mutating func take(_ control: SessionControl, silence announced: Double) {
+        silence = -announced
         let reported = control.view?.number ?? 0
         guard reported >= number, control.members.count <= SessionMembership.openMax else { return }
-        if control.members != members { ticks = 0 }
+        if control.members != members { age = 0 }
         (number, members) = (reported, control.members)
         heard.formUnion(control.clockEchoes.map(\.source))
         heard.formIntersection(members)
     }
 
-    mutating func age() {
-        ticks += 1
-        silentTicks += 1
+    mutating func age(by exchanges: Double) {
+        age += exchanges
+        silence += exchanges
     }
 }
 
@@ -173,7 +173,12 @@ extension SessionSyncEngine {
         guard let witness = sources.openSlot(ofPeer: peerID) ?? (isTrusted(peerID) ? slot : nil) else {
             return
         }
-        sources[witness].report.take(message.control)
+        sources[witness].report.take(message.control, silence: exchanges(message.control.silence))
+    }
+
+    /// Exchanges for which a member has announced that it says nothing.
+    func exchanges(_ silence: UInt64?) -> Double {
+        Double(min(silence ?? 0, SessionControl.silenceMax)) / Double(options.exchangeMilliseconds)
     }
 
     /// Whether this member installs a view of which it hears: it has accepted the additions, or a majority of those in reach
@@ -190,7 +195,7 @@ extension SessionSyncEngine {
         if 2 * reporters.count > inReach.count { return true }
         // Members that hear of the view from the same one would wait for each other, if the rest of those that decided it is
         // gone. They follow it once those that may have decided it are a majority.
-        guard reporters.contains(where: { sources[$0].report.ticks > MemberReport.ticksMax }) else { return false }
+        guard reporters.contains(where: { sources[$0].report.age > MemberReport.exchangesMax }) else { return false }
         let deciders = openSlots.filter { reporters.contains($0) || !isInReach($0) || vote(of: $0) != nil }
         return isMajority(deciders.count)
     }
@@ -201,7 +206,7 @@ extension SessionSyncEngine {
 
     func isInReach(_ slot: Int) -> Bool {
         !wishes.suspected.contains(sources[slot].source.peerID)
-            && sources[slot].report.silentTicks <= MemberReport.ticksMax
+            && sources[slot].report.silence <= MemberReport.exchangesMax
     }
 
     /// Whether this member has heard that one, or a member that is not excluded says so of itself.

@@ -32,6 +32,10 @@ package struct SeriesMessage: Sendable, Codable {
     package var holdings: [Holding] = []
     package var requests: [Request] = []
     package var pieces: [Piece] = []
+    /// Whether digests may stand for the sender's series. Repetitions name series in full: the receiver may have lost them.
+    package var mayAbbreviate = false
+
+    private enum CodingKeys: CodingKey { case receiver, holdings, requests, pieces }
 
     package init(receiver: String? = nil) { self.receiver = receiver }
 
@@ -40,6 +44,8 @@ package struct SeriesMessage: Sendable, Codable {
         package var id: SeriesID
         package var first: UInt64
         package var next: UInt64
+
+        package init(id: SeriesID, first: UInt64, next: UInt64) { (self.id, self.first, self.next) = (id, first, next) }
     }
 
     package struct Request: Hashable, Sendable, Codable {
@@ -49,6 +55,10 @@ package struct SeriesMessage: Sendable, Codable {
         package var count: UInt64
         /// The sender has not seen the series' columns.
         package var wantsColumns: Bool
+
+        package init(id: SeriesID, first: UInt64, count: UInt64, wantsColumns: Bool) {
+            (self.id, self.first, self.count, self.wantsColumns) = (id, first, count, wantsColumns)
+        }
     }
 
     package struct Piece: Hashable, Sendable, Codable {
@@ -58,6 +68,10 @@ package struct SeriesMessage: Sendable, Codable {
         package var first: UInt64
         /// A `SeriesBlock`.
         package var bytes: [UInt8]
+
+        package init(id: SeriesID, columns: [SeriesColumn]?, first: UInt64, bytes: [UInt8]) {
+            (self.id, self.columns, self.first, self.bytes) = (id, columns, first, bytes)
+        }
 
         /// On the wire, or some more.
         var estimatedByteCount: Int {
@@ -113,6 +127,16 @@ package struct SeriesMessage: Sendable, Codable {
 }
 
 extension SeriesID {
+    /// A short name for messages to peers that hold the series.
+    package var digest: UInt32 {
+        var digest = NameDigest()
+        digest.add(peerID)
+        digest.add(name)
+        digest.add(life)
+        digest.add(columns)
+        return UInt32(truncatingIfNeeded: digest.value ^ digest.value >> 32)
+    }
+
     /// On the wire with two numbers, or some more.
     var estimatedByteCount: Int { name.utf8.count + peerID.utf8.count + 48 }
 

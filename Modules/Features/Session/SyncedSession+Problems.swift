@@ -168,7 +168,7 @@ extension SyncedSession {
                 forgetOtherSession(of: envelope.metadata.sourcePeerID)
             }
         }
-        for envelope in others where envelope.metadata.payloadType == SessionControl.payloadType {
+        for envelope in others where SessionControl.isControl(envelope.metadata.payloadType) {
             note(envelope.metadata)
         }
     }

@@ -93,10 +93,25 @@ extension SyncedSession {
         // What is put back leaves when a member has acknowledged more, or after the next start.
         core.outgoing.putBack(round.events[await send(ready)...])
         guard !Task.isCancelled else { return }
-        for message in round.directives.outgoing { await send(message) }
+        var parcel = Parcel()
+        for message in round.directives.outgoing {
+            if case .control(let control, nil) = message {
+                add(control, for: nil, to: &parcel)
+                continue
+            }
+            await send(parcel.take(), to: [nil])
+            await send(message)
+        }
+        if !round.copyMessages.isEmpty { await send(parcel.take(), to: [nil]) }
         for message in round.copyMessages { await send(message) }
-        for message in round.ephemerals { await send(message) }
-        for message in round.seriesMessages { await send(message) }
+        let audience = audience(isKept: false)
+        if audience != [nil] { await send(parcel.take(), to: [nil]) }
+        for message in round.ephemerals { try? parcel.envelopes.append(core.encoded(message)) }
+        for message in round.seriesMessages where message.receiver == nil {
+            try? parcel.envelopes.append(core.encoded(message))
+        }
+        await send(parcel, to: audience)
+        for message in round.seriesMessages where message.receiver != nil { await send(message) }
         if round.asksForSnapshot {
             await attempt(counting: \.snapshotRequestsSent) {
                 try await transport.requestSnapshot(sessionID: sessionID, from: nil)
@@ -126,13 +141,10 @@ extension SyncedSession {
 
     private func send(_ message: SessionOutgoing<State, Event>) async {
         switch message {
-        case .control(var control, let peerID):
-            // The round trip is measured from here, not from before the write.
-            control.metadata.causalTimestamp = steadyClock.now
-            await attempt(isVital: false, counting: \.controlsSent) {
-                let erased = try AnySessionSyncEnvelope(control)
-                try await transport.send([erased], mode: .acknowledgement, to: peer(peerID))
-            }
+        case .control(let control, let peerID):
+            var parcel = Parcel()
+            add(control, for: peerID, to: &parcel)
+            await send(parcel, to: [peer(peerID)])
         case .events(let events, let peerID):
             // A peer that lacks the rest asks again.
             for slice in Slices(events[...]) {
@@ -208,24 +220,51 @@ extension SyncedSession {
         }
     }
 
-    /// What is lost is made up for by the next value, or with the next exchange.
-    private func send(_ message: EphemeralMessage) async {
-        await attempt(isVital: false) {
-            let erased = try core.envelope(of: message, as: EphemeralMessage.payloadType)
-            try await sendToAudience { try await transport.send([erased], mode: .realtimeBestEffort, to: $0) }
+    /// Small messages that leave in one call, so that the radio wakes once. The session repeats lost ones, or sends newer ones.
+    private struct Parcel {
+        var envelopes: [AnySessionSyncEnvelope] = []
+        var controlCount = 0
+
+        mutating func take() -> Parcel {
+            defer { self = Parcel() }
+            return self
         }
     }
 
-    /// What is lost is asked for again, or told with a later exchange.
+    private func add(
+        _ control: SessionSyncEnvelope<SessionControl>, for peerID: String?, to parcel: inout Parcel
+    ) {
+        var control = control
+        // The round trip is measured from here, not from before the write.
+        control.metadata.causalTimestamp = steadyClock.now
+        guard let erased = try? core.encoded(control, for: peerID) else { return }
+        parcel.envelopes.append(erased)
+        parcel.controlCount += 1
+    }
+
+    private func send(_ parcel: Parcel, to peers: [SessionPeer?]) async {
+        guard !parcel.envelopes.isEmpty else { return }
+        for peer in peers {
+            do {
+                try await transport.send(parcel.envelopes, mode: .acknowledgement, to: peer)
+            } catch SessionSyncError.payloadTooLarge {
+                // One large value doesn't keep the others from leaving.
+                for envelope in parcel.envelopes {
+                    try? await transport.send(envelope, mode: .acknowledgement, to: peer)
+                }
+            } catch {
+                continue
+            }
+            if parcel.controlCount > 0 { turn { $0.statistics.controlsSent += parcel.controlCount } }
+        }
+    }
+
+    /// Samples that a peer has asked for. What is lost is asked for again.
     func send(_ message: SeriesMessage) async {
         await attempt(isVital: false) {
-            let erased = try core.envelope(of: message, as: SeriesMessage.payloadType)
-            if let receiver = message.receiver {
-                try await waitingForRoom {
-                    try await transport.send(erased, mode: .realtimeBestEffort, to: peer(receiver))
-                }
-            } else {
-                try await sendToAudience { try await transport.send(erased, mode: .realtimeBestEffort, to: $0) }
+            let erased = try core.encoded(message)
+            try await waitingForRoom {
+                try await transport.send(erased, mode: .realtimeBestEffort, to: peer(message.receiver))
             }
         }
     }

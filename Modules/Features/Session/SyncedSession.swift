@@ -113,6 +113,8 @@ where
     @ObservationIgnored private let exchangeTimer = OwnedTasks()
     @ObservationIgnored private let requestTimer = OwnedTasks()
     @ObservationIgnored private let ephemeralTimer = OwnedTasks()
+    @ObservationIgnored private let stateTimer = OwnedTasks()
+    @ObservationIgnored private let seriesTimer = OwnedTasks()
     @ObservationIgnored let effectTask = OwnedTasks()
     @ObservationIgnored var isRunningEffects = false
     @ObservationIgnored let catchUpTask = OwnedTasks()
@@ -255,7 +257,7 @@ where
         turn { [now] in $0.hideAll(at: now) }
         if phase == .running {
             turn { $0.catchUp() }
-            turn { $0.tellSeries(atOnce: true) }
+            turn { $0.tellSeries(isClosing: true) }
             if core.engine.hasHistory { turn { $0.publishSnapshot() } }
             await drained()
             await acknowledged()
@@ -301,7 +303,7 @@ where
         let step = Duration.milliseconds(100)
         var waited = Duration.zero
         while phase == .running, waited < configuration.closePatience, isWaiting(core) {
-            turn { $0.exchangeNow() }
+            turn { $0.exchangeNow(isClosing: true) }
             await drained()
             try? await configuration.wait(step)
             waited += step
@@ -364,6 +366,8 @@ where
         requestTimer.cancel()
         exchangeTimer.cancel()
         ephemeralTimer.cancel()
+        stateTimer.cancel()
+        seriesTimer.cancel()
         drain?.cancel()
         isDraining = false
     }
@@ -371,7 +375,7 @@ where
     private func listen() {
         // The controls of other features too: they tell of a peer whose IDs differ.
         let envelopes = transport.envelopeBatches { [featureID] in
-            $0.featureID == featureID || $0.payloadType == SessionControl.payloadType
+            $0.featureID == featureID || SessionControl.isControl($0.payloadType)
         }
         let snapshots = transport.receiveSnapshots()
         let requests = transport.receiveSnapshotRequests()
@@ -482,6 +486,8 @@ extension SyncedSession {
         if let delay = directives.exchangeIn { set(exchangeTimer, delay) { $0.exchangeNow() } }
         if let delay = directives.requestIn { set(requestTimer, delay) { $0.sendOwedRequest() } }
         if let delay = directives.ephemeralsIn { set(ephemeralTimer, delay) { $0.sendEphemerals() } }
+        if let delay = directives.seriesIn { set(seriesTimer, delay) { $0.tellDueSeries() } }
+        if let delay = directives.stateIn { set(stateTimer, delay) { $0.publishOwedState() } }
         if directives.hasRound { beginRounds() }
         if directives.runsEffects { runEffects() }
         if let delay = directives.catchUpIn { catchUp(in: delay) }

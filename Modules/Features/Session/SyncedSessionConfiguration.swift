@@ -103,8 +103,10 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     package var measure: @Sendable (_ work: () -> Void) -> Duration = { ContinuousClock().measure($0) }
 
     /// How often engines tell each other what they hold: a quarter of it while something is missing, a fifth after an
-    /// event has come, ten times it while nothing is to be said.
+    /// event has come, 300 times it while nothing is to be said.
     package var exchangeInterval: Duration = .seconds(1)
+    /// Whether messages have the forms without names, and are read in them; an earlier version doesn't.
+    package var usesShortForms = true
     /// How long `close` waits for reachable members to acknowledge.
     let closePatience: Duration = .seconds(2)
     /// Maximum age of a retained snapshot that no connected peer vouches for.
@@ -160,6 +162,8 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
         if waitsForInvitation { options.founds = false }
         options.catchesUpLater = true
         options.confirmedAtOnce = 512
+        options.exchangeMilliseconds = UInt64(max(1, exchangeInterval.seconds * 1_000))
+        options.stepMilliseconds = max(1, options.exchangeMilliseconds / 4)
         options.upcast = engine.upcast ?? readsUnread
         options.encodedBytes = { event in (try? CompactCodec().encode(event).count) ?? 0 }
         options.encodedStateBytes = { state in (try? CompactCodec().encode(state).count) ?? 0 }

@@ -32,25 +32,21 @@
         private let configuration: GatewayLinkConfiguration
         private let dial: MailboxDial
         private let state = Locked(State())
-        private let start = ContinuousClock.now
+        private let clock = SystemClock()
+        private let timer: DueTimer
 
         init(_ configuration: GatewayLinkConfiguration, dial: @escaping MailboxDial) {
             (self.configuration, self.dial, address) = (configuration, dial, configuration.url)
+            timer = DueTimer(clock)
         }
 
         private var own: PeerID { configuration.identity.peerID }
-        private var now: Duration { start.duration(to: .now) }
 
         func open(_ observer: any RelayClientObserver) {
             state.withLock { $0.observer = observer }
             let tasks = [
                 Task { await connect() },
-                Task { [weak self] in
-                    while !Task.isCancelled, let self {
-                        self.perform { $0.tick($1) }
-                        try? await Task.sleep(for: .milliseconds(250))
-                    }
-                },
+                timer.run { [weak self] in self?.perform { $0.tick($1) } },
             ]
             state.withLock { $0.tasks = tasks }
         }
@@ -66,15 +62,15 @@
                 change(&state.followed, ids)
                 return state.followed.sorted()
             }
-            perform { core, _ in core.follow(followed.compactMap { MailboxID(bytes: $0.bytes) }) }
+            perform { $0.follow(followed.compactMap { MailboxID(bytes: $0.bytes) }, $1) }
         }
 
         func publish(_ message: RelayMessage) throws(LinkError) {
             guard let (lane, receiver, key, isHeld) = MailboxLane.of(message.topic),
                 let id = MailboxID(bytes: receiver.bytes)
             else { throw LinkError(.unreachable, "nothing is published at \(message.topic)") }
-            let taking = perform { core, _ in
-                core.post(message.bytes, to: id, on: lane, key: key, isHeld: isHeld)
+            let taking = perform { core, now in
+                core.post(message.bytes, to: id, on: lane, key: key, isHeld: isHeld, now)
             }
             switch taking {
             case .taken: return
@@ -139,7 +135,8 @@
         private func perform<Result>(_ body: (inout MailboxClientCore, Duration) -> Result) -> Result {
             let (result, rest) = state.withLock { state in
                 if state.unsentBytes > Self.unsentBytesMax { state.core.setSocketRoom(false) }
-                let result = body(&state.core, now)
+                let result = body(&state.core, clock.elapsed)
+                timer.wake(at: state.core.dueAt)
                 var rest: [MailboxClientCore.Directive] = []
                 for directive in state.core.takeDirectives() {
                     guard case .send(let bytes) = directive else {

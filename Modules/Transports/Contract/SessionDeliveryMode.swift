@@ -13,7 +13,8 @@ public enum SessionDeliveryMode: String, Hashable, Sendable, CaseIterable, Codab
     case latestSnapshot
     /// A peer lacks something and asks. May be lost; the asker asks again.
     case snapshotRequest
-    /// Engine to engine: promises, vectors, acknowledgements. May be lost; the next one says more.
+    /// Engine to engine: promises, vectors, acknowledgements, and newest values. Isn't stored and may be lost; the next one
+    /// says more.
     case acknowledgement
 }
 

@@ -80,12 +80,17 @@ public struct LinkTraits: Hashable, Sendable {
     public var isSecured: Bool
     /// Every address is told with the id of the peer that has been proven to be there. Delivery refuses others.
     public var provesPeers: Bool
+    /// The longest time between two signs of life of an idle connection. A peer that dies silently is noticed soon after it.
+    /// At least a second; less counts as that.
+    public var idleInterval: Duration
 
     /// A live link that finds its peers and proves nothing of them, unless told otherwise.
     public init(
         expectedLatency: SessionExpectedLatency = .realtime, discoversPeers: Bool = true,
-        returnsOwnPackets: Bool = false, isSecured: Bool = false, provesPeers: Bool = false
+        returnsOwnPackets: Bool = false, isSecured: Bool = false, provesPeers: Bool = false,
+        idleInterval: Duration = .seconds(20)
     ) {
+        self.idleInterval = idleInterval
         self.isSecured = isSecured
         self.provesPeers = provesPeers
         self.expectedLatency = expectedLatency

@@ -20,8 +20,11 @@ public struct DeliveryConfiguration: Sendable {
     let queueBytesMax = 64 << 20
     /// Reliable messages that wait while no peer is known.
     let pendingLimit = 200
-    /// Silence after which a peer is probed. Three probes without an answer, and it is gone.
+    /// The time after which a peer of an earlier version is probed, and other peers while they owe an acknowledgement. Idle
+    /// peers of this version are probed after `LinkTraits.idleInterval`.
     public var heartbeat: Duration = .seconds(5)
+    /// What greetings offer. Tests leave some out to be a peer of an earlier version.
+    package var abilities = WireAbilities.all
     /// How long a receiver may gather what it acknowledges.
     let acknowledgementDelay: Duration = .milliseconds(10)
     /// How long reliable messages wait for a subscriber that takes none, while others do. Then it loses what comes until

@@ -60,6 +60,8 @@ extension DeliveryCore {
         peers[index].reportAt = .max
         peers[index].echo = nil
         peers[index].probeDue = nil
+        peers[index].identitiesDue = nil
+        peers[index].knownIdentities = nil
         noteHealth(index, before)
         rewind(index)
     }
@@ -139,6 +141,7 @@ extension DeliveryCore {
         var hello = WireHello(peer: localPeer, codecs: settings.codecs)
         // On lanes that the platform keeps, the number of this launch.
         hello.connection = connection.isLive ? connection.number : settings.firstConnection
+        hello.abilities = settings.abilities
         connection.control.append(.hello(hello))
         connection.helloCount += 1
         connection.helloSentAt = now.elapsed
@@ -169,8 +172,11 @@ extension DeliveryCore {
         guard lane.isLive || settings.keptLane == nil else { return meetKept(hello, on: lane, at: address, now) }
         let isRepeated = connection.peerID == hello.peer.id
         if isRepeated, let index = peerIndex[hello.peer.id], peers[index].peer == hello.peer {
+            agree(hello, index)
+            noteHeard(index, on: lane, now)
             if connection.isLive, settings.isLossy, hasBegunAnew(hello, connection, now) {
                 connections[address]?.theirNumber = hello.connection
+                peers[index].knownIdentities = nil
                 greetAgain(address, now)
             }
             return
@@ -181,12 +187,13 @@ extension DeliveryCore {
         connections[address]?.peerID = hello.peer.id
         connections[address]?.theirNumber = hello.connection
         let index = admit(hello.peer, isGuest: connection.isGuest)
+        agree(hello, index)
         if settings.keptLane != nil { keep(index, at: address) }
         guard connection.isLive else { return afterMeeting(index, now) }
         if let earlier = peers[index].address, earlier != address { displace(earlier, index) }
         if peers[index].address != nil { part(index) }
         peers[index].address = address
-        peers[index].standing.begin(now: now.elapsed)
+        peers[index].standing.begin(silenceRules(toward: hello.peer, peers[index].abilities), now: now.elapsed)
         peers[index].window = LossyWindow()
         rewind(index)
         wake(by: now.elapsed)
@@ -234,6 +241,7 @@ extension DeliveryCore {
         let wasGuest = peerIndex[hello.peer.id].map { peers[$0].isGuest } ?? false
         let index = admit(hello.peer, isGuest: wasGuest || connections[address]?.isGuest == true)
         keep(index, at: address)
+        if peers[index].address == nil { agree(hello, index) }
         if lane == .queue, !isLive, let kept = connections[address]?.kept {
             connections[address]?.kept.heardCount += 1
             connections[address]?.kept.theirLaunch = hello.connection
@@ -271,6 +279,18 @@ extension DeliveryCore {
         }
     }
 
+    /// Takes the optional parts of the protocol that both sides offer.
+    private mutating func agree(_ hello: WireHello, _ index: Int) {
+        let abilities = hello.abilities.intersection(settings.abilities)
+        guard abilities != peers[index].abilities else { return }
+        peers[index].abilities = abilities
+        peers[index].standing.change(silenceRules(toward: hello.peer, abilities))
+    }
+
+    func silenceRules(toward peer: SessionPeer, _ agreed: WireAbilities = []) -> SilenceRules {
+        settings.silenceRules(agreed, asksSecond: peer.id < localPeer.id)
+    }
+
     /// The peer's place, which it gets with the first greeting and keeps.
     mutating func admit(_ peer: SessionPeer, isGuest: Bool) -> Int {
         if let index = peerIndex[peer.id] {
@@ -282,7 +302,8 @@ extension DeliveryCore {
             peers[index].isGuest = isGuest
             return index
         }
-        peers.append(DeliveryPeer(peer, outbox: outbox &+ forgottenCount))
+        peers.append(
+            DeliveryPeer(peer, outbox: outbox &+ forgottenCount, rules: silenceRules(toward: peer)))
         peers[peers.count - 1].isGuest = isGuest
         peerIndex[peer.id] = peers.count - 1
         if settings.isDurable { directives.changes.append(.met(peer, isGuest: isGuest)) }

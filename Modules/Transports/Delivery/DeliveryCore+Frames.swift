@@ -45,6 +45,41 @@ extension DeliveryCore {
         return urgentOnly ? nil : nextLatest(index, isLive: isLive, now)
     }
 
+    /// Whether the peer at the address reads several frames from one datagram.
+    func joinsFrames(at address: LinkAddress) -> Bool {
+        guard let index = connections[address]?.peerID.flatMap({ peerIndex[$0] }) else { return false }
+        return peers[index].abilities.contains(.joinedFrames)
+    }
+
+    /// What the peer at the address knows of the identities in this side's datagrams; nil if it reads no numbers.
+    func knownIdentities(at address: LinkAddress) -> KnownIdentities? {
+        guard let index = connections[address]?.peerID.flatMap({ peerIndex[$0] }),
+            peers[index].abilities.contains(.numberedIdentities)
+        else { return nil }
+        return peers[index].knownIdentities ?? KnownIdentities(epoch: 0, numbers: 0)
+    }
+
+    /// The peer at the address is to be told soon what is known of the identities in its datagrams.
+    mutating func owe(_ known: KnownIdentities, to address: LinkAddress, _ now: DeliveryTime) {
+        guard let index = connections[address]?.peerID.flatMap({ peerIndex[$0] }), peers[index].address == address
+        else { return }
+        peers[index].identitiesDue = known
+        // A number saves some bytes of later frames, which is not worth a packet of its own.
+        peers[index].reportAt = min(peers[index].reportAt, now.elapsed + Self.patientReportDelay)
+        wake(by: peers[index].reportAt)
+    }
+
+    /// The report that leaves with a frame on that lane, although it isn't due yet: acknowledgements that are gathered, and a
+    /// probe that is due soon. nil if there is nothing to say, or if reports take another lane.
+    mutating func nextRider(for address: LinkAddress, on lane: LinkLane, _ now: DeliveryTime) -> Outgoing? {
+        guard lane == settings.reliableLane ?? settings.immediateLane, let connection = connections[address],
+            connection.isLive, !connection.isOver, let (index, isHeard) = peerHere(address, isLive: true), isHeard
+        else { return nil }
+        if let number = peers[index].standing.probeAlong(now: now.elapsed) { peers[index].probeDue = number }
+        return nextReport(index, isLive: true, isRider: true, now)
+            .map { Outgoing(frame: WireFrame(.report($0)), lane: lane) }
+    }
+
     /// Hands over what follows a frame that `nextFrame` called immediate, for as long as more is wanted: nothing goes
     /// before these that would not have gone before that one.
     mutating func moreNow(for address: LinkAddress, while wantsMore: (WireMessage) -> Bool) {
@@ -80,7 +115,8 @@ extension DeliveryCore {
     private mutating func nextKept(_ address: LinkAddress, on lane: LinkLane) -> Outgoing? {
         if connections[address]?.kept.owesGreeting == true {
             connections[address]?.kept.owesGreeting = false
-            let hello = WireHello(peer: localPeer, codecs: settings.codecs)
+            var hello = WireHello(peer: localPeer, codecs: settings.codecs)
+            hello.abilities = settings.abilities
             return Outgoing(frame: WireFrame(.hello(hello)), lane: .latest, key: KeptConnection.greetingKey)
         }
         guard let message = connections[address]?.kept.immediate.takeFirst() else { return nil }
@@ -103,6 +139,7 @@ extension DeliveryCore {
             outbox: peers[index].channels[channel].key.outbox, sequence: number,
             first: peers[index].channels[channel].entries.first, expiresAt: entry.expiresAt)
         if lane == .datagram { wake(by: now.elapsed + peers[index].resendTimeout) }
+        if lane.isLive, peers[index].standing.owes(now: now.elapsed) { wake(by: peers[index].standing.deadline) }
         return Outgoing(
             frame: WireFrame(entry.message, mark: mark), lane: lane, isBulk: priority == .bulk)
     }
@@ -115,22 +152,22 @@ extension DeliveryCore {
         guard peers[index].hasLatestDue, let lane = latestLane(index) ?? (isLive ? settings.reliableLane : nil) else {
             return nil
         }
-        let patience = latestPatience(index)
         for feature in publishedOrder + peers[index].latestOrder
         where published[feature] != nil
             || peers[index].latest[feature] != nil
         {
             let progress = peers[index].latest[feature] ?? LatestProgress()
             guard let offer = offer(feature, progress, index), offer.version > progress.acknowledged else { continue }
-            let isOverdue = patience.map { progress.sentAt + $0 <= now.elapsed } ?? false
+            let isOverdue = reofferTime(of: progress, index).map { $0 <= now.elapsed } ?? false
             guard offer.version > progress.sent || isOverdue else { continue }
             if offer.version <= progress.sent, lane == .datagram { peers[index].window.overdue() }
             // A lane that keeps it may lose it all the same, with either side's process: only the peer's word counts.
             peers[index].offerLatest(feature) {
+                $0.attempts = offer.version > $0.sent ? 1 : $0.attempts + 1
                 $0.sent = offer.version
                 $0.sentAt = now.elapsed
             }
-            if let patience { wake(by: now.elapsed + patience) }
+            if let due = peers[index].latest[feature].flatMap({ reofferTime(of: $0, index) }) { wake(by: due) }
             let mark = WireMark(outbox: outbox, sequence: offer.version, first: offer.version, isLatest: true)
             return Outgoing(
                 frame: WireFrame(.snapshot(offer.snapshot), mark: mark), lane: lane, key: feature, isBulk: true)
@@ -159,22 +196,38 @@ extension DeliveryCore {
         var probe = WireReport()
         probe.echo = peers[index].echo.take()
         if let number = peers[index].probeDue.take() { probe.probe = .init(number: number, sentAt: now.wall) }
+        announceSilence(in: &probe, index)
         if probe.echo != nil || probe.probe != nil { return Outgoing(frame: WireFrame(.report(probe)), lane: lane) }
         guard let keptLane = settings.keptLane else { return nil }
         return nextReport(index, isLive: false, now).map { Outgoing(frame: WireFrame(.report($0)), lane: keptLane) }
     }
 
-    private mutating func nextReport(_ index: Int, isLive: Bool, _ now: DeliveryTime) -> WireReport? {
+    private mutating func nextReport(
+        _ index: Int, isLive: Bool, isRider: Bool = false, _ now: DeliveryTime
+    ) -> WireReport? {
         var report = WireReport()
-        report.echo = peers[index].echo.take()
         if let number = peers[index].probeDue.take() {
             report.probe = .init(number: number, sentAt: now.wall)
         }
         if isLive { report.floors = floorsDue(index, now) }
-        let isWorthAReport = report.echo != nil || report.probe != nil || !report.floors.isEmpty
-        if isWorthAReport || peers[index].reportAt <= now.elapsed { report.receipts = takeReceipts(index) }
-        guard isWorthAReport || !report.receipts.isEmpty else { return nil }
+        let isWorthAReport = report.probe != nil || !report.floors.isEmpty
+        let isDue = peers[index].reportAt <= now.elapsed || (isRider && peers[index].reportAt != .max)
+        if isWorthAReport || isDue {
+            report.echo = peers[index].echo.take()
+            report.receipts = takeReceipts(index)
+            report.identities = peers[index].identitiesDue.take()
+        }
+        announceSilence(in: &report, index)
+        guard isWorthAReport || report.echo != nil || !report.receipts.isEmpty || report.identities != nil else {
+            return nil
+        }
         return report
+    }
+
+    /// Both directions of one exchange carry the announcement.
+    private func announceSilence(in report: inout WireReport, _ index: Int) {
+        guard report.echo != nil || report.probe != nil else { return }
+        report.silence = peers[index].standing.rules.silenceMilliseconds
     }
 
     /// Of one channel in one report; so many fit a small datagram.

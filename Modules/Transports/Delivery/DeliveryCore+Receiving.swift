@@ -10,7 +10,8 @@ extension DeliveryCore {
     ) throws(WireError) {
         var next = 0
         while next < frames.count {
-            if let envelopes = eventsNowOrNever(in: frames[next...], on: lane, from: address) {
+            if let (index, envelopes) = eventsNowOrNever(in: frames[next...], on: lane, from: address) {
+                noteHeard(index, on: lane, now)
                 directives.arrivals.append(.envelopes(envelopes))
                 next += envelopes.count
             } else {
@@ -24,7 +25,7 @@ extension DeliveryCore {
     /// there is looked up once for all.
     private func eventsNowOrNever(
         in frames: ArraySlice<WireFrame>, on lane: LinkLane, from address: LinkAddress
-    ) -> [AnySessionSyncEnvelope]? {
+    ) -> (index: Int, envelopes: [AnySessionSyncEnvelope])? {
         guard frames.count > 1, connections[address]?.isOver == false, let index = sender(at: address, on: lane),
             !peers[index].isGuest
         else { return nil }
@@ -37,7 +38,13 @@ extension DeliveryCore {
             else { break }
             envelopes.append(envelope)
         }
-        return envelopes.count > 1 ? envelopes : nil
+        return envelopes.count > 1 ? (index, envelopes) : nil
+    }
+
+    /// A frame from the peer has come. On lanes that the platform keeps it may be old.
+    mutating func noteHeard(_ index: Int, on lane: LinkLane, _ now: DeliveryTime) {
+        guard lane.isLive, peers[index].standing.heard(now: now.elapsed) else { return }
+        wake(by: peers[index].standing.deadline)
     }
 
     /// Takes what arrived.
@@ -55,6 +62,7 @@ extension DeliveryCore {
             guard lane == .stream else { return }
             throw WireError(.foreign, "the peer did not greet first")
         }
+        noteHeard(index, on: lane, now)
         if case .report(let report) = frame.message { return take(report, index, on: lane, at: address, now) }
         let isWanted = speaksForItself(frame.message, at: address) && takes(frame.message, index)
         if let mark = frame.mark { return try take(frame.message, mark, isWanted: isWanted, on: lane, index, now) }
@@ -273,9 +281,15 @@ extension DeliveryCore {
             if isWanted { directives.arrivals.append(.snapshot(snapshot)) }
             if isWanted, settings.isDurable { keepNewest(snapshot, mark, index) }
         }
-        peers[index].markReceipt(key, isLatest: true, at: now.elapsed + settings.acknowledgementDelay)
+        // Where a platform keeps the newest its sender is patient, and the receipt can wait for a frame to leave with.
+        let isPatient = settings.latestLane != nil && peers[index].address != nil
+        let delay = isPatient ? Self.patientReportDelay : settings.acknowledgementDelay
+        peers[index].markReceipt(key, isLatest: true, at: now.elapsed + delay)
         wake(by: peers[index].reportAt)
     }
+
+    /// Nanoseconds for which a report waits for a frame to leave with, if its receiver is patient.
+    static var patientReportDelay: UInt64 { 1_000_000_000 }
 
     /// What finds no room is passed on and not kept: after a relaunch the peer offers it again. A snapshot that is older than the
     /// kept one isn't kept either.
@@ -300,13 +314,15 @@ extension DeliveryCore {
         let before = peers[index].standing.health
         if let probe = report.probe {
             peers[index].echo = .init(probe: probe, answeredAt: now.wall)
-            if lane.isLive, report.echo == nil,
-                let number = peers[index].standing.askInReturn(now: now.elapsed, heartbeat: settings.heartbeat)
-            {
+            if lane.isLive, report.echo == nil, let number = peers[index].standing.asked(now: now.elapsed) {
                 peers[index].probeDue = number
             }
-            markWritable(index)
+            let delay = peers[index].probeDue == nil ? peers[index].standing.echoDelay : 0
+            peers[index].reportAt = min(peers[index].reportAt, now.elapsed + delay)
+            wake(by: peers[index].reportAt)
         }
+        if lane.isLive, let silence = report.silence { peers[index].standing.announced(silence: silence) }
+        if lane.isLive, let known = report.identities { peers[index].knownIdentities = known }
         if proves, let echo = report.echo,
             peers[index].standing.answered(
                 echo.probe.number, sentWall: echo.probe.sentAt, answeredWall: echo.answeredAt, now: now.elapsed)
@@ -322,9 +338,10 @@ extension DeliveryCore {
         }
         for floor in report.floors where floor.first > 0 && floor.first <= Self.numberMax { take(floor, index, now) }
         peers[index].dropEarlierChannels()
+        if !peers[index].hasUnderWay { peers[index].standing.owesNothing() }
         resendOvertaken(index, newestSentAt)
         noteHealth(index, before)
-        wake(by: peers[index].standing.deadline(heartbeat: settings.heartbeat))
+        wake(by: peers[index].standing.deadline)
         markWritable(index)
     }
 

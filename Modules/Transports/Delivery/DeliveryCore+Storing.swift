@@ -108,7 +108,7 @@ extension DeliveryCore {
     @discardableResult
     mutating func restore(_ peer: SessionPeer) -> Int {
         if let index = peerIndex[peer.id] { return index }
-        peers.append(DeliveryPeer(peer, outbox: outbox))
+        peers.append(DeliveryPeer(peer, outbox: outbox, rules: silenceRules(toward: peer)))
         peerIndex[peer.id] = peers.count - 1
         return peers.count - 1
     }

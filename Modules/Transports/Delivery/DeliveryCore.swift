@@ -25,8 +25,11 @@ struct DeliveryCore: Sendable {
         let featureLimit: Int
         let pendingLimit: Int
         let immediateLimit = 4096
+        let abilities: WireAbilities
         /// Nanoseconds, as those below.
         let heartbeat: UInt64
+        /// The longest time between two signs of life.
+        var idleInterval: UInt64 = 20_000_000_000
         let acknowledgementDelay: UInt64
         let stallPatience: UInt64
         /// The number of the first connection; those after it count on.
@@ -45,6 +48,7 @@ struct DeliveryCore: Sendable {
             queueBytesMax = min(configuration.queueBytesMax, DeliveryConfiguration.queueBytesLimit)
             featureLimit = configuration.featureLimit
             pendingLimit = configuration.pendingLimit
+            abilities = configuration.abilities
             heartbeat = configuration.heartbeat.nanoseconds
             acknowledgementDelay = configuration.acknowledgementDelay.nanoseconds
             stallPatience = configuration.stallPatience.nanoseconds
@@ -60,6 +64,15 @@ struct DeliveryCore: Sendable {
             lanes.contains(.latest) ? .latest : reliableLane == nil ? keptLane : nil
         }
         var isLossy: Bool { reliableLane == .datagram }
+
+        /// The rules for a peer's silence.
+        /// - Parameter asksSecond: the peer's ID is the lower one, so it asks first.
+        func silenceRules(_ agreed: WireAbilities, asksSecond: Bool) -> SilenceRules {
+            guard agreed.contains(.announcedSilence) else { return .unannounced(heartbeat: heartbeat) }
+            return .announced(
+                idleInterval: idleInterval, heartbeat: heartbeat, asksSecond: asksSecond,
+                probesMax: keptLane == nil ? 5 : 3)
+        }
     }
 
     let localPeer: SessionPeer
@@ -189,14 +202,14 @@ extension DeliveryCore {
         guard let address = peers[index].address, connections[address]?.isOver == false else { return }
         let before = peers[index].standing.health
         let wasUnheard = isUnheard(index)
-        if let number = peers[index].standing.probe(now: now.elapsed, heartbeat: settings.heartbeat) {
+        if let number = peers[index].standing.probe(now: now.elapsed) {
             peers[index].probeDue = number
             directives.writable.append(address)
         }
         // What was sent live goes the other way.
         if !wasUnheard, isUnheard(index) { rewind(index) }
         noteHealth(index, before)
-        wake(by: peers[index].standing.deadline(heartbeat: settings.heartbeat))
+        wake(by: peers[index].standing.deadline)
     }
 
     /// Tells when a peer's health is no longer what it was.
@@ -221,22 +234,27 @@ extension DeliveryCore {
         if !isReachable { directives.hasRoom = true }
     }
 
-    /// How long what was sent last of a feature may go unacknowledged before it is offered again; nil where nobody answers
-    /// or nothing is lost. A lane that keeps the newest is slower than a round trip, and what it has is replaced.
-    func latestPatience(_ index: Int) -> UInt64? {
+    /// When a feature's newest snapshot is offered again, if it isn't acknowledged before; nil where no peer answers or
+    /// nothing is lost.
+    ///
+    /// A lane that keeps the newest is slower than a round trip, and what it has is replaced. There the first wait is 5 s, and
+    /// each doubles the last, up to the idle interval.
+    func reofferTime(of progress: LatestProgress, _ index: Int) -> UInt64? {
         guard peers[index].address != nil, !isUnheard(index) else { return nil }
         let timeout = peers[index].resendTimeout
-        if latestLane(index) != nil { return max(settings.heartbeat, timeout) }
-        return settings.isLossy ? timeout : nil
+        guard latestLane(index) != nil else { return settings.isLossy ? progress.sentAt + timeout : nil }
+        let wait = Self.latestPatience << UInt64(min(max(progress.attempts, 1), 10) - 1)
+        return progress.sentAt + max(min(wait, max(settings.idleInterval, Self.latestPatience)), timeout)
     }
+
+    private static var latestPatience: UInt64 { 5_000_000_000 }
 
     /// Guests have live lanes only.
     func latestLane(_ index: Int) -> LinkLane? { peers[index].isGuest ? nil : settings.latestLane }
 
     private mutating func reofferLatest(_ index: Int, _ now: DeliveryTime) {
-        guard let patience = latestPatience(index) else { return }
         for (_, progress) in peers[index].latest where progress.sent > progress.acknowledged {
-            let due = progress.sentAt + patience
+            guard let due = reofferTime(of: progress, index) else { return }
             if due <= now.elapsed { peers[index].hasLatestDue = true } else { wake(by: due) }
         }
         if peers[index].hasLatestDue { markWritable(index) }

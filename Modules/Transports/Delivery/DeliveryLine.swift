@@ -10,7 +10,9 @@ final class DeliveryLine: @unchecked Sendable {
     struct Outgoing: ~Copyable {
         /// Remembers identities and names, for the lane `stream`. nil while there is no connection.
         var encoder: FrameEncoder?
-        /// For every other lane, and for what travels in pieces.
+        /// For the lane `datagram`.
+        var datagrams: FrameEncoder
+        /// For lanes that the platform keeps, and for what travels in pieces.
         var standalone: FrameEncoder
         var fragmenter: FrameFragmenter?
         /// Cut for the lane `stream`.
@@ -19,6 +21,10 @@ final class DeliveryLine: @unchecked Sendable {
         var packets = FirstInFirstOut<LinkPacket>()
         /// Pieces of one large frame on the lane `stream`.
         var pieces = FirstInFirstOut<[UInt8]>()
+        /// Frames that leave in one datagram, while packets are made.
+        var joined: [UInt8] = []
+        /// The most that may be joined; 0 towards a peer that reads one frame from each datagram.
+        var joinedBytesMax = 0
         /// Somebody sends on this line now.
         var isSending = false
         /// The link has no room; the first of `packets` is tried again when it says so.
@@ -33,6 +39,7 @@ final class DeliveryLine: @unchecked Sendable {
     /// Reading.
     struct Incoming: ~Copyable {
         var stream: FrameStreamDecoder
+        var datagrams: FrameDecoder
         var standalone: FrameDecoder
         var reassembler = FrameReassembler()
         /// The stream cannot be read any more.
@@ -43,31 +50,41 @@ final class DeliveryLine: @unchecked Sendable {
     static let flushBytes = 65_536
     /// Datagrams that are made in one turn.
     private static let datagramsTogether = 32
+    /// A larger datagram would delay what comes after it.
+    private static let joinedBytesMax = 8192
 
     var outgoing: Outgoing
     /// What is gathered for the lane `stream`.
     private var writer = WireWriter(capacity: 2 * flushBytes)
     let incoming: Locked<Incoming>
     private let setup: LineSetup
+    /// Of the numbers in datagrams.
+    private var epoch: UInt16
 
     init(_ setup: LineSetup) {
         self.setup = setup
+        epoch = UInt16(truncatingIfNeeded: setup.firstFragment)
         outgoing = Outgoing(
-            standalone: setup.makeEncoder(interning: false),
+            datagrams: setup.makeDatagramEncoder(epoch: epoch), standalone: setup.makeEncoder(interning: false),
             fragmenter: setup.datagramLimit.map { FrameFragmenter(limit: $0, firstMessage: setup.firstFragment) })
         incoming = Locked(
-            Incoming(stream: setup.makeStreamDecoder(), standalone: FrameDecoder(codecs: setup.codecs)))
+            Incoming(
+                stream: setup.makeStreamDecoder(), datagrams: FrameDecoder(codecs: setup.codecs, numbering: nil),
+                standalone: FrameDecoder(codecs: setup.codecs)))
     }
 
     /// A connection begins.
     func beginWriting() {
         outgoing.encoder = setup.makeEncoder(interning: true)
+        epoch &+= 1
+        outgoing.datagrams = setup.makeDatagramEncoder(epoch: epoch)
         forgetUnsent()
     }
 
     func beginReading() {
         incoming.withLock { incoming in
             incoming.stream = setup.makeStreamDecoder()
+            incoming.datagrams = FrameDecoder(codecs: setup.codecs, numbering: nil)
             incoming.reassembler = FrameReassembler()
             incoming.isDead = false
         }
@@ -99,6 +116,10 @@ struct LineSetup {
         FrameEncoder(codec: codec, compression: compression, interning: interning)
     }
 
+    func makeDatagramEncoder(epoch: UInt16) -> FrameEncoder {
+        FrameEncoder(datagramsOf: codec, compression: compression, epoch: epoch)
+    }
+
     func makeStreamDecoder() -> FrameStreamDecoder { FrameStreamDecoder(codecs: codecs) }
 }
 
@@ -118,6 +139,9 @@ extension DeliveryLine {
         _ core: inout DeliveryCore, for address: LinkAddress, _ now: DeliveryTime
     ) -> [(WireMessage, any Error)] {
         var refused: [(WireMessage, any Error)] = []
+        outgoing.joinedBytesMax =
+            core.joinsFrames(at: address) ? min(outgoing.fragmenter?.datagramBytes ?? 0, Self.joinedBytesMax) : 0
+        outgoing.datagrams.setKnownIdentities(core.knownIdentities(at: address))
         while outgoing.packets.isEmpty, writer.count < Self.flushBytes {
             let isBusy = !outgoing.pieces.isEmpty
             guard let next = core.nextFrame(for: address, urgentOnly: isBusy, now) else {
@@ -132,11 +156,34 @@ extension DeliveryLine {
             if next.isImmediate, !isBusy { writeMore(like: next, of: &core, for: address, &refused) }
             if isBusy, let piece = outgoing.pieces.takeFirst() { writer.writeRaw(piece) }
         }
+        writeRider(of: &core, for: address, now, &refused)
+        flushJoined()
         writer.bytes.forEachChunk(of: setup.streamBytes) { chunk in
             outgoing.packets.append(LinkPacket(lane: .stream, bytes: [UInt8](chunk)))
         }
         writer.reset()
         return refused
+    }
+
+    /// A report that isn't due yet leaves with what leaves anyway: in the same write, or in the same datagram.
+    private func writeRider(
+        of core: inout DeliveryCore, for address: LinkAddress, _ now: DeliveryTime,
+        _ refused: inout [(WireMessage, any Error)]
+    ) {
+        let lane: LinkLane
+        if writer.count > 0 {
+            lane = .stream
+        } else if !outgoing.joined.isEmpty {
+            lane = .datagram
+        } else {
+            return
+        }
+        guard let rider = core.nextRider(for: address, on: lane, now) else { return }
+        do {
+            try write(rider)
+        } catch {
+            refused.append((rider.frame.message, error))
+        }
     }
 
     /// What goes to the link next: one packet, or datagrams of which each may be lost as well.
@@ -184,7 +231,16 @@ extension DeliveryLine {
                 try outgoing.encoder?.append(frame.message, mark: frame.mark, to: &writer)
             }
         case .datagram:
-            let bytes = try outgoing.standalone.encode(frame.message, mark: frame.mark)
+            var bytes = try encodeDatagram(frame)
+            if !outgoing.joined.isEmpty, outgoing.joined.count + bytes.count > outgoing.joinedBytesMax {
+                flushJoined()
+                bytes = try encodeDatagram(frame)
+            }
+            guard bytes.count > outgoing.joinedBytesMax else {
+                outgoing.joined += bytes
+                return
+            }
+            outgoing.datagrams.beginDatagram()
             for piece in try outgoing.fragmenter?.fragments(of: bytes) ?? [] {
                 outgoing.packets.append(LinkPacket(lane: .datagram, bytes: piece))
             }
@@ -192,6 +248,22 @@ extension DeliveryLine {
             let bytes = try outgoing.standalone.encode(frame.message, mark: frame.mark)
             outgoing.packets.append(LinkPacket(lane: next.lane, bytes: bytes, key: next.key))
         }
+    }
+
+    /// A frame that can't be made may have introduced an identity, on which none after it may rely.
+    private func encodeDatagram(_ frame: WireFrame) throws -> [UInt8] {
+        do { return try outgoing.datagrams.encode(frame.message, mark: frame.mark) } catch {
+            flushJoined()
+            outgoing.datagrams.beginDatagram()
+            throw error
+        }
+    }
+
+    private func flushJoined() {
+        guard !outgoing.joined.isEmpty else { return }
+        outgoing.packets.append(LinkPacket(lane: .datagram, bytes: outgoing.joined))
+        outgoing.joined = []
+        outgoing.datagrams.beginDatagram()
     }
 }
 
@@ -220,44 +292,52 @@ extension UnsafeRawBufferPointer {
 // MARK: - Reading
 
 extension DeliveryLine {
-    /// The message in one's own packet, if it holds one alone, which nobody acknowledges.
-    func message(in packet: LinkPacket) -> WireMessage? {
-        guard packet.lane == .datagram else { return nil }
+    /// The messages without a mark in a packet of this side's. A fragment has none. Called under the transport's lock.
+    func messages(in packet: LinkPacket) -> [WireMessage] {
+        guard packet.lane == .datagram else { return [] }
         var reassembler = FrameReassembler()
-        var decoder = FrameDecoder(codecs: setup.codecs)
-        let frame = try? packet.bytes.withUnsafeBytes { bytes in
-            try reassembler.receive(bytes, now: .zero).flatMap { try decoder.decodeFrame($0) }
+        var decoder = FrameDecoder(codecs: setup.codecs, numbering: outgoing.datagrams.sentIdentities)
+        var frames: [WireFrame] = []
+        if let whole = try? reassembler.receive(packet.bytes, now: .zero) {
+            try? decoder.decode(joined: whole, into: &frames)
         }
-        guard let frame, frame.mark == nil else { return nil }
-        return frame.message
+        return frames.filter { $0.mark == nil }.map(\.message)
     }
 
     /// The frames in what arrived.
-    ///
-    /// - Returns: the frames, and why nothing more can be read of a stream.
-    func frames(
-        in bytes: UnsafeRawBufferPointer, on lane: LinkLane, now: Duration
-    ) -> (frames: [WireFrame], failure: WireError?) {
+    func frames(in bytes: UnsafeRawBufferPointer, on lane: LinkLane, now: Duration) -> Arrival {
         incoming.withLock { incoming in
-            var frames: [WireFrame] = []
+            var arrival = Arrival()
             do throws(WireError) {
                 switch lane {
                 case .stream:
-                    guard !incoming.isDead else { return ([], nil) }
+                    guard !incoming.isDead else { return arrival }
                     incoming.stream.append(bytes)
-                    while let frame = try incoming.stream.nextFrame() { frames.append(frame) }
+                    while let frame = try incoming.stream.nextFrame() { arrival.frames.append(frame) }
                 case .datagram:
                     guard let whole = try incoming.reassembler.receive(bytes, now: now) else { break }
-                    if let frame = try incoming.standalone.decodeFrame(whole) { frames.append(frame) }
+                    defer { arrival.identities = incoming.datagrams.takeKnownIdentities() }
+                    try incoming.datagrams.decode(joined: whole, into: &arrival.frames)
                 case .queue, .latest, .file:
-                    if let frame = try incoming.standalone.decodeFrame(bytes) { frames.append(frame) }
+                    if let frame = try incoming.standalone.decodeFrame(bytes) { arrival.frames.append(frame) }
                 }
-                return (frames, nil)
             } catch {
                 incoming.isDead = lane == .stream
-                return (frames, error)
+                arrival.failure = error
             }
+            return arrival
         }
+    }
+
+    /// What was in a packet.
+    struct Arrival {
+        var frames: [WireFrame] = []
+        /// What its sender is to be told of the identities in its datagrams.
+        var identities: KnownIdentities?
+        /// Why no more of it can be read, or of a stream.
+        var failure: WireError?
+
+        var isEmpty: Bool { frames.isEmpty && identities == nil && failure == nil }
     }
 
     /// Nothing is left of a frame that has begun.

@@ -16,7 +16,9 @@ struct DeliveryPeer: Sendable {
     var address: LinkAddress?
     /// Where platform-kept lanes reach it.
     var keptAddress: LinkAddress?
-    var standing = PeerStanding()
+    var standing: PeerStanding
+    /// The optional parts of the protocol that both sides offered when it greeted last.
+    var abilities: WireAbilities = []
     var window = LossyWindow()
     /// It said farewell when it was there last.
     var hasLeft = false
@@ -59,10 +61,14 @@ struct DeliveryPeer: Sendable {
     var unreportedCount = 0
     var echo: WireReport.Echo?
     var probeDue: UInt32?
+    /// Of the identities in its datagrams; and what it has said of those in this side's.
+    var identitiesDue: KnownIdentities?
+    var knownIdentities: KnownIdentities?
 
-    init(_ peer: SessionPeer, outbox: UInt32) {
+    init(_ peer: SessionPeer, outbox: UInt32, rules: SilenceRules) {
         self.peer = peer
         self.outbox = outbox
+        standing = PeerStanding(rules)
     }
 
     static let channelsMax = 1024

@@ -48,16 +48,14 @@ extension DeliveryShell {
         pass(arrivals, on: .datagram, from: address)
     }
 
-    /// - Parameter arrivals: the frames of each packet, and why no more of it can be read.
-    private func pass(
-        _ arrivals: [(frames: [WireFrame], failure: WireError?)], on lane: LinkLane, from address: LinkAddress
-    ) {
-        guard arrivals.contains(where: { !$0.frames.isEmpty || $0.failure != nil }) else { return }
+    private func pass(_ arrivals: [DeliveryLine.Arrival], on lane: LinkLane, from address: LinkAddress) {
+        guard arrivals.contains(where: { !$0.isEmpty }) else { return }
         perform(passesOn: true) { state, now in
-            for (frames, failure) in arrivals where state.phase != .closed {
+            for arrival in arrivals where state.phase != .closed {
                 do throws(WireError) {
-                    try state.core.receive(frames, on: lane, from: address, now)
-                    if let failure { throw failure }
+                    try state.core.receive(arrival.frames, on: lane, from: address, now)
+                    if let known = arrival.identities { state.core.owe(known, to: address, now) }
+                    if let failure = arrival.failure { throw failure }
                 } catch {
                     state.core.cannotRead(from: address, on: lane, error, now)
                 }
@@ -68,8 +66,8 @@ extension DeliveryShell {
     /// What is now or never goes the other way, if there is one; what is reliable is missed by its receiver.
     func undelivered(_ packet: LinkPacket, to address: LinkAddress) {
         perform { state, _ in
-            guard state.phase != .closed, let message = state.lines[address]?.message(in: packet) else { return }
-            state.core.undelivered(message, at: address)
+            guard state.phase != .closed, let line = state.lines[address] else { return }
+            for message in line.messages(in: packet) { state.core.undelivered(message, at: address) }
         }
     }
 

@@ -25,6 +25,7 @@ extension DeliveryShell {
             configuration, lanes: Set(link.lanes.keys), codec: configuration.codec.id.number,
             codecs: codecs.codecs.map(\.id.number))
         settings.returnsOwnPackets = link.traits.returnsOwnPackets
+        settings.idleInterval = max(link.traits.idleInterval, .seconds(1)).nanoseconds
         settings.isDurable = archive != nil
         settings.firstConnection = random.next()
         var core = DeliveryCore(localPeer: localPeer, settings: settings, outbox: outbox)

@@ -320,7 +320,7 @@ final class DeliveryShell: LinkObserver {
                 line.outgoing.isSending = false
                 line.forgetUnsent()
                 guard packet.lane.isLive else { return false }
-                if let message = line.message(in: packet) { state.core.undelivered(message, at: address) }
+                for message in line.messages(in: packet) { state.core.undelivered(message, at: address) }
                 if state.core.settings.keptLane == nil {
                     // What the peer said before it went may still be on its way here: the link tells of the end after it.
                     line.outgoing.isBlocked = true

@@ -16,6 +16,8 @@ struct LatestProgress: Sendable {
     /// What is under way to it.
     var sent: UInt64 = 0
     var sentAt: UInt64 = 0
+    /// Times that it was sent on this connection.
+    var attempts = 0
 
     /// What it should have by now.
     func offer(_ published: LatestOffer?) -> LatestOffer? {

@@ -32,8 +32,16 @@ struct EngineCompany {
             engines[member.peerID] = ListEngine(
                 sessionID: session, featureID: "list", localPeerID: member.peerID, payloadType: "list.event",
                 snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
-                conflictPolicy: NoRepeatPolicy(), seed: UInt64(member.incarnation), members: members)
+                conflictPolicy: NoRepeatPolicy(), seed: UInt64(member.incarnation), members: members,
+                options: Self.options)
         }
+    }
+
+    /// A round is a second, and a step.
+    private static var options: SessionEngineOptions<[String], String> {
+        var options = SessionEngineOptions<[String], String>()
+        options.stepMilliseconds = options.exchangeMilliseconds
+        return options
     }
 
     subscript(name: String) -> ListEngine {
@@ -52,7 +60,7 @@ struct EngineCompany {
 
     mutating func add(_ name: String, founds: Bool = true) {
         incarnations += 1
-        var options = SessionEngineOptions<[String], String>()
+        var options = Self.options
         options.founds = founds
         self[name] = ListEngine(
             sessionID: session, featureID: "list", localPeerID: name, payloadType: "list.event",

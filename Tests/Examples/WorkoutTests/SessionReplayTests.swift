@@ -70,12 +70,13 @@ struct SessionReplayTests {
             session.start()
             return Task {
                 try await ReplayRunner(
-                    plan: plan, actor: actor, session: session, stepsApart: plan.stepsApart(at: .times(60))
+                    plan: plan, actor: actor, session: session, pace: .times(60),
+                    stepsApart: plan.stepsApart(at: .times(60)), sleep: { try await Self.sleep($0, in: network) }
                 ).run()
                 done += 1
             }
         }
-        for _ in 0..<50_000 where done < 2 {
+        for _ in 0..<120_000 where done < 2 {
             network.advance(by: .milliseconds(1))
             await Task.yield()
         }
@@ -188,13 +189,15 @@ struct SessionReplayTests {
             configuration.seriesInterval = .milliseconds(100)
             configuration.now = { network.now.addingTimeInterval(clockAhead) }
             configuration.uptime = { network.elapsed }
-            configuration.wait = { duration in
-                let end = network.elapsed + duration
-                while network.elapsed < end {
-                    try Task.checkCancellation()
-                    await Task.yield()
-                }
-            }
+            configuration.wait = { try await Self.sleep($0, in: network) }
+        }
+    }
+
+    nonisolated private static func sleep(_ duration: Duration, in network: ScenarioNetwork) async throws {
+        let end = network.elapsed + duration
+        while network.elapsed < end {
+            try Task.checkCancellation()
+            await Task.yield()
         }
     }
 }

@@ -58,7 +58,8 @@ import Testing
     @Test func `A side that stops for a while costs no byte where the lane loses none`() async throws {
         for stop in Stop.allCases {
             let share = try await share(seed: 2, disk: .milliseconds(5), stop: stop)
-            #expect(share <= 1.01, "\(stop): \(share)")
+            // A peer that stands still counts as there for up to 30 s, in which more is under way.
+            #expect(share <= 1.02, "\(stop): \(share)")
         }
     }
 
@@ -67,7 +68,7 @@ import Testing
         let disk = Duration.microseconds(Int64(random.next() % 60_000))
         let stop = Stop.allCases[Int(random.next() % UInt64(Stop.allCases.count))]
         let share = try await share(seed: seed, disk: disk, stop: stop)
-        #expect(share <= 1.01, "seed \(seed): \(disk), \(stop), \(share)")
+        #expect(share <= 1.02, "seed \(seed): \(disk), \(stop), \(share)")
     }
 
     @Test func `A slow disk is no loss on datagrams either`() async throws {

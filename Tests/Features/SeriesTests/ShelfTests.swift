@@ -21,7 +21,9 @@ import Testing
     }
 
     private func exchange(_ shelf: inout SeriesShelf, with peers: Set<String>) -> [SeriesMessage] {
-        shelf.messages(reachable: peers, isFull: true, pushesSamples: false, limit: 32_000)
+        shelf.ageFetch(reachable: peers)
+        return shelf.messages(
+            reachable: peers, telling: .everything, pushesSamples: false, answers: true, limit: 32_000)
     }
 
     /// What the first lacks of the second, until neither has anything to say.
@@ -42,6 +44,74 @@ import Testing
             }
         }
         return count
+    }
+
+    /// Else whoever waits for them would be woken for ever.
+    @Test func `Samples that peers were told of aren't new any more, whether or not they were pushed`() throws {
+        let store = MemoryStore()
+        var watch = shelf("watch")
+        for number in 0..<100 { try watch.record(number, in: Series("a", keeping: .newest(1)), at: Int64(number)) }
+        #expect(watch.unpushedCount == 0, "nothing is written")
+        try write(&watch, to: store)
+        #expect(watch.unpushedCount == 100)
+        #expect(exchange(&watch, with: ["phone"]).flatMap(\.pieces).isEmpty)
+        #expect(watch.unpushedCount == 0)
+        try watch.record(100, in: Series("a", keeping: .newest(1)), at: 100)
+        try write(&watch, to: store)
+        #expect(watch.unpushedCount == 101)
+    }
+
+    @Test func `A digest names a series that each peer in reach has named, and in nothing that is told again`() throws {
+        let store = MemoryStore()
+        var (watch, phone) = (shelf("watch"), shelf("phone"))
+        try watch.record(1, in: Series("a"), at: 1)
+        try write(&watch, to: store)
+        let id = try #require(watch.ownID(of: "a"))
+        for message in exchange(&watch, with: ["phone"]) {
+            _ = try phone.receive(message.checked(), from: "watch", isMember: true)
+        }
+        #expect(phone.id(of: id.digest, of: "watch") == nil, "it has been told of, and hasn't come")
+        try catchUp(&phone, from: watch, in: store)
+        try write(&phone, to: MemoryStore())
+        #expect(phone.id(of: id.digest, of: "watch") == id && phone.id(of: id.digest, of: "phone") == nil)
+        #expect(!watch.isKnown(id, by: ["phone"]))
+        for message in exchange(&phone, with: ["watch"]) {
+            _ = try watch.receive(message.checked(), from: "phone", isMember: true)
+        }
+        #expect(watch.isKnown(id, by: ["phone"]) && !watch.isKnown(id, by: ["phone", "tablet"]))
+        #expect(!watch.isKnown(id, by: []))
+        try watch.record(2, in: Series("a"), at: 2)
+        try write(&watch, to: store)
+        let tellings: [(SeriesShelf.Telling, Bool)] = [(.news, true), (.lacking, false), (.everything, false)]
+        for (telling, isBrief) in tellings {
+            var watch = watch
+            let messages = watch.messages(
+                reachable: ["phone"], telling: telling, pushesSamples: true, answers: true, limit: 32_000)
+            #expect(messages.map(\.mayAbbreviate) == [isBrief], "\(telling)")
+        }
+    }
+
+    @Test func `A device that tells its series again is answered, and stays to be answered until it is`() throws {
+        let store = MemoryStore()
+        var watch = shelf("watch")
+        var phone = shelf("phone")
+        for number in 0..<10 { try watch.record(number, in: Series("a"), at: Int64(number)) }
+        try write(&watch, to: store)
+        let told = exchange(&watch, with: ["phone"])
+        for message in told { _ = try phone.receive(message.checked(), from: "watch", isMember: true) }
+        try catchUp(&phone, from: watch, in: store)
+        try write(&phone, to: MemoryStore())
+        _ = exchange(&phone, with: ["watch"])
+        #expect(!phone.isAskedAgain && !phone.hasForeignNews)
+        for message in told { _ = try phone.receive(message.checked(), from: "watch", isMember: true) }
+        #expect(phone.isAskedAgain)
+        let silent = phone.messages(
+            reachable: ["watch"], telling: .news, pushesSamples: true, answers: false, limit: 32_000)
+        #expect(silent.isEmpty && phone.isAskedAgain)
+        let answer = phone.messages(
+            reachable: ["watch"], telling: .news, pushesSamples: true, answers: true, limit: 32_000)
+        #expect(answer.flatMap(\.holdings).map(\.next) == [10])
+        #expect(!phone.isAskedAgain)
     }
 
     @Test(arguments: [1, 1023, 1024, 1025, 40_000])

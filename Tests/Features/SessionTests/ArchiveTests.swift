@@ -224,6 +224,8 @@ private func difference(
         image.head.clock = .zero
         image.head.cut = .zero
         image.head.promises = []
+        // When a peer spoke last isn't worth a write.
+        for index in image.head.acknowledgements.indices { image.head.acknowledgements[index].saidAt = .zero }
         return image
     }
     let (loaded, engine) = (comparable(loaded), comparable(engine))

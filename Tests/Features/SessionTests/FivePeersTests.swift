@@ -18,11 +18,13 @@ import Testing
         #expect(Set(sessions.map(\.state.amounts)).count == 1, "seed \(seed)")
     }
 
-    @Test(arguments: 0..<6 as Range<UInt64>)
+    /// In seeds 3, 21 and 24 a pair once admitted two newcomers that had joined another group.
+    @Test(arguments: [0, 1, 2, 3, 4, 5, 21, 24] as [UInt64])
     func `five of one user end with one state, and nobody invites them`(seed: UInt64) async throws {
         let (world, sessions) = await five(seed: seed, arePaired: false)
         await tapEach(sessions, in: world)
-        await world.settle(until: { sessions.allSatisfy { $0.memberIDs.count == 5 && $0.state.amounts.count == 25 } })
+        await world.settle(
+            until: { sessions.allSatisfy { $0.memberIDs.count == 5 && $0.state.amounts.count == 25 } })
         #expect(Set(sessions.map(\.state.amounts)).count == 1, "seed \(seed)")
     }
 

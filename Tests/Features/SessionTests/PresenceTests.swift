@@ -224,7 +224,9 @@ private final class CountingTransport: WrappingTransport {
     var count: Int { counter.withLock { $0 } }
 
     func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws {
-        if envelope.metadata.payloadType == EphemeralMessage.payloadType { counter.withLock { $0 += 1 } }
+        if [EphemeralMessage.payloadType, ShortForm.shownType].contains(envelope.metadata.payloadType) {
+            counter.withLock { $0 += 1 }
+        }
         try await wrapped.send(envelope, mode: mode, to: peer)
     }
 }

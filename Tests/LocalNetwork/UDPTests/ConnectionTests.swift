@@ -12,7 +12,7 @@
 
     /// How connections end, and begin again.
     @Suite struct ConnectionTests {
-        @Test("A peer that says nothing more is dead after three heartbeats, however stuffed the way to it is")
+        @Test("A peer of an earlier version is dead after three silent heartbeats, however stuffed the way to it is")
         func heartbeat() async throws {
             let watch = try TestPeer(change: { $0.times.heartbeat = .milliseconds(600) }).open()
             let identity = PeerIdentity()
@@ -44,7 +44,7 @@
         @Test("Peers that have nothing to say stay connected")
         func idle() async throws {
             let network = InMemoryNetwork()
-            func impatient() -> TestPeer { TestPeer(on: network, change: { $0.times.heartbeat = .seconds(1) }) }
+            func impatient() -> TestPeer { TestPeer(on: network, change: { $0.times.heartbeat = .milliseconds(300) }) }
             let (phone, watch) = try trustingPair(impatient(), impatient())
             try phone.open()
             try watch.open()

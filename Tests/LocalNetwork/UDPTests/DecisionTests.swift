@@ -13,10 +13,10 @@
 
         @Test("A connection to a peer that reads nothing looks what is due once a heartbeat, until it is dead")
         func stuffedHeartbeat() {
-            var heartbeat = Heartbeat(interval: .seconds(5), missedMax: 3, now: .zero)
+            var heartbeat = Heartbeat(beat: .seconds(5), missedMax: 3, isPatient: false, now: .zero)
             var now = Duration.zero
             var ticks = 0
-            while !heartbeat.isDead(now), ticks < 100 {
+            while heartbeat.death(now) == nil, ticks < 100 {
                 now = max(heartbeat.dueAt, now + .milliseconds(1))
                 // What is put into the stream stays there.
                 _ = heartbeat.tick(now)
@@ -24,6 +24,73 @@
             }
             #expect(ticks == 3)
             #expect(now == .seconds(15))
+        }
+
+        /// When a side whose peer answers pings, and when it ends the connection after the peer has gone at a minute.
+        private func pings(isPatient: Bool, says interval: Int?) -> (at: [Int], deadAt: Int?) {
+            var heartbeat = Heartbeat(beat: .seconds(5), missedMax: 3, isPatient: isPatient, now: .zero)
+            var at: [Int] = []
+            for second in 1...200 {
+                let now = Duration.seconds(second)
+                let isThere = second < 60
+                if isThere, let interval, second % interval == 0 {
+                    heartbeat.said(now)
+                    heartbeat.heard(now)
+                }
+                if heartbeat.death(now) != nil { return (at, second) }
+                guard heartbeat.tick(now) else { continue }
+                at.append(second)
+                if isThere { heartbeat.heard(now) }
+            }
+            return (at, nil)
+        }
+
+        @Test("No ping is sent while delivery probes every 21 seconds, and a peer that goes then is dead within 60")
+        func patientHeartbeat() {
+            let probed = pings(isPatient: true, says: 21)
+            #expect(probed.at == [67])
+            #expect(probed.deadAt == 92)
+            let silent = pings(isPatient: true, says: nil)
+            #expect(silent.at == [25, 50, 75])
+            #expect(silent.deadAt == 100)
+        }
+
+        @Test("A peer of an earlier version hears something every heartbeat, whatever delivery says")
+        func earlierHeartbeat() {
+            let probed = pings(isPatient: false, says: 21)
+            #expect(probed.at.prefix(4) == [5, 10, 15, 20])
+            // Delivery's word at 42 s counts as a ping, and the next ones are answered at 47, 52 and 57.
+            #expect(probed.deadAt == 72)
+        }
+
+        @Test("A connection in doubt is dead after three heartbeats, unless its peer is heard")
+        func doubt() {
+            var heartbeat = Heartbeat(beat: .seconds(5), missedMax: 3, isPatient: true, now: .zero)
+            heartbeat.doubt(until: .seconds(17))
+            heartbeat.doubt(until: .seconds(22))
+            #expect(heartbeat.dueAt == .seconds(17))
+            #expect(heartbeat.death(.seconds(16)) == nil)
+            #expect(heartbeat.death(.seconds(17)) == "nothing was heard for 17.0 seconds")
+            heartbeat.heard(.seconds(16))
+            #expect(heartbeat.death(.seconds(65)) == nil)
+            #expect(heartbeat.death(.seconds(66)) != nil)
+        }
+
+        @Test("A greeting offers patience in a field that earlier versions skip")
+        func patientGreeting() throws {
+            for (features, isPatient) in [(Hello.bundles, false), (Hello.bundles | Hello.patience, true)] {
+                var bytes = ByteBuffer()
+                bytes.write(Hello(startID: 7, publicKey: Array(1...32), datagramPort: 4000, features: features))
+                var decoder = RecordDecoder()
+                decoder.append(bytes)
+                guard case .hello(let hello) = try decoder.next() else {
+                    Issue.record("no greeting")
+                    return
+                }
+                #expect(hello.isPatient == isPatient)
+                #expect(hello.takesBundles)
+                #expect(hello.isUnderstood)
+            }
         }
 
         @Test("Of two connections both sides keep the same one, in whatever order they see them")
@@ -58,20 +125,56 @@
             #expect(admission.count == 5)
         }
 
-        @Test("A path is proven once datagrams are heard, and no more when they are not for three heartbeats")
+        @Test("A path is probed until datagrams are heard, and then asked about only when they are sent")
         func path() {
-            var path = DatagramPath(heartbeat: .seconds(5), missedMax: 3, now: .zero)
-            let probes = (0...21_000).filter { path.tick(.milliseconds($0)) }
-            #expect(probes == [0, 50, 150, 350, 5350, 10_350, 15_350, 20_350])
+            var path = DatagramPath(beat: .seconds(5), missedMax: 3, now: .zero)
+            func probes(_ seconds: ClosedRange<Int>) -> [Int] {
+                (seconds.lowerBound * 1000...seconds.upperBound * 1000).filter { path.tick(.milliseconds($0)) }
+            }
+            func asks(at second: Int) -> Bool { path.sent(.seconds(second)) }
+            #expect(probes(0...10) == [0, 50, 150, 350, 750, 1550, 3150, 6350])
             #expect(!path.isProven)
-            path.heard(.seconds(30))
+            path.heard(.seconds(11))
             #expect(path.isProven)
-            _ = path.tick(.seconds(45))
+            #expect(path.probeAt == nil)
+            // Nothing is sent for an hour.
+            #expect(probes(3610...3611) == [])
             #expect(path.isProven)
-            _ = path.tick(.seconds(46))
+            #expect(asks(at: 3612))
+            #expect(!asks(at: 3613))
+            #expect(probes(3613...3626) == [3_617_000, 3_622_000])
+            #expect(path.isProven)
+            // The third probe is the first of a path that isn't proven any more.
+            #expect(probes(3627...3628) == [3_627_000, 3_627_050, 3_627_150, 3_627_350, 3_627_750])
             #expect(!path.isProven)
-            path.heard(.seconds(47))
+            path.heard(.seconds(3629))
             #expect(path.isProven)
+            #expect(!asks(at: 3630))
+        }
+
+        @Test("The longest pause between probes of a path that nobody hears is 25 seconds")
+        func blockedPath() {
+            var path = DatagramPath(beat: .seconds(5), missedMax: 3, now: .zero)
+            let probes = (0...3600).filter { path.tick(.seconds($0)) }
+            #expect(probes.count < 160)
+            #expect(zip(probes, probes.dropFirst()).allSatisfy { $1 - $0 <= 25 })
+        }
+
+        @Test("A peer whose datagrams take the stream gets a probe, at most one a heartbeat")
+        func fallenBack() {
+            var path = DatagramPath(beat: .seconds(5), missedMax: 3, now: .zero)
+            _ = path.tick(.zero)
+            path.heard(.zero)
+            let probed = (1...12).filter {
+                _ = path.fellBack(.seconds($0))
+                return path.tick(.seconds($0))
+            }
+            #expect(probed == [5, 10])
+        }
+
+        @Test("A peer of an earlier version, which probes every heartbeat, is told each time")
+        func told() {
+            var path = DatagramPath(beat: .seconds(5), missedMax: 3, now: .zero)
             let told = (0...10_000).filter { path.opened(.milliseconds(50_000 + $0)) }
             #expect(told == [0, 2500, 5000, 7500, 10_000])
         }

@@ -69,7 +69,7 @@
                 }
                 if happens(0.01) { places[index].standsStillUntil = moment(upTo: 30) }
                 guard !isFaulty || places[index].standsStillUntil <= now else { continue }
-                cores[index].tick(now)
+                if let due = cores[index].dueAt, due <= now { cores[index].tick(now) }
                 perform(index)
                 while places[index].isThere, !places[index].waiting.isEmpty, !happens(0.3) { read(index) }
             }

@@ -13,6 +13,8 @@
             var told: [[RelayLinkCore.Directive]]
             var published: [RelayMessage] = []
             var now = Duration.seconds(1)
+            var ticksWhenDue = false
+            var tickCount = 0
             /// Messages that come to nobody.
             var loses: (RelayMessage) -> Bool = { _ in false }
 
@@ -73,7 +75,10 @@
                 let end = now + duration
                 while now < end {
                     now += .milliseconds(250)
-                    for index in 0..<2 { cores[index].tick(now) }
+                    for index in 0..<2 where !ticksWhenDue || cores[index].dueAt.map({ $0 <= now }) == true {
+                        cores[index].tick(now)
+                        tickCount += 1
+                    }
                     run()
                 }
             }
@@ -163,15 +168,77 @@
             network.meet()
             network.cores[1].relayDisconnected()
             _ = network.cores[1].takeDirectives()
-            network.wait(.seconds(20))
+            network.wait(.seconds(29))
+            #expect(network.partings(0) == 0)
+            network.wait(.seconds(6))
             #expect(network.partings(0) == 1)
+        }
+
+        /// Lets both sides exchange a packet of delivery's every 20 seconds, for ten minutes.
+        private func idle(_ network: inout Network, each second: (inout Network, Int) -> Void = { _, _ in }) throws
+            -> Int
+        {
+            let count = network.published.count
+            for moment in 0..<600 {
+                if moment % 20 == 0 {
+                    for index in 0..<2 {
+                        let packet = LinkPacket(lane: .datagram, bytes: [1])
+                        network.publish(try network.cores[index].seal(packet, to: network.id(1 - index)))
+                    }
+                }
+                second(&network, moment)
+                network.run()
+                network.wait(.seconds(1))
+            }
+            return network.published.count - count
+        }
+
+        @Test func `Two that hear each other's delivery every 20 seconds publish nothing else`() throws {
+            var network = try Network()
+            network.meet()
+            let count = try idle(&network)
+            #expect(count == 60)
+            #expect(network.partings(0) == 0 && network.partings(1) == 0)
+        }
+
+        @Test func `A peer of an earlier version, which probes after 10 seconds, is answered each time`() throws {
+            var network = try Network()
+            network.meet()
+            let id = network.id(0)
+            var (probed, answered) = (0, 0)
+            _ = try idle(&network) { network, moment in
+                guard moment % 20 == 10 else { return }
+                network.cores[1].probe(id, network.now)
+                network.run()
+                probed += 1
+                answered += network.cores[1].peers[id]?.deadline == nil ? 1 : 0
+            }
+            #expect(probed == 30 && answered == 30)
+            #expect(network.partings(0) == 0 && network.partings(1) == 0)
+        }
+
+        @Test func `A core that is ticked only when it says so does the same as one that is ticked all the time`()
+            throws
+        {
+            for isLossy in [false, true] {
+                var networks = [try Network(), try Network()]
+                networks[1].ticksWhenDue = true
+                for index in networks.indices {
+                    networks[index].meet()
+                    if isLossy { networks[index].loses = { !$0.isAcknowledged } }
+                    networks[index].wait(.seconds(120))
+                }
+                #expect(networks[0].partings(0) == networks[1].partings(0))
+                #expect(networks[0].published.count == networks[1].published.count)
+                #expect(isLossy || networks[1].tickCount < 20, "\(networks[1].tickCount) ticks in two minutes")
+            }
         }
 
         @Test func `Two that have not heard each other for a while, though both are there, meet again`() throws {
             var network = try Network()
             network.meet()
             network.loses = { !$0.isAcknowledged }
-            network.wait(.seconds(20))
+            network.wait(.seconds(35))
             #expect(network.partings(0) >= 1 && network.partings(1) >= 1)
             network.loses = { _ in false }
             network.wait(.seconds(30))
@@ -203,7 +270,7 @@
             var network = try FaultyNetwork(seed: seed)
             network.wait(.seconds(120))
             network.recover()
-            network.wait(.seconds(60))
+            network.wait(.seconds(90))
             try #require(network.areConnected, "seed \(seed)")
             for index in 0..<2 { try network.send(UInt8(index), from: index) }
             network.wait(.seconds(1))

@@ -164,7 +164,7 @@ extension MailboxRun {
         case .post(let device): post(from: device)
         case .dial(let device): dial(device)
         case .deviceTick(let device):
-            devices[device].core.tick(time)
+            if let due = devices[device].core.dueAt, due <= time { devices[device].core.tick(time) }
             carryOut(device: device)
             queue.enter(.deviceTick(device), at: now + 250_000_000)
         case .gatewayTick:
@@ -207,7 +207,8 @@ extension MailboxRun {
         let number = postCount
         let bytes = withUnsafeBytes(of: UInt64(number).bigEndian) { Array($0) }
         let taking = devices[device].core.post(
-            bytes, to: devices[receiver].id, on: isLatest ? .latest : .queue, key: isLatest ? "k" : "", isHeld: true)
+            bytes, to: devices[receiver].id, on: isLatest ? .latest : .queue, key: isLatest ? "k" : "", isHeld: true,
+            time)
         carryOut(device: device)
         guard taking == .taken else { return }
         if isLatest {
@@ -262,10 +263,10 @@ extension MailboxRun {
                 devices[device].core.open(
                     MailboxOpening(token: "user", publicKey: id, signature: id, will: [0]), time)
             case .opened:
-                devices[device].core.follow(devices.map(\.id).filter { $0 != devices[device].id })
+                devices[device].core.follow(devices.map(\.id).filter { $0 != devices[device].id }, time)
             case .following:
                 _ = devices[device].core.post(
-                    [1], to: devices[device].id, on: .presence, isHeld: true)
+                    [1], to: devices[device].id, on: .presence, isHeld: true, time)
             case .presence(let id, let bytes): devices[device].presences[id] = bytes
             case .received(let packet): received(packet, device)
             case .writable: break

@@ -163,9 +163,12 @@ struct SeriesRun {
         let peers = reachable(from: device)
         guard !peers.isEmpty else { return }
         let isFull = isCalm || Int.random(in: 0..<8, using: &random) == 0
+        let isRetry = Int.random(in: 0..<3, using: &random) == 0
         let pushes = Bool.random(using: &random)
+        devices[device].shelf.ageFetch(reachable: peers)
         let messages = devices[device].shelf.messages(
-            reachable: peers, isFull: isFull, pushesSamples: pushes, limit: messageBytes)
+            reachable: peers, telling: isFull ? .everything : isRetry ? .lacking : .news, pushesSamples: pushes,
+            answers: Bool.random(using: &random), limit: messageBytes)
         for message in messages { send(message, from: device) }
     }
 

@@ -16,6 +16,8 @@ extension World {
         options.keepsSideEffects = true
         options.samplesReducer = false
         options.catchesUpLater = true
+        options.exchangeMilliseconds = 50 * (schedule.company?.pace ?? 1)
+        options.stepMilliseconds = options.exchangeMilliseconds
         options.upcast = { metadata, bytes, _ in NewerEvent(bytes: bytes).map { $0.event(of: Feature.self, metadata) } }
         let sources = (0..<schedule.peerCount).map { newSource($0) }
         let members = sources.indices.filter { schedule.company?.founders.contains($0) ?? true }.map { sources[$0] }

@@ -53,19 +53,25 @@ struct CoreWorld {
     private(set) var withdrawn: Set<String> = []
     /// Of each side.
     private(set) var framesSent = [0, 0]
+    /// What a lossy lane loses from now on.
+    var lossRate: Double
+    /// Frames of these sides get lost, on any lane.
+    var muted: Set<Side> = []
     private(set) var sequences: [String: UInt64] = [:]
 
     static let address: LinkAddress = "link"
 
     init(
-        seed: UInt64, _ conditions: Conditions = Conditions(), change: (inout DeliveryCore.Settings) -> Void = { _ in }
+        seed: UInt64, _ conditions: Conditions = Conditions(), earlierVersions: Set<Side> = []
     ) {
         self.conditions = conditions
         random = SplitMix64(seed: seed)
-        var settings = DeliveryCore.Settings(lanes: [conditions.lane], codec: 2, codecs: [2])
-        change(&settings)
+        lossRate = conditions.lossRate
         cores = Side.allCases.map { side in
-            DeliveryCore(localPeer: peer(side.id), settings: settings, outbox: UInt32(side.rawValue + 1))
+            var configuration = DeliveryConfiguration()
+            if earlierVersions.contains(side) { configuration.abilities = [] }
+            let settings = DeliveryCore.Settings(configuration, lanes: [conditions.lane], codec: 2, codecs: [2])
+            return DeliveryCore(localPeer: peer(side.id), settings: settings, outbox: UInt32(side.rawValue + 1))
         }
         connect()
     }
@@ -183,7 +189,7 @@ struct CoreWorld {
         framesSent[side.rawValue] += 1
         let isLossy = conditions.lane == .datagram
         func draw(_ rate: Double) -> Bool { isLossy && random.happens(rate: rate) }
-        let isLost = draw(conditions.lossRate)
+        let isLost = draw(lossRate) || muted.contains(side)
         let isDoubled = draw(conditions.duplicationRate)
         let isLate = draw(conditions.reorderingRate)
         guard !isLost else { return }

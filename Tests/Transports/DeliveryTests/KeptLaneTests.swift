@@ -228,6 +228,26 @@ import Testing
         #expect(right.latestPeerSnapshot(featureID: "workout")?.revision == 1)
     }
 
+    @Test func `A newest snapshot that a platform keeps losing is offered more and more seldom`() async throws {
+        let wire = KeptWire([.datagram, .queue, .latest])
+        let clock = ManualClock()
+        let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
+        wire.connect()
+        clock.advance(by: .seconds(1))
+        wire.losesLatest = true
+        try await left.sendSnapshot(snapshot(1), mode: .latestSnapshot, to: nil)
+        var counts: [Int] = []
+        for seconds in [4, 2, 9, 20, 40, 80, 160, 310, 310] {
+            clock.advance(by: .seconds(seconds))
+            counts.append(wire.snapshotCount)
+        }
+        #expect(counts == Array(1...9))
+        wire.losesLatest = false
+        wire.connect()
+        clock.advance(by: .seconds(1))
+        #expect(right.latestPeerSnapshot(featureID: "workout")?.revision == 1, "a new connection begins at once")
+    }
+
     @Test func `A newest snapshot is handed to the platform once while nobody answers, and never after its receipt`()
         async throws
     {
@@ -290,6 +310,7 @@ final class KeptWire: Sendable {
         var losesLatest = false
         var queuedCount = 0
         var snapshotCount = 0
+        var liveCount = 0
         var launchCount: UInt64 = 0
     }
 
@@ -322,6 +343,8 @@ final class KeptWire: Sendable {
     var queuedCount: Int { state.withLock { $0.queuedCount } }
     /// Handed over on the lane `latest`, greetings not among them.
     var snapshotCount: Int { state.withLock { $0.snapshotCount } }
+    /// Packets on live lanes, of both ends.
+    var liveCount: Int { state.withLock { $0.liveCount } }
 
     func loseHeldBack() {
         state.withLock { state in
@@ -406,6 +429,7 @@ final class KeptWire: Sendable {
                 return .success(state.ends[other]?.observer)
             default:
                 guard state.isConnected else { return .failure(LinkError(.unreachable)) }
+                state.liveCount += 1
                 return .success(state.isDeaf ? nil : state.ends[other]?.observer)
             }
         }
@@ -419,6 +443,7 @@ private final class KeptLink: TransportLink {
     private let wire: KeptWire
     private let end: String
     let lanes: [LinkLane: PayloadLimit]
+    let traits = LinkTraits(idleInterval: .seconds(310))
 
     init(_ wire: KeptWire, _ end: String, _ lanes: [LinkLane: PayloadLimit]) {
         (self.wire, self.end, self.lanes) = (wire, end, lanes)

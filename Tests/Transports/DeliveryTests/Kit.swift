@@ -6,6 +6,7 @@ import MeshStorage
 import MeshTestSupport
 import MeshTesting
 import MeshTransport
+import MeshWire
 
 /// Two links that hand packets straight to each other, on the thread of the sender.
 final class MemoryWire: Sendable {
@@ -21,6 +22,8 @@ final class MemoryWire: Sendable {
         /// What was sent before both ends knew of the connection, or is held on its way.
         var early: [(packet: LinkPacket, from: LinkAddress, to: LinkAddress)]?
         var launchCount: UInt64 = 0
+        /// What the ends have sent, once somebody looks at it.
+        var sent: [(packet: LinkPacket, from: LinkAddress)]?
         /// Whom each end has been told to let in, in the order of the calls.
         var admitted: [LinkAddress: [Set<String>]] = [:]
     }
@@ -55,6 +58,14 @@ final class MemoryWire: Sendable {
     func admitted(at address: LinkAddress) -> [Set<String>] { state.withLock { $0.admitted[address] ?? [] } }
     fileprivate func admit(_ peerIDs: Set<String>, at address: LinkAddress) {
         state.withLock { $0.admitted[address, default: []].append(peerIDs) }
+    }
+
+    /// What the ends have sent since this was asked last.
+    func takeSent() -> [(packet: LinkPacket, from: LinkAddress)] {
+        state.withLock { state in
+            defer { state.sent = [] }
+            return state.sent ?? []
+        }
     }
 
     var left: MemoryLink { MemoryLink(self, at: "left", peer: "right") }
@@ -150,6 +161,7 @@ final class MemoryWire: Sendable {
                 guard room > 0 else { return .failure(LinkError(.full)) }
                 state.room = room - 1
             }
+            state.sent?.append((packet, from))
             guard state.early == nil else {
                 state.early?.append((packet, from, to))
                 return .success(nil)
@@ -223,15 +235,19 @@ struct Pair {
 
     init(
         _ wire: MemoryWire = MemoryWire(), configuration: DeliveryConfiguration = .init(),
-        leftStore: (any SessionStore)? = nil, rightStore: (any SessionStore)? = nil
+        leftStore: (any SessionStore)? = nil, rightStore: (any SessionStore)? = nil,
+        earlierVersions: Set<CoreWorld.Side> = []
     ) throws {
         self.wire = wire
         var configuration = configuration
+        func abilities(of side: CoreWorld.Side) -> WireAbilities { earlierVersions.contains(side) ? [] : .all }
+        configuration.abilities = abilities(of: .left)
         let launch = wire.nextLaunch()
         configuration.seed = configuration.seed ?? launch * 2
         left = try LinkTransport(
             localPeer: peer("left"), link: wire.left, configuration: configuration, store: leftStore, clock: clock)
         configuration.seed = launch * 2 + 1
+        configuration.abilities = abilities(of: .right)
         right = try LinkTransport(
             localPeer: peer("right"), link: wire.right, configuration: configuration, store: rightStore, clock: clock)
         try left.start()

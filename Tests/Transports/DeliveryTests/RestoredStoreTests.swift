@@ -272,7 +272,7 @@ private final class Ends {
 
     /// All launches of the right side together get these, and nothing else within half a minute.
     func expect(_ sequences: [UInt64], _ location: SourceLocation = #_sourceLocation) async {
-        await turns { self.arrivals.reduce(0) { $0 + $1.all.count } >= sequences.count }
+        await turns(1000 + 100 * sequences.count) { self.arrivals.reduce(0) { $0 + $1.all.count } >= sequences.count }
         clock.advance(by: .seconds(30))
         await turns { false }
         let received = arrivals.flatMap(\.all).map(\.metadata.sequence)
@@ -287,6 +287,6 @@ private final class Ends {
 }
 
 /// Time is virtual: what is to come needs other tasks' turns only.
-private func turns(_ condition: () -> Bool) async {
-    for _ in 0..<1000 where !condition() { await Task.yield() }
+private func turns(_ count: Int = 1000, _ condition: () -> Bool) async {
+    for _ in 0..<count where !condition() { await Task.yield() }
 }

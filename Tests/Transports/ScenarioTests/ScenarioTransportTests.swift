@@ -352,7 +352,7 @@ import Testing
         try await watch.send(1, .reliableEventually)
         network.advance(by: .milliseconds(6500))
         #expect(phone.delivery.health(of: b) == .degraded && watch.delivery.health(of: a) == .degraded)
-        network.advance(by: .seconds(5))
+        network.advance(by: .seconds(24))
         #expect(phone.delivery.health(of: b) == .gone && watch.delivery.health(of: a) == .gone)
         await #expect(throws: SessionSyncError.notReachable) { try await phone.send(2, .realtimeBestEffort) }
         network.heal()

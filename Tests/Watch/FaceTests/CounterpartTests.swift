@@ -32,7 +32,7 @@ struct CounterpartTests {
             #expect(fleet.connections[.phone]?.counterpartIsOld == false)
         } else {
             try fleet.launchOld(.watch)
-            await fleet.run { fleet.connections[.phone]?.counterpartIsOld == true }
+            await fleet.run(within: .seconds(340)) { fleet.connections[.phone]?.counterpartIsOld == true }
             try await fleet.set(2, on: .phone)
         }
         #expect(fleet.states[.phone]?.isSynced == false)

@@ -113,7 +113,8 @@ struct RollbackTests {
         fleet.old[.watch]?.answers.withLock { $0["Add"] = "5" }
         if isRelaunched { try fleet.launchNew(.phone) }
         let phone = try #require(fleet.connections[.phone])
-        await fleet.run(within: .seconds(40)) { phone.counterpartIsOld }
+        // An idle connection is probed every 310 seconds.
+        await fleet.run(within: .seconds(340)) { phone.counterpartIsOld }
         #expect(try await fleet.finish { try await phone.send(Add(left: 2, right: 3)) } == 5)
         try await fleet.set(4, on: .phone)
         #expect(fleet.value(.watch) == 4)

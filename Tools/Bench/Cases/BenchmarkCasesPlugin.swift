@@ -14,10 +14,10 @@ public struct BenchmarkCasesPlugin: Plugin {
 
     public func contribute(to registry: inout ExtensionRegistry) {
         let cases = [
-            AloneBenchmark.benchmarkCase, EngineBenchmark.benchmarkCase, KeyBenchmark.benchmarkCase,
-            LinkBenchmark.benchmarkCase, MergeBenchmark.benchmarkCase, SeriesBenchmark.benchmarkCase,
-            StateBenchmark.benchmarkCase, StoreBenchmark.benchmarkCase, StoreBenchmark.effectsCase,
-            TapBenchmark.benchmarkCase, WayBenchmark.benchmarkCase,
+            AloneBenchmark.benchmarkCase, EnergyBenchmark.benchmarkCase, EngineBenchmark.benchmarkCase,
+            KeyBenchmark.benchmarkCase, LinkBenchmark.benchmarkCase, MergeBenchmark.benchmarkCase,
+            SeriesBenchmark.benchmarkCase, StateBenchmark.benchmarkCase, StoreBenchmark.benchmarkCase,
+            StoreBenchmark.effectsCase, TapBenchmark.benchmarkCase, WayBenchmark.benchmarkCase,
         ]
         for benchmark in cases { registry.add(benchmark, to: .benchmarks) }
     }

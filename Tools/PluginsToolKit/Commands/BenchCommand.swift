@@ -17,7 +17,10 @@
                 capacity (how many samples would fit into one; for payloads made of samples). Rows of `state`: state, \
                 merge, valueBytes (JSON), firstBytes (the first change), updateBytes (the median of ten later ones, a \
                 whole frame), updateBytesZlib, contextBytes (what an application context of WatchConnectivity holds), \
-                updatesPerContext. Rows of `growth`: payload, samples, codec, bytes, encodeNanoseconds, decodeNanoseconds.
+                updatesPerContext. Rows of `growth`: payload, samples, codec, bytes, encodeNanoseconds, decodeNanoseconds. \
+                Rows of `energy`, a phone and a watch in virtual time, both devices summed: scenario, minutes, messages, bytes \
+                (what WatchConnectivity was handed), bursts200ms and bursts2s (messages after so much silence), writes (commits \
+                of both stores), and by lane (message, userInfo, context) the messages.
 
                 With --json the object also has runCount, runs (the figures of each run, where there were several), \
                 limits, payloads, setting (date, version, build, processor, cores, memoryBytes, system), and answers: does \

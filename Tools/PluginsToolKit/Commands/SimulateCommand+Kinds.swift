@@ -75,6 +75,19 @@
     }
 
     @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+    struct LaunchesCommand: SeedCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "launches",
+            abstract: "A launch without a store while the other device is dead: the app shows the newest state.",
+            discussion: "Both apps are killed at a moment of a workout. More keys: taps, shown.")
+
+        @Flag(help: traceHelp) var trace = false
+        @OptionGroup var shared: SeedOptions
+
+        func simulation(breaking rule: String?, on bus: PluginBus) -> ColdLaunchSimulation { ColdLaunchSimulation() }
+    }
+
+    @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
     struct KeysCommand: RuleCommand {
         static let configuration = CommandConfiguration(
             commandName: "keys",

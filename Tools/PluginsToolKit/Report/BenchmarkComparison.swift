@@ -92,7 +92,9 @@ struct BenchmarkComparison {
         {
             return .more
         }
-        let costs = ["seconds", "bytes", "wakeups", "persample", "frames"]
+        let costs = [
+            "seconds", "bytes", "wakeups", "persample", "frames", "messages", "bursts200ms", "bursts2s", "writes",
+        ]
         return costs.contains { name.lowercased().hasSuffix($0) } ? .less : nil
     }
 }

@@ -5,6 +5,7 @@
     import MeshEngine
     import MeshIdentity
     import MeshTransport
+    import Observation
     import WorkoutExample
 
     /// A peer that a person, or a script, drives by keys.
@@ -17,7 +18,12 @@
             case remark(String)
             /// The id of a peer that is there twice.
             case displaced(String)
-            case tick
+            /// Something that was shown is out of date.
+            case changed(showing: Int)
+            /// Only times on a terminal have changed.
+            case time
+            /// A second has passed for the heart rate sensor.
+            case second
         }
 
         private let workout: LiveWorkout
@@ -26,6 +32,10 @@
         private let terminal = RawTerminal()
         private var sensor: HeartRateSensor?
         private var isSuspended = false
+        /// Counts the times that the status was shown and is followed from there.
+        private var showing = 0
+        /// Moves the time of a running workout on a terminal.
+        private var clock: Task<Void, any Error>?
         private let events = AsyncStream.makeStream(of: Event.self)
 
         init(workout: LiveWorkout, transport: LinkTransport, output: PeerOutput, sensor: HeartRateSensor? = nil) {
@@ -43,20 +53,21 @@
             let others = await SignalWatch([SIGTSTP, SIGCONT, SIGWINCH]) { receive.yield(.signal($0)) }
             let tasks = [
                 Task { for await change in changes { receive.yield(.change(change)) } },
-                Task { [events = transport.diagnosticEvents()] in
+                Task { [events = transport.diagnosticEvents(), showsTimes = output.isTerminal] in
                     for await event in events {
-                        if case .displaced(let peerID) = event { receive.yield(.displaced(peerID)) }
-                    }
-                },
-                Task {
-                    while !Task.isCancelled {
-                        try await Task.sleep(for: .milliseconds(200))
-                        receive.yield(.tick)
+                        switch event {
+                        case .displaced(let peerID): receive.yield(.displaced(peerID))
+                        case .roundTrip where showsTimes: receive.yield(.time)
+                        default: break
+                        }
                     }
                 },
             ]
+            let seconds = sensor == nil ? nil : yield(.second, every: .seconds(1))
             defer {
                 for task in tasks { task.cancel() }
+                seconds?.cancel()
+                clock?.cancel()
                 others.cancel()
             }
             // The workout would start it too, and could only list what it throws.
@@ -64,7 +75,7 @@
             await workout.start()
             terminal?.enter()
             output.remark("\(workout.name): \(PeerKey.help)")
-            output.show(status)
+            show()
             PeerKeyboard.read { receive.yield(.input($0)) }
 
             let signal = await perform()
@@ -92,13 +103,44 @@
                 case .signal(SIGTSTP): suspend()
                 case .signal(SIGCONT): resume()
                 case .signal(SIGWINCH): break
+                case .changed(let showing): if showing != self.showing { continue }
+                case .time:
+                    if !isSuspended { output.show(status) }
+                    continue
                 // One that has no room is the next one's to make up for.
-                case .tick: if let rate = sensor?.measure() { try? workout.measure(heartRate: rate) }
+                case .second: if let rate = sensor?.measure() { try? workout.measure(heartRate: rate) }
                 case .signal(let number): return number
                 }
-                if !isSuspended { output.show(status) }
+                show()
             }
             return nil
+        }
+
+        /// Shows the status, and asks to be told once when any of it changes.
+        private func show() {
+            guard !isSuspended else { return }
+            showing += 1
+            let (receive, showing) = (events.continuation, self.showing)
+            output.show(
+                withObservationTracking {
+                    status
+                } onChange: {
+                    receive.yield(.changed(showing: showing))
+                })
+
+            let isClockShown = output.isTerminal && workout.state.phase == .running
+            guard isClockShown != (clock != nil) else { return }
+            clock?.cancel()
+            clock = isClockShown ? yield(.time, every: .milliseconds(200)) : nil
+        }
+
+        private func yield(_ event: Event, every interval: Duration) -> Task<Void, any Error> {
+            Task { [receive = events.continuation] in
+                while true {
+                    try await Task.sleep(for: interval)
+                    receive.yield(event)
+                }
+            }
         }
 
         /// Stops the process as a shell expects it, with the terminal as it was. Threads still run for a moment.

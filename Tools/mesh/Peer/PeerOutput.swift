@@ -8,7 +8,7 @@
     @MainActor
     final class PeerOutput {
         private let isJSON: Bool
-        private let isTerminal: Bool
+        let isTerminal: Bool
         private var shown: PeerStatus?
         private var line = ""
 

@@ -12,14 +12,22 @@ struct BodyDecoder: ~Copyable {
     /// Whether frames may refer to earlier ones of their connection.
     private let isConnection: Bool
 
-    init(codecs: CodecTable, dictionaries: [CompressionDictionary], limits: FrameLimits, internedIdentities: Int) {
+    init(
+        codecs: CodecTable, dictionaries: [CompressionDictionary], limits: FrameLimits, internedIdentities: Int,
+        numbering: IdentityNumbering? = nil
+    ) {
         self.codecs = codecs
         self.dictionaries = DictionaryTable(dictionaries)
         self.limits = limits
-        table = InterningTable(capacity: internedIdentities)
+        table = InterningTable(capacity: internedIdentities, numbering: numbering)
         isConnection = internedIdentities > 0
         names = NameTable(capacity: isConnection ? NameTable.capacityMax : 0)
     }
+
+    /// Whether the last frame could not be read for want of an identity that an earlier one introduced.
+    mutating func takeMissed() -> Bool { table.numbering?.takeMissed() ?? false }
+
+    mutating func takeStatement() -> KnownIdentities? { table.numbering?.takeStatement() }
 
     /// nil when the kind is unknown and skippable.
     mutating func decode(_ header: FrameHeader, _ frame: UnsafeRawBufferPointer) throws(WireError) -> WireFrame? {

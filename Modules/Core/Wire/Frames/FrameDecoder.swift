@@ -15,6 +15,19 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
         bodies = BodyDecoder(codecs: codecs, dictionaries: dictionaries, limits: limits, internedIdentities: 0)
     }
 
+    /// Creates a decoder for the datagrams of one sender, which may give numbers to identities.
+    ///
+    /// - Parameter identities: what an encoder has introduced, to read its own datagrams; nil is nothing yet.
+    package init(codecs: CodecTable, numbering identities: SentIdentities?) {
+        limits = FrameLimits()
+        bodies = BodyDecoder(
+            codecs: codecs, dictionaries: [], limits: limits, internedIdentities: 0,
+            numbering: identities?.numbering ?? IdentityNumbering(epoch: 0))
+    }
+
+    /// What the sender is to be told of its identities; nil if it knows that. For datagrams.
+    package mutating func takeKnownIdentities() -> KnownIdentities? { bodies.takeStatement() }
+
     /// The message in exactly one frame; nil when it is of a kind that this version does not know and may skip.
     ///
     /// - Throws: every code of `WireError` that is about reading.
@@ -40,6 +53,34 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
     /// Decodes a frame in an array with its mark and message.
     public mutating func decodeFrame(_ frame: [UInt8]) throws(WireError) -> WireFrame? {
         try frame.withUnsafeBufferPointer { bytes throws(WireError) in try decodeFrame(UnsafeRawBufferPointer(bytes)) }
+    }
+
+    /// Decodes the frames that were joined in one datagram, in order, and skips those of kinds that this version doesn't know
+    /// and may skip. A frame that refers to an identity that hasn't come counts as lost, and `takeKnownIdentities` says what to
+    /// tell the sender.
+    ///
+    /// - Throws: every code of `WireError` that is about reading. Frames before the faulty one stay in `frames`.
+    package mutating func decode(joined datagram: [UInt8], into frames: inout [WireFrame]) throws(WireError) {
+        try datagram.withUnsafeBufferPointer { bytes throws(WireError) in
+            try decode(joined: UnsafeRawBufferPointer(bytes), into: &frames)
+        }
+    }
+
+    private mutating func decode(
+        joined datagram: UnsafeRawBufferPointer, into frames: inout [WireFrame]
+    ) throws(WireError) {
+        var rest = datagram
+        repeat {
+            var length = rest.count
+            if let header = try FrameHeader.parse(rest, limits: limits) { length = min(length, header.frameBytes) }
+            do throws(WireError) {
+                let frame = try decodeFrame(UnsafeRawBufferPointer(rebasing: rest[..<length]))
+                if let frame { frames.append(frame) }
+            } catch {
+                guard bodies.takeMissed() else { throw error }
+            }
+            rest = UnsafeRawBufferPointer(rebasing: rest[length...])
+        } while !rest.isEmpty
     }
 
     /// The header of bytes that are one frame and nothing else.

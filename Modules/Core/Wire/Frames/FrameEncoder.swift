@@ -28,6 +28,24 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
         self.closing = FrameClosing(compression, limits)
     }
 
+    /// Creates an encoder for the datagrams to one receiver, which may be lost: identities get numbers once the receiver
+    /// knows them.
+    ///
+    /// - Parameter epoch: of this numbering; another than that of the connection before.
+    package init(datagramsOf codec: any PayloadCodec, compression: CompressionPolicy, epoch: UInt16) {
+        self.init(codec: codec, compression: compression)
+        table.numbering = IdentityNumbering(epoch: epoch)
+    }
+
+    /// Takes the receiver's word of what it knows; nil if it reads no numbers. The newest word counts.
+    package mutating func setKnownIdentities(_ known: KnownIdentities?) { table.numbering?.setKnown(known) }
+
+    /// The next frame begins a datagram. All frames until the next call travel in it.
+    package mutating func beginDatagram() { table.numbering?.beginDatagram() }
+
+    /// What a reader of these datagrams could know.
+    package var sentIdentities: SentIdentities? { table.numbering.map(SentIdentities.init) }
+
     /// Encodes a message as one frame.
     ///
     /// - Throws: what `append` throws.

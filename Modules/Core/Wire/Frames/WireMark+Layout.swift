@@ -58,6 +58,9 @@ extension WireReader {
 // MARK: - Writing reports
 
 extension WireReport {
+    fileprivate static let silenceTag: UInt64 = 1
+    fileprivate static let identitiesTag: UInt64 = 2
+
     /// - Throws: `oversized` beyond the stated maxima, `invalidValue` when no receiver can mean it.
     func check() throws(WireError) {
         guard receipts.count <= Self.entriesMax, floors.count <= Self.entriesMax else {
@@ -107,7 +110,16 @@ extension WireWriter {
             write(floor.outbox)
             writeVarint(floor.first)
         }
-        writeNoExtensions()
+        var fields = WireWriter(capacity: 32)
+        if let silence = report.silence { fields.write(extension: WireReport.silenceTag, number: silence) }
+        if let identities = report.identities {
+            var field = WireWriter(capacity: 16)
+            field.write(identities.epoch)
+            field.writeVarint(identities.numbers)
+            fields.writeVarint(WireReport.identitiesTag)
+            fields.write(region: field)
+        }
+        write(region: fields)
     }
 
     private mutating func write(_ probe: WireReport.Probe) {
@@ -138,7 +150,17 @@ extension WireReader {
         if try readPresence() { report.echo = WireReport.Echo(probe: try readProbe(), answeredAt: try readVarint()) }
         for _ in 0..<(try readEntryCount()) { report.receipts.append(try readReceipt()) }
         for _ in 0..<(try readEntryCount()) { report.floors.append(try readFloor()) }
-        try skipExtensions()
+        var fields = try readRegion()
+        while !fields.isAtEnd {
+            let tag = try fields.readVarint()
+            var field = try fields.readRegion()
+            switch tag {
+            case WireReport.silenceTag: report.silence = try field.readVarint()
+            case WireReport.identitiesTag:
+                report.identities = KnownIdentities(epoch: try field.readUInt16(), numbers: try field.readVarint())
+            default: break
+            }
+        }
         return report
     }
 

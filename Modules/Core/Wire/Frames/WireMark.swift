@@ -122,6 +122,10 @@ public struct WireReport: Hashable, Sendable {
     package var receipts: [Receipt]
     /// What the sender no longer offers.
     package var floors: [Floor]
+    /// Milliseconds within which the sender will speak again; nil if it doesn't say.
+    package var silence: UInt64?
+    /// What the sender knows of the numbers in the receiver's datagrams; nil if it doesn't say.
+    package var identities: KnownIdentities?
 
     /// Receipts, and floors, of one report.
     package static let entriesMax = 256

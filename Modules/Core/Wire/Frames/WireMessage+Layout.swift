@@ -25,12 +25,16 @@ extension WireWriter {
         writeRaw(hello.codecs)
         writeVarint(UInt64(hello.dictionaries.count))
         for dictionary in hello.dictionaries { write(dictionary) }
-        guard hello.connection > 0 else { return writeNoExtensions() }
-        // A tag and a length of one byte each, and the number.
-        writeVarint(10)
-        writeVarint(WireHello.connectionTag)
-        writeVarint(8)
-        write(hello.connection)
+        var fields = WireWriter(capacity: 32)
+        if hello.connection > 0 {
+            fields.writeVarint(WireHello.connectionTag)
+            fields.writeVarint(8)
+            fields.write(hello.connection)
+        }
+        if !hello.abilities.isEmpty {
+            fields.write(extension: WireHello.abilitiesTag, number: hello.abilities.rawValue)
+        }
+        write(region: fields)
     }
 
     mutating func write(_ request: WireSnapshotRequest) {
@@ -67,6 +71,20 @@ extension WireWriter {
     }
 
     mutating func writeNoExtensions() { write(0 as UInt8) }
+
+    /// Writes the length and the bytes of what another writer holds.
+    mutating func write(region fields: borrowing WireWriter) {
+        writeVarint(UInt64(fields.count))
+        writeRaw(fields.bytes)
+    }
+
+    /// Writes an extension field that holds one number.
+    mutating func write(extension tag: UInt64, number: UInt64) {
+        var field = WireWriter(capacity: 16)
+        field.writeVarint(number)
+        writeVarint(tag)
+        write(region: field)
+    }
 }
 
 struct SnapshotHead {
@@ -81,6 +99,7 @@ extension WireGoodbye {
 
 extension WireHello {
     static let connectionTag: UInt64 = 1
+    static let abilitiesTag: UInt64 = 2
 }
 
 // MARK: - Reading
@@ -118,9 +137,12 @@ extension WireReader {
         while !fields.isAtEnd {
             let tag = try fields.readVarint()
             var field = try fields.readRegion()
+            switch tag {
             // What is longer is of a later version.
-            guard tag == WireHello.connectionTag, field.remaining == 8 else { continue }
-            hello.connection = try field.readUInt64()
+            case WireHello.connectionTag where field.remaining == 8: hello.connection = try field.readUInt64()
+            case WireHello.abilitiesTag: hello.abilities = WireAbilities(rawValue: try field.readVarint())
+            default: break
+            }
         }
         return hello
     }

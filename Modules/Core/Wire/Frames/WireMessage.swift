@@ -33,6 +33,8 @@ public struct WireHello: Hashable, Sendable {
     /// Another number for each connection of the peer, the same in every repetition of one greeting: tells a connection
     /// that has begun anew from a greeting that comes twice. 0 when the peer does not say.
     public var connection: UInt64 = 0
+    /// Optional parts of the protocol that the peer offers; empty if it offers none or is of an older version.
+    package var abilities: WireAbilities = []
 
     /// A greeting of this library's versions, unless told otherwise.
     public init(

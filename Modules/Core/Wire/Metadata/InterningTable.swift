@@ -7,7 +7,7 @@ import MeshIdentity
 /// the writer reuses the slots in turn. A table of no capacity makes every message self-contained.
 struct InterningTable: Sendable {
     /// What the last message of an identity was: the next one is written as differences from it.
-    struct Position: Sendable {
+    struct Position: Hashable, Sendable {
         var sequence: UInt64
         var stamp: HybridTimestamp
         var causal: Date
@@ -24,6 +24,8 @@ struct InterningTable: Sendable {
     static let capacityMax = 63
 
     let capacity: Int
+    /// In place of the slots where datagrams may be lost.
+    var numbering: IdentityNumbering?
     /// Of each identity the position of its last message; other fields mean nothing.
     private(set) var slots: [SessionSyncMetadata] = []
     /// Of the messages that are written or read in full.
@@ -31,8 +33,9 @@ struct InterningTable: Sendable {
     private var last = 0
     private var nextReused = 0
 
-    init(capacity: Int) {
+    init(capacity: Int, numbering: IdentityNumbering? = nil) {
         self.capacity = min(capacity, Self.capacityMax)
+        self.numbering = numbering
         slots.reserveCapacity(self.capacity)
     }
 }

@@ -35,11 +35,14 @@ extension WireWriter {
         _ metadata: SessionSyncMetadata, interning table: inout InterningTable
     ) -> InterningTable.Change? {
         reserve(96)
-        let change = table.place(of: metadata)
-        var last: InterningTable.Position?
         let flagsOffset = position
         write(0 as UInt8)
-        if let change {
+        let number = writeNumber(of: metadata, numbering: &table.numbering)
+        let change = number == nil ? table.place(of: metadata) : nil
+        var last = number
+        if number != nil {
+            // The identity is written.
+        } else if let change {
             if change.isDefinition {
                 writeVarint(IdentityHead.defining(change.index))
                 write(identityOf: metadata)
@@ -56,6 +59,26 @@ extension WireWriter {
         flags.formUnion(writeOptionalFields(of: metadata))
         base.storeBytes(of: flags.rawValue, toByteOffset: flagsOffset, as: UInt8.self)
         return change
+    }
+
+    /// - Returns: the position from which this message's is counted; nil if the identity has no number.
+    private mutating func writeNumber(
+        of metadata: SessionSyncMetadata, numbering: inout IdentityNumbering?
+    ) -> InterningTable.Position? {
+        guard let epoch = numbering?.epoch, let (number, base, isKnown) = numbering?.number(of: metadata) else {
+            return nil
+        }
+        writeVarint(isKnown ? IdentityHead.using(number) : IdentityHead.defining(number))
+        write(epoch)
+        if !isKnown {
+            write(identityOf: base)
+            writeVarint(base.sequence)
+            write(base.stamp.rawValue)
+            write(base.causalTimestamp.timeIntervalSinceReferenceDate)
+            write(base.monotonicTimestamp == nil ? 0 : 1 as UInt8)
+            if let monotonic = base.monotonicTimestamp { write(monotonic) }
+        }
+        return base.position
     }
 
     private mutating func writePosition(
@@ -141,6 +164,11 @@ extension WireReader {
             }
             return table.memo.metadata
         }
+        if table.numbering != nil {
+            var metadata = try readNumbered(head, &table.numbering)
+            try readOthers(of: &metadata, after: metadata.position, flags: flags)
+            return metadata
+        }
         guard head % 2 == 0 else { return try readDefinition(head / 2, flags, &table) }
         return try table.update(head / 2 - 1) { metadata throws(WireError) in
             try readOthers(of: &metadata, after: metadata.position, flags: flags)
@@ -157,6 +185,25 @@ extension WireReader {
         try readOthers(of: &metadata, after: nil, flags: flags)
         table.apply(InterningTable.Change(index: Int(index), isDefinition: true), from: metadata)
         return metadata
+    }
+
+    /// What the sender has introduced, with the position from which it counts.
+    private mutating func readNumbered(
+        _ head: UInt64, _ numbering: inout IdentityNumbering?
+    ) throws(WireError) -> SessionSyncMetadata {
+        let (number, isIntroduced) = ((head - 1) / 2, head % 2 == 1)
+        let epoch = try readUInt16()
+        guard isIntroduced else {
+            if let identity = numbering?.identity(number, in: epoch) { return identity }
+            throw WireError(.corrupted, "the datagram refers to identity \(number), which hasn't come")
+        }
+        var identity = try readIdentity()
+        identity.sequence = try readVarint()
+        identity.stamp = HybridTimestamp(rawValue: try readUInt64())
+        identity.causalTimestamp = Date(timeIntervalSinceReferenceDate: try readDouble())
+        identity.monotonicTimestamp = try readPresence() ? try readDouble() : nil
+        try numbering?.introduce(identity, as: number, in: epoch)
+        return identity
     }
 
     /// Everything but the identity.

@@ -25,17 +25,14 @@ package struct SeriesColumn: Hashable, Sendable, Codable {
 }
 
 extension [SeriesColumn] {
-    /// Names these columns in 64 bits. FNV-1a (Fowler, Noll, Vo): no defence against whoever looks for two that collide, and
-    /// only a series of their own would suffer.
+    /// Names these columns in 64 bits.
     package var digest: UInt64 {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        func add(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        var digest = NameDigest()
         for column in self {
-            for byte in column.name.utf8 { add(byte) }
-            add(0)
-            add(column.kind.rawValue)
+            digest.add(column.name)
+            digest.add(column.kind.rawValue)
         }
-        return hash
+        return digest.value
     }
 
     /// - Throws: `WireError.Code.oversized`.
@@ -47,5 +44,22 @@ extension [SeriesColumn] {
             throw WireError(.oversized, "a field's name has more than \(SeriesLimits.columnNameBytesMax) bytes")
         }
         return self
+    }
+}
+
+/// FNV-1a (Fowler, Noll, Vo) of 64 bits: no defence against a peer that looks for two names that collide, and only a series of
+/// its own would suffer.
+struct NameDigest {
+    private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    mutating func add(_ byte: UInt8) { value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+
+    mutating func add(_ name: String) {
+        for byte in name.utf8 { add(byte) }
+        add(0 as UInt8)
+    }
+
+    mutating func add(_ number: UInt64) {
+        for shift in stride(from: 0, to: 64, by: 8) { add(UInt8(truncatingIfNeeded: number >> shift)) }
     }
 }

@@ -13,6 +13,8 @@ package struct SeriesShelf: Sendable {
     private let byteCountMax: Int
     private(set) var streams: [SeriesStream] = []
     private(set) var places: [SeriesID: Int] = [:]
+    /// The series of each peer and digest.
+    private var idsByDigest: [PeerDigest: [SeriesID]] = [:]
     /// How many each peer has recorded.
     private var counts: [String: Int] = [:]
     /// Where what is recorded under a name goes now.
@@ -35,6 +37,8 @@ package struct SeriesShelf: Sendable {
     private var wanted: [SeriesID: Wanted] = [:]
     private var fetch: Fetch?
     private var lastAsked: SeriesID?
+    /// Who records a series has told again what it told before: it has not heard that it is held here.
+    package private(set) var isAskedAgain = false
     /// Why a series was set aside at load. Its bytes stay in the store.
     package private(set) var damage: StorageError?
     /// Samples that came and found no room.
@@ -44,6 +48,8 @@ package struct SeriesShelf: Sendable {
         var peerID: String
         var first: UInt64
         var next: UInt64
+        /// Requests in a row that brought nothing.
+        var vainCount = 0
     }
 
     /// What was asked for last.
@@ -63,6 +69,8 @@ package struct SeriesShelf: Sendable {
     private static var batchMax: Int { 8 * SeriesLimits.blockSamples }
     /// Exchanges after which somebody else is asked, however slowly what was asked for comes.
     private static var fetchMax: Int { 8 }
+    /// Requests in vain after which a peer isn't asked until it says again that it has the samples.
+    private static var vainMax: Int { 3 }
     /// Samples that are asked for at once.
     package static var requestMax: UInt64 { 16 * UInt64(SeriesLimits.blockSamples) }
 
@@ -101,6 +109,7 @@ package struct SeriesShelf: Sendable {
     @discardableResult
     private mutating func add(_ stream: SeriesStream) -> Int {
         places[stream.id] = streams.count
+        idsByDigest[PeerDigest(stream.id), default: []].append(stream.id)
         counts[stream.id.peerID, default: 0] += 1
         streams.append(stream)
         return streams.count - 1
@@ -252,49 +261,112 @@ extension SeriesShelf {
 
     /// A peer that can be reached lacks something, or this device does.
     package func isBehind(_ reachable: Set<String>) -> Bool {
-        if wanted.contains(where: { reachable.contains($0.value.peerID) }) { return true }
-        return streams.indices.contains { place in
-            told[place] ?? 0 != streams[place].written
-                || heldBy.contains {
-                    reachable.contains($0.key) && $0.value[place, default: 0] < streams[place].written
-                }
-        }
+        isWanting(of: reachable) || hasNews || isLacking(reachable)
+    }
+
+    /// Whether each of these peers knows an own series by its digest, because it has named that series.
+    package func isKnown(_ id: SeriesID, by peerIDs: Set<String>) -> Bool {
+        guard let place = places[id], self.id(of: id.digest, of: peerID) == id else { return false }
+        return !peerIDs.isEmpty && peerIDs.allSatisfy { heldBy[$0]?[place] != nil }
+    }
+
+    /// The only series of a peer with that digest; nil if there is none, or more than one.
+    package func id(of digest: UInt32, of peerID: String) -> SeriesID? {
+        let ids = idsByDigest[PeerDigest(peerID: peerID, digest: digest)] ?? []
+        return ids.count == 1 ? ids[0] : nil
+    }
+
+    private struct PeerDigest: Hashable {
+        let peerID: String
+        let digest: UInt32
+
+        init(peerID: String, digest: UInt32) { (self.peerID, self.digest) = (peerID, digest) }
+        init(_ id: SeriesID) { self.init(peerID: id.peerID, digest: id.digest) }
+    }
+
+    /// This device lacks what a peer has that can be reached.
+    package func isWanting(of reachable: Set<String>) -> Bool {
+        wanted.contains { reachable.contains($0.value.peerID) }
+    }
+
+    /// Something has been written that no peer has been told of.
+    private var hasNews: Bool { streams.indices.contains(where: isNews) }
+
+    /// The same of what others recorded: they wait to hear that it has come.
+    package var hasForeignNews: Bool { streams.indices.contains { isNews($0) && !isOwn(streams[$0].id) } }
+
+    private func isNews(_ place: Int) -> Bool { told[place] ?? 0 != streams[place].written }
+
+    /// A peer that can be reached has not said that it holds what is written here.
+    package func isLacking(_ reachable: Set<String>) -> Bool {
+        streams.indices.contains { streams[$0].written > streams[$0].first && isLacking($0, reachable) }
+    }
+
+    private func isLacking(_ place: Int, _ reachable: Set<String>) -> Bool {
+        reachable.contains { heldBy[$0]?[place] ?? 0 < streams[place].written }
     }
 
     /// A peer holds more, and is being asked.
     package var isFetching: Bool { fetch != nil }
 
-    /// What an exchange says of series.
+    /// What is told of series.
+    package enum Telling {
+        /// What is new, or new to a peer.
+        case news
+        /// What a peer has not said that it holds, too.
+        case lacking
+        case everything
+    }
+
+    /// With each exchange: what doesn't come is asked for again, and after some requests no longer. A peer that has it says so
+    /// again, because this device has said that it lacks it.
+    package mutating func ageFetch(reachable: Set<String>) {
+        guard let fetch else { return }
+        if !fetch.isHeard || fetch.exchanges >= Self.fetchMax || !reachable.contains(fetch.peerID) {
+            self.fetch = nil
+            for id in fetch.ends.keys {
+                wanted[id]?.vainCount += 1
+                let isVain = wanted[id].map { $0.vainCount >= Self.vainMax } ?? true
+                if isVain || !reachable.contains(fetch.peerID) { wanted[id] = nil }
+            }
+        } else {
+            self.fetch?.isHeard = false
+            self.fetch?.exchanges += 1
+        }
+    }
+
+    /// What is to be said now.
     /// - Parameters:
     ///   - reachable: peers.
-    ///   - isFull: everything, whoever knows it.
-    ///   - pushesSamples: new samples too.
+    ///   - pushesSamples: new samples of this device, and how far they are.
+    ///   - answers: how far those of others have come.
     ///   - limit: bytes in a message.
     package mutating func messages(
-        reachable: Set<String>, isFull: Bool, pushesSamples: Bool, limit: Int
+        reachable: Set<String>, telling: Telling, pushesSamples: Bool, answers: Bool, limit: Int
     ) -> [SeriesMessage] {
-        if let lost = fetch, !lost.isHeard || lost.exchanges >= Self.fetchMax || !reachable.contains(lost.peerID) {
-            // Who does not answer may have lost it. Who has it says so again, as this device has said that it lacks it.
-            fetch = nil
-            for id in lost.ends.keys { wanted[id] = nil }
-        } else {
-            fetch?.isHeard = false
-            fetch?.exchanges += 1
-        }
+        if answers { isAskedAgain = false }
         var messages = nextRequest(limit: limit).map { [$0] } ?? []
-        var news = SeriesMessage()
+        var empty = SeriesMessage()
+        empty.mayAbbreviate = telling == .news
+        var news = empty
         var room = limit
         for place in streams.indices {
             let stream = streams[place]
-            let isLacked = heldBy.contains {
-                reachable.contains($0.key) && $0.value[place, default: 0] < stream.written
-            }
+            let isTold =
+                switch telling {
+                // A peer that has said nothing may have come later.
+                case .news:
+                    isNews(place) && (isOwn(stream.id) ? pushesSamples : answers)
+                        || reachable.contains { heldBy[$0]?[place] == nil }
+                case .lacking: isNews(place) || isLacking(place, reachable)
+                case .everything: true
+                }
             // While its beginning is given up, what is written may end before it.
-            guard stream.written > stream.first, isFull || isLacked || told[place] != stream.written else { continue }
+            guard stream.written > stream.first, isTold else { continue }
             told[place] = stream.written
             if news.holdings.count == SeriesMessage.holdingsMax || room <= 0 {
                 messages.append(news)
-                news = SeriesMessage()
+                news = empty
                 room = limit
             }
             news.holdings.append(.init(id: stream.id, first: stream.first, next: stream.written))
@@ -326,8 +398,9 @@ extension SeriesShelf {
     /// How many own samples have been written since they were last told.
     package var unpushedCount: UInt64 {
         streams.indices.reduce(0) { sum, place in
-            isOwn(streams[place].id)
-                ? sum + streams[place].written - min(streams[place].written, pushed[place] ?? 0) : sum
+            let stream = streams[place]
+            guard isOwn(stream.id), isNews(place), stream.written > stream.first else { return sum }
+            return sum + stream.written - min(stream.written, pushed[place] ?? 0)
         }
     }
 
@@ -403,7 +476,14 @@ extension SeriesShelf {
     ) {
         let id = holding.id
         let place = places[id]
-        if let place { heldBy[peerID, default: [:]][place] = holding.next }
+        if let place {
+            let before = heldBy[peerID]?[place] ?? 0
+            if id.peerID == peerID, before >= holding.next, streams[place].written >= holding.next {
+                told[place] = nil
+                isAskedAgain = true
+            }
+            heldBy[peerID, default: [:]][place] = holding.next
+        }
         guard hasBudget, !isOwn(id), id.peerID == peerID || isMember, place != nil || hasRoom(for: id) else { return }
         let next = place.map { streams[$0].next } ?? 0
         guard holding.next > next, holding.next > holding.first else { return }
@@ -432,6 +512,7 @@ extension SeriesShelf {
         let id = piece.id
         guard !isOwn(id), id.peerID == peerID || isMember else { return }
         if fetch?.ends[id] != nil { fetch?.isHeard = true }
+        wanted[id]?.vainCount = 0
         let known = places[id]
         guard let columns = known.map({ streams[$0].columns }) ?? piece.columns else { return }
         guard known != nil || hasRoom(for: id) && piece.first % SeriesStream.blockSamples == 0 else { return }

@@ -76,6 +76,10 @@ extension SessionCore {
         if livesOn || members.contains(where: { $0.peerID == source.peerID }) { return .replaced }
         if company.leaving.contains(source) { return .left }
         if let peerID = company.goneOnBy[source] { return .goneOn(by: peerID) }
-        return company.suspected.contains(source.peerID) ? .silent(since: heard?.at) : .untold
+        // Suspicion is updated with each exchange. The link may have lost the peer since.
+        let isSilent =
+            company.suspected.contains(source.peerID)
+            || heard.map { isGone(source.peerID, heardAt: $0.at) } ?? false
+        return isSilent ? .silent(since: heard?.at) : .untold
     }
 }

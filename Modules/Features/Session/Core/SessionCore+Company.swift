@@ -8,16 +8,35 @@ extension SessionCore {
     /// Tells the engine whom nobody has heard of here for long.
     mutating func suspectTheAbsent() {
         guard let lease else { return }
-        // Who slept has not heard anybody, and nobody is to blame for it.
-        if abs(moment.now.timeIntervalSince(lastExchangeAt)) > lease / 2 { listeningSince = moment.now }
-        lastExchangeAt = moment.now
-        let absent = engine.membership.open.map(\.source.peerID).filter { peerID in
-            guard peerID != engine.localPeerID else { return false }
-            let heardAt = max(heard[peerID]?.at ?? .distantPast, listeningSince)
-            return moment.now.timeIntervalSince(heardAt) > lease
+        // A device that slept has heard no one.
+        if abs(moment.now.timeIntervalSince(lastExchangeAt)) > silenceMaximum.seconds + lease / 2 {
+            listeningSince = moment.now
         }
+        (lastExchangeAt, silenceMaximum) = (moment.now, .zero)
+        let absent = otherMembers.filter { moment.now.timeIntervalSince(lastSign(of: $0)) > lease }
         company.suspected = Set(absent)
         engine.suspect(company.suspected)
+    }
+
+    private var otherMembers: [String] {
+        engine.membership.open.map(\.source.peerID).filter { $0 != engine.localPeerID }
+    }
+
+    /// The moment up to which nothing tells that a peer has gone. One that the link reaches may be silent for as long as it
+    /// has announced; one that the link has lost was there until then.
+    private func lastSign(of peerID: String) -> Date {
+        guard let heard = heard[peerID] else { return listeningSince }
+        let isLost = tellsReachability && !reachablePeerIDs.contains(peerID)
+        let silentUntil = isLost ? heard.at : heard.at + announcedSilence(of: peerID)
+        return max(silentUntil, heard.linkChangedAt ?? heard.at, listeningSince)
+    }
+
+    /// Seconds until the next member is suspected that the link has lost; nil if none is.
+    var secondsUntilSuspicion: TimeInterval? {
+        guard let lease, tellsReachability, engine.isSealed else { return nil }
+        let lost = otherMembers.filter { !reachablePeerIDs.contains($0) && !company.suspected.contains($0) }
+        guard let earliest = lost.map(lastSign).min() else { return nil }
+        return max(lease - moment.now.timeIntervalSince(earliest), 0) + configuration.exchangeInterval.seconds / 10
     }
 
     /// Seconds; longer than members are silent while there is nothing to say.

@@ -21,6 +21,32 @@ enum EphemeralLimits {
     static let messageBytesMax = 16 << 10
 }
 
+/// When values are sent again, in case they were lost: first after two exchange intervals, then ever more seldom.
+struct EphemeralRepeats {
+    private var entries: [String: (sentAt: Date, interval: TimeInterval)] = [:]
+
+    /// - Parameter first: seconds until a new value is sent again.
+    mutating func send(
+        _ names: Set<String>, new: Set<String>, at moment: Date, after first: TimeInterval, most: TimeInterval
+    ) {
+        for name in names {
+            let known = new.contains(name) ? nil : entries[name]
+            entries[name] = (moment, known.map { min(2 * $0.interval, most) } ?? first)
+        }
+    }
+
+    mutating func forget(_ name: String) { entries[name] = nil }
+
+    func due(at moment: Date) -> Set<String> {
+        Set(entries.filter { abs(moment.timeIntervalSince($0.value.sentAt)) >= $0.value.interval - 0.001 }.keys)
+    }
+
+    /// Seconds until the next one; nil if there is none.
+    func wait(at moment: Date) -> TimeInterval? {
+        entries.values.map { max(0, $0.interval - abs(moment.timeIntervalSince($0.sentAt))) }.min()
+    }
+}
+
 /// Values of which only the newest counts. They pass by the engine: no order, no log, no store.
 extension SessionCore {
     mutating func show(_ bytes: [UInt8], as name: String, at moment: Date) throws {
@@ -68,17 +94,29 @@ extension SessionCore {
     private mutating func sendEphemerals(_ names: some Sequence<String>) {
         guard !isAlone else { return }
         outgoing.ephemeralNames.formUnion(names)
-        guard !outgoing.ephemeralNames.isEmpty else { return }
-        guard let wait = ephemeralWait else { return wake() }
-        guard !isEphemeralTimed, isRunning else { return }
-        isEphemeralTimed = true
-        directives.ephemeralsIn = wait
+        timeEphemerals()
     }
 
     /// Their time has come.
     mutating func sendEphemerals() {
-        isEphemeralTimed = false
-        sendEphemerals([])
+        if !isAlone { outgoing.repeatedNames.formUnion(ephemeralRepeats.due(at: moment.now)) }
+        timeEphemerals()
+    }
+
+    /// A peer has come that has none.
+    mutating func sendAllEphemerals() {
+        sendEphemerals(ephemerals.samples(of: engine.localPeerID).map(\.key))
+    }
+
+    private mutating func timeEphemerals() {
+        guard isRunning, !isAlone else { return }
+        if outgoing.ephemeralNames.isEmpty, outgoing.repeatedNames.isEmpty {
+            directives.ephemeralsIn = ephemeralRepeats.wait(at: moment.now).map { .seconds($0) }
+        } else if let wait = ephemeralWait {
+            directives.ephemeralsIn = wait
+        } else {
+            wake()
+        }
     }
 
     /// nil when some may leave now.
@@ -90,23 +128,30 @@ extension SessionCore {
     }
 
     /// - Returns: those that may leave with this round; the others wait.
-    mutating func takeEphemeralMessages(_ names: Set<String>) -> [EphemeralMessage] {
+    mutating func takeEphemeralMessages(_ new: Set<String>, _ repeated: Set<String>) -> [EphemeralMessage] {
+        let names = new.union(repeated)
         guard !names.isEmpty else { return [] }
         guard ephemeralWait == nil else {
-            outgoing.ephemeralNames.formUnion(names)
+            outgoing.ephemeralNames.formUnion(new)
+            outgoing.repeatedNames.formUnion(repeated)
             return []
         }
         ephemeralsSentAt = moment.now
+        ephemerals.rename(engine.source)
+        // A peer of an earlier version forgets what it isn't told again.
+        let pace = mayBeSilent ? ExchangeSchedule.Pace.settled : .idle
+        let first = 2 * configuration.exchangeInterval.seconds
+        let most = pace.interval(configuration.exchangeInterval).seconds
+        ephemeralRepeats.send(names, new: new, at: moment.now, after: first, most: most)
+        timeEphemerals()
         return ephemeralMessages(names)
     }
 
-    /// With each exchange: what was lost, and what somebody who has just come lacks. And nobody shows what is long gone.
-    mutating func renewEphemerals() {
+    /// No device shows what is long gone.
+    mutating func forgetAbsentEphemerals() {
         for (peerID, heardAt) in ephemeralHeardAt where isGone(peerID, heardAt: heardAt) {
             forgetEphemerals(of: peerID)
         }
-        ephemerals.rename(engine.source)
-        sendEphemerals(ephemerals.samples(of: engine.localPeerID).map(\.key))
     }
 
     mutating func forgetEphemerals(of peerID: String) {
@@ -134,21 +179,24 @@ extension SessionCore {
     }
 
     /// - Throws: `SessionSyncError.outOfRange` for what no peer says that means well; nothing changes then.
-    mutating func receiveEphemerals(_ erased: AnySessionSyncEnvelope) throws {
+    mutating func receiveEphemerals(
+        _ erased: AnySessionSyncEnvelope,
+        _ read: (AnySessionSyncEnvelope) throws -> [EphemeralLane<[UInt8]>.Sample]
+    ) throws {
         let peerID = erased.metadata.sourcePeerID
         guard peerID != engine.localPeerID, engine.hears(peerID), !isOld(erased.metadata) else { return }
-        let message = try erased.decodePayload(as: EphemeralMessage.self)
-        let isSound = message.samples.allSatisfy { sample in
+        let samples = try read(erased)
+        let isSound = samples.allSatisfy { sample in
             sample.source.peerID == peerID && sample.stamp.isUsable
                 && (1...EphemeralLimits.nameBytesMax).contains(sample.key.utf8.count)
                 && sample.value.count <= EphemeralLimits.valueBytesMax && sample.sequence <= SequenceBounds.highest
         }
-        guard isSound, message.samples.count <= EphemeralLimits.keysMax else {
+        guard isSound, samples.count <= EphemeralLimits.keysMax else {
             throw SessionSyncError.outOfRange(field: "ephemeral")
         }
         guard ephemeralHeardAt[peerID] != nil || ephemeralHeardAt.count < EphemeralLimits.peersMax else { return }
         ephemeralHeardAt[peerID] = moment.now
-        let news = message.samples.filter { ephemerals.receive($0) }
+        let news = samples.filter { ephemerals.receive($0) }
         guard !news.isEmpty else { return }
         directives.showsEphemerals = true
         directives.ephemerals += news
@@ -158,6 +206,6 @@ extension SessionCore {
     private func isOld(_ metadata: SessionSyncMetadata) -> Bool {
         let ahead = engine.clockOffset(of: metadata.sourcePeerID)?.offsetSeconds ?? configuration.clockOffsetSeconds
         let age = moment.now.timeIntervalSince(metadata.causalTimestamp.addingTimeInterval(-ahead))
-        return age > silenceMax
+        return age > 3 * ExchangeSchedule.Pace.idle.interval(configuration.exchangeInterval).seconds
     }
 }

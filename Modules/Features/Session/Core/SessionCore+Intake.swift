@@ -1,4 +1,5 @@
 import Foundation
+import MeshBase
 import MeshEngine
 import MeshIdentity
 import MeshSeries
@@ -151,15 +152,30 @@ extension SessionCore {
     private static func isMessage(_ payloadType: String) -> Bool {
         payloadType == SessionControl.payloadType || payloadType == CopyPiece.payloadType
             || payloadType == CopyRequest.payloadType || payloadType == EphemeralMessage.payloadType
-            || payloadType == SeriesMessage.payloadType || payloadType == SessionRelay<Event>.payloadType
+            || payloadType == ShortForm.controlType || payloadType == ShortForm.shownType
+            || payloadType == SeriesMessage.payloadType || payloadType == ShortForm.seriesType
+            || payloadType == SessionRelay<Event>.payloadType
     }
 
     private mutating func receiveMessage(_ erased: AnySessionSyncEnvelope) {
         do {
             switch erased.metadata.payloadType {
             case SessionControl.payloadType: try takeControl(erased)
-            case EphemeralMessage.payloadType: try receiveEphemerals(erased)
-            case SeriesMessage.payloadType: try receiveSeries(erased)
+            case ShortForm.controlType: try takeShortControl(erased)
+            case EphemeralMessage.payloadType:
+                try receiveEphemerals(erased) { try $0.decodePayload(as: EphemeralMessage.self).samples }
+            case ShortForm.shownType:
+                try receiveEphemerals(erased) {
+                    try $0.decodePayload(as: ShortForm.self).samples(of: $0.metadata.sender, at: $0.metadata.stamp)
+                }
+            case SeriesMessage.payloadType:
+                try receiveSeries(erased) { envelope, _ in try envelope.decodePayload(as: SeriesMessage.self) }
+            case ShortForm.seriesType:
+                try receiveSeries(erased) { envelope, series in
+                    let sender = envelope.metadata.sourcePeerID
+                    return try envelope.decodePayload(as: ShortForm.self)
+                        .seriesMessage(of: sender) { series.id(of: $0, of: sender) }
+                }
             case SessionRelay<Event>.payloadType: try takeRelay(erased)
             default: try receiveCopyMessage(erased)
             }
@@ -169,8 +185,18 @@ extension SessionCore {
     }
 
     private mutating func takeControl(_ erased: AnySessionSyncEnvelope) throws {
-        let envelope = SessionSyncEnvelope(
-            metadata: erased.metadata, payload: try erased.decodePayload(as: SessionControl.self))
+        try take(
+            SessionSyncEnvelope(metadata: erased.metadata, payload: try erased.decodePayload(as: SessionControl.self)))
+    }
+
+    private mutating func takeShortControl(_ erased: AnySessionSyncEnvelope) throws {
+        var metadata = erased.metadata
+        let payload = try erased.decodePayload(as: ShortForm.self).control(of: metadata.sender)
+        metadata.payloadType = SessionControl.payloadType
+        try take(SessionSyncEnvelope(metadata: metadata, payload: payload))
+    }
+
+    private mutating func take(_ envelope: SessionSyncEnvelope<SessionControl>) throws {
         guard envelope.metadata.sourcePeerID != engine.localPeerID else { return }
         let isNew = heard[envelope.metadata.sourcePeerID] == nil
         regard(envelope.metadata.sourcePeerID)
@@ -181,9 +207,15 @@ extension SessionCore {
                 statement, of: SessionSource(peerID: metadata.sourcePeerID, incarnation: metadata.incarnation))
         }
         statistics.controlsReceived += 1
+        noteStranger(envelope.metadata.sourcePeerID)
         note(envelope.payload, from: envelope.metadata)
         announceApplied()
-        if isNew { exchangeNow() } else { scheduleExchange(exchangePace) }
+        guard !isNew else {
+            sendAllEphemerals()
+            return exchangeNow()
+        }
+        scheduleExchange(exchangePace)
+        answer(envelope.payload, of: envelope.metadata.sourcePeerID)
     }
 
     private mutating func takeRelay(_ erased: AnySessionSyncEnvelope) throws {
@@ -194,15 +226,30 @@ extension SessionCore {
         announceApplied()
     }
 
+    /// Groups of one session find each other, and newcomers theirs, by controls: beside a peer that isn't a member a session goes on
+    /// speaking.
+    private mutating func noteStranger(_ peerID: String) {
+        if isOpenMember(peerID) {
+            strangers.remove(peerID)
+        } else if strangers.count < HeardPeer.countMax {
+            strangers.insert(peerID)
+        }
+    }
+
     mutating func note(_ control: SessionControl, from metadata: SessionSyncMetadata) {
         let peerID = metadata.sourcePeerID
         guard engine.hears(peerID) else { return }
         // No event since the last exchange: what the peer has sent was lost, and is not under way.
         let promised = exchange.unacknowledgedCount == 0 && isOpenMember(peerID) ? metadata.promise?.sequence : nil
         let lostThrough = promised.map { $0 > heldSequence(of: peerID) ? $0 : 0 }
-        remember(peerID) { [now = moment.now, silenceMax] peer in
+        // It may have lost what it held.
+        if let known = heard[peerID]?.incarnation, known != metadata.incarnation { series.greet(peerID) }
+        let longest = ExchangeSchedule.Pace.settled.interval(configuration.exchangeInterval).seconds
+        remember(peerID) { [now = moment.now, silenceMax = silenceMax(of: peerID)] peer in
             if abs(now.timeIntervalSince(peer.at)) > silenceMax { peer.since = now }
             peer.at = now
+            peer.silence = control.silence.map { min(Double($0) / 1_000, longest) }
+            peer.readsShortForms = (control.reads ?? 0) & 1 == 1
             peer.incarnation = metadata.incarnation
             peer.held = control.held
             peer.position = control.position

@@ -13,6 +13,8 @@ struct OutgoingQueue {
     var asksForSnapshot = false
     var copyMessages: [CopyMessage] = []
     var ephemeralNames: Set<String> = []
+    /// Of those that have left before.
+    var repeatedNames: Set<String> = []
     var seriesMessages: [SeriesMessage] = []
     var needsRound = false
 
@@ -100,7 +102,8 @@ extension SessionCore {
         let isSeriesRetry = series.isRetry
         let seriesBatch = series.hasUnwritten ? Result { try series.takeBatch() } : nil
         if decided.alarms.contains(where: isOwnFork) { outgoing.events = [] }
-        let ephemerals = takeEphemeralMessages(outgoing.ephemeralNames)
+        let ephemerals = takeEphemeralMessages(outgoing.ephemeralNames, outgoing.repeatedNames)
+        if !ephemerals.isEmpty { tellSeriesAlong(in: &outgoing) }
         return OutgoingRound(
             batch: batch, seriesBatch: seriesBatch, isSeriesRetry: isSeriesRetry, sequence: engine.held[engine.source],
             directives: decided, events: outgoing.events,

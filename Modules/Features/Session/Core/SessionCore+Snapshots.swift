@@ -135,8 +135,33 @@ extension SessionCore {
 
     /// Sends the state to everybody; once, however often it is asked for.
     mutating func publishSnapshot() {
+        isStateOwed = false
         outgoing.snapshotReceivers.isEverybody = true
         wake()
+    }
+
+    /// Sends the state after an own event. Members that hear the events need it for their next launch alone: while all are in
+    /// reach, it leaves at most every five seconds.
+    mutating func publishState() {
+        let interval = 5 * configuration.exchangeInterval.seconds
+        guard let told, doAllHearEvents else { return publishSnapshot() }
+        let wait = interval - abs(moment.now.timeIntervalSince(told.at))
+        guard wait > 0 else { return publishSnapshot() }
+        guard !isStateOwed else { return }
+        isStateOwed = true
+        directives.stateIn = .seconds(wait)
+    }
+
+    mutating func publishOwedState() {
+        if isStateOwed { publishSnapshot() }
+    }
+
+    /// Whether every peer that gets the state is a member in reach that has spoken.
+    private var doAllHearEvents: Bool {
+        guard engine.isSealed, tellsReachability else { return false }
+        let others = engine.membership.open.map(\.source.peerID).filter { $0 != engine.localPeerID }
+        return others.allSatisfy { reachablePeerIDs.contains($0) && heard[$0] != nil }
+            && (configuration.audience == .members || moment.knownPeers.allSatisfy { engine.hears($0.id) })
     }
 
     /// An own event is followed by the state. What came from members since then is told to who only watches, at most once in

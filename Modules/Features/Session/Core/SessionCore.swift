@@ -53,8 +53,10 @@ where
         /// In how long to call `exchange` and `sendOwedRequest`, and no longer when it was to be before; nil leaves it.
         var exchangeIn: Duration?
         var requestIn: Duration?
-        /// The same for `sendEphemerals`.
+        /// The same for `sendEphemerals`, `publishOwedState` and `tellDueSeries`.
         var ephemeralsIn: Duration?
+        var stateIn: Duration?
+        var seriesIn: Duration?
     }
 
     let configuration: SyncedSessionConfiguration<State, Event>
@@ -88,6 +90,8 @@ where
 
     // What is known of peers beside the engine.
     var heard: [String: HeardPeer] = [:]
+    /// Peers whose last control was no member's.
+    var strangers: Set<String> = []
     var company = CompanyLedger()
     /// Peers that run another session or feature, as far as that was reported.
     var elsewhere: Set<String> = []
@@ -102,9 +106,9 @@ where
     // Values of which only the newest counts, and when each peer last told its own.
     var ephemerals: EphemeralLane<[UInt8]>
     var ephemeralHeardAt: [String: Date] = [:]
-    /// When own ones last left, and whether a timer waits for the next time.
+    /// When own ones last left, and which leave again when.
     var ephemeralsSentAt: Date?
-    var isEphemeralTimed = false
+    var ephemeralRepeats = EphemeralRepeats()
 
     // Samples beside the order.
     var series: SeriesShelf
@@ -125,6 +129,8 @@ where
     /// Whose clock the session goes by, and when that last changed, by either clock.
     var ownerChange: (owner: String, at: Date?)?
     var lastExchangeAt: Date
+    /// The longest time for which an exchange was scheduled since then.
+    var silenceMaximum = Duration.zero
 
     var comparisons = ComparisonSchedule()
 
@@ -134,6 +140,8 @@ where
     var isRequestOwed = false
     /// What the state had that was sent to everybody last, and when that was.
     var told: (held: SequenceVector, at: Date)?
+    /// The state has changed since it was published, and a timer waits for its turn.
+    var isStateOwed = false
 
     init(
         engine: Engine, configuration: SyncedSessionConfiguration<State, Event>, at moment: Moment,
@@ -183,7 +191,8 @@ where
         // Whoever was about to read it has been stopped.
         if arrivingCopy?.isComplete == true { forgetArrivingCopy() }
         isRequestOwed = false
-        isEphemeralTimed = false
+        ephemeralRepeats = EphemeralRepeats()
+        isStateOwed = false
         exchange = ExchangeSchedule()
         // Nobody would hear that they have gone.
         for peerID in ephemeralHeardAt.keys { forgetEphemerals(of: peerID) }
@@ -265,7 +274,8 @@ where
         outgoing.events.append(AnySessionSyncEnvelope(envelope, encoded: encoded))
         directives.showsState = true
         directives.showsDeliveries = true
-        if isSample { wake() } else { publishSnapshot() }
+        wake()
+        if !isSample { publishState() }
         // What an exchange says is written first: not each second of a day alone.
         scheduleExchange(isSample && isAlone ? .idle : .regular)
         return envelope

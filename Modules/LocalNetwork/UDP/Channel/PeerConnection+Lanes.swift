@@ -31,8 +31,9 @@
             phase = .connected
             connectedAt = hub.now
             heartbeat = Heartbeat(
-                interval: times.heartbeat, missedMax: bounds.missedHeartbeatsMax, now: connectedAt)
-            path = DatagramPath(heartbeat: times.heartbeat, missedMax: bounds.missedHeartbeatsMax, now: connectedAt)
+                beat: times.heartbeat, missedMax: bounds.missedHeartbeatsMax, isPatient: hello.isPatient,
+                now: connectedAt)
+            path = DatagramPath(beat: times.heartbeat, missedMax: bounds.missedHeartbeatsMax, now: connectedAt)
             route = DatagramRoute(remote: remoteAddress, port: hello.datagramPort)
         }
 
@@ -40,9 +41,7 @@
         func tick() {
             guard phase == .connected, let heartbeat else { return }
             let now = hub.now
-            guard !heartbeat.isDead(now) else {
-                return end("nothing was heard for \(heartbeat.silenceMax)", saying: nil)
-            }
+            if let reason = heartbeat.death(now) { return end(reason, saying: nil) }
             if self.heartbeat?.tick(now) == true { say(.ping) }
             if path?.tick(now) == true, let datagramAddress = route?.address,
                 let probe = probe()
@@ -61,10 +60,19 @@
             return packet
         }
 
+        /// Another connection to the peer has come: this one may be dead. Asks, and waits less long than usual.
+        func doubt() {
+            guard phase == .connected else { return }
+            let times = hub.configuration.times
+            heartbeat?.doubt(until: hub.now + times.heartbeat * hub.bounds.missedHeartbeatsMax)
+            say(.ping)
+            plan()
+        }
+
         /// Sets the timer to what is due next.
         func plan() {
             guard phase == .connected, let path, let heartbeat else { return }
-            let next = min(path.probeAt, heartbeat.dueAt)
+            let next = min(path.probeAt ?? heartbeat.dueAt, heartbeat.dueAt)
             timer?.cancel()
             timer = hub.after(max(next - hub.now, .milliseconds(1))) { [weak self] in self?.tick() }
         }
@@ -142,6 +150,7 @@
 
         private func flush(_ messages: [[UInt8]]) {
             hub.count { $0.datagramsSent += UInt64(messages.count) }
+            if path?.sent(hub.now) == true { plan() }
             guard let datagrams = hub.datagrams, let datagramAddress = route?.address, let packets = seal(messages),
                 !packets.isEmpty
             else { return wrote(ByteBuffer(), datagramCount: messages.count) }

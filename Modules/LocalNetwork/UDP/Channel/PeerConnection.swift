@@ -128,7 +128,7 @@
             buffer.write(
                 Hello(
                     startID: hub.startID, publicKey: publicKey, datagramPort: hub.datagramPort,
-                    features: Hello.bundles))
+                    features: Hello.bundles | Hello.patience))
             channel.writeAndFlush(buffer, promise: nil)
         }
 
@@ -202,6 +202,7 @@
                     return misbehaved("a long datagram")
                 }
                 bytes.withUnsafeReadableBytes { hub.received($0, on: .datagram, from: address) }
+                if path?.fellBack(hub.now) == true { plan() }
             case .ping: say(.pong)
             case .pong, .unknown: break
             case .heard:

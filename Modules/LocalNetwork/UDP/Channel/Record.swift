@@ -45,8 +45,11 @@
 
         /// Of `features`: sealed packets that hold several messages.
         static let bundles: UInt8 = 1
+        /// Of `features`: a connection that is silent for five heartbeats, and dead only after ten.
+        static let patience: UInt8 = 2
 
         var takesBundles: Bool { features & Self.bundles != 0 }
+        var isPatient: Bool { features & Self.patience != 0 }
 
         var isUnderstood: Bool { oldest <= Self.version && newest >= Self.version }
     }

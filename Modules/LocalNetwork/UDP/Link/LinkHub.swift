@@ -138,6 +138,7 @@
             }
             if let incumbent = told[peer], let standing = incumbent.contender {
                 guard contender.replaces(standing, local: local, remote: peer) else {
+                    incumbent.doubt()
                     return drop(connection, .duplicate)
                 }
                 if contender.startID != standing.startID { remember(standing.startID, of: peer) }

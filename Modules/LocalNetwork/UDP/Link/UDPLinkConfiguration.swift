@@ -90,7 +90,8 @@
         let datagramCountMax = 512
         /// Datagrams that wait for the stream while the peer hears none; the oldest makes room.
         let fallbackCountMax = 64
-        /// How often nothing may be heard when something is due, before a connection is dead.
+        /// How many heartbeats in a row may be missed: of a peer of an earlier version, of a connection in whose place
+        /// another one has been offered, and of a datagram path in use.
         package var missedHeartbeatsMax = 3
 
         /// Creates bounds with the default of every value.
@@ -101,7 +102,8 @@
     public struct UDPLinkTimes: Hashable, Sendable {
         /// Maximum time for a connection to prove its peer and to greet.
         public var handshake = Duration.seconds(3)
-        /// Between signs of life.
+        /// The time between signs of life of a peer that doesn't answer, or of an earlier version. A silent connection is
+        /// asked after five times as long, and has ended after ten times.
         public var heartbeat = Duration.seconds(5)
         /// How long the peer with the higher id lets the other one dial first.
         let deference = Duration.seconds(1)

@@ -203,7 +203,10 @@
     // MARK: - The thread
 
     extension MosquittoClient {
-        private static let keepAliveSeconds: Int32 = 20
+        /// Longer than delivery's idle interval, so that the library pings only where nothing else is sent.
+        private static let keepAliveSeconds: Int32 = 35
+        /// How often the library looks whether a ping is due.
+        private static let lookMilliseconds: Int32 = 5_000
 
         private func run() {
             var backoff = Backoff(from: .milliseconds(50), to: .seconds(5))
@@ -263,7 +266,7 @@
             state.withLock { $0.isConnecting = false }
             var end: ContinuousClock.Instant?
             while status == Int32(MOSQ_ERR_SUCCESS.rawValue), end.map({ ContinuousClock.now < $0 }) ?? true {
-                status = turn()
+                status = turn(end == nil ? Self.lookMilliseconds : 200)
                 guard end == nil, state.withLock({ $0.mustEnd }) else { continue }
                 // `close` may have come before there was a connection to end; nor may a broker that hangs hold us.
                 mosquitto_disconnect_v5(handle, 0, nil)
@@ -272,12 +275,12 @@
             return "\(broker.url): \(Self.text(status))"
         }
 
-        /// Waits until there is something to do, for a moment, and does it.
-        private func turn() -> Int32 {
+        /// Waits until there is something to do, for so long at most, and does it.
+        private func turn(_ milliseconds: Int32) -> Int32 {
             let socket = mosquitto_socket(handle)
             guard socket >= 0 else { return Int32(MOSQ_ERR_NO_CONN.rawValue) }
             let events = POLLIN | (mosquitto_want_write(handle) ? POLLOUT : 0)
-            switch wake.wait(for: socket, Int32(events), timeoutMilliseconds: 200) {
+            switch wake.wait(for: socket, Int32(events), timeoutMilliseconds: milliseconds) {
             case .failed(let number): return Self.failure(number)
             case .timedOut: return mosquitto_loop_misc(handle)
             case .woken:

@@ -16,7 +16,7 @@
         /// The time for which the broker keeps messages for this peer while it is away.
         public var sessionExpiry = Duration.seconds(7 * 86_400)
         /// Maximum time for a peer to answer before it counts as gone. It is asked when its will has arrived, or after
-        /// 10 s without a message. A time shorter than a round trip through the broker disconnects peers that are
+        /// 30 s without a message. A time shorter than a round trip through the broker disconnects peers that are
         /// there.
         public var answerTime = Duration.seconds(4)
         /// Another client than libmosquitto's.

@@ -32,6 +32,7 @@ package struct MailboxClientCore: Sendable {
     private var heartbeat = Duration.seconds(30)
     private var heardAt = Duration.zero
     private var saidAt = Duration.zero
+    private var beatAt = Duration.zero
     private var held: [MailboxPost] = []
     private var heldBytes = 0
     private var lastNumber: UInt64 = 0
@@ -40,6 +41,8 @@ package struct MailboxClientCore: Sendable {
     /// The newest of the queue that was handed on.
     package private(set) var position: MailboxPosition?
     private var takenPosition: MailboxPosition?
+    /// When the gateway is told of the position: one word for what comes at the same time.
+    private var takenDue: Duration?
     private var directives: [Directive] = []
 
     package init() {}
@@ -57,7 +60,8 @@ package struct MailboxClientCore: Sendable {
     package mutating func connected(_ now: Duration) {
         phase = .greeting
         socketHasRoom = true
-        (heardAt, saidAt) = (now, now)
+        (heardAt, saidAt, beatAt) = (now, now, now)
+        takenDue = now
     }
 
     package mutating func disconnected() { phase = .closed }
@@ -66,13 +70,13 @@ package struct MailboxClientCore: Sendable {
         guard phase != .closed else { return }
         heardAt = now
         do throws(MailboxError) {
-            take(try MailboxNews(bytes))
+            take(try MailboxNews(bytes), now)
         } catch {
             drop("the gateway speaks nonsense: \(error)")
         }
     }
 
-    private mutating func take(_ news: MailboxNews) {
+    private mutating func take(_ news: MailboxNews, _ now: Duration) {
         switch (news, phase) {
         case (.challenge(let challenge, let milliseconds), .greeting):
             heartbeat = .milliseconds(min(max(milliseconds, Self.heartbeats.lowerBound), Self.heartbeats.upperBound))
@@ -83,13 +87,16 @@ package struct MailboxClientCore: Sendable {
             directives.append(.opened)
         case (.following, .open):
             phase = .following
-            for post in held { say(.post(post)) }
+            for post in held { say(.post(post), now) }
             directives.append(.following)
             makeRoom()
         case (.following, .following): directives.append(.following)
         case (.presence(let id, let bytes), _) where isOpen: directives.append(.presence(id, bytes))
         case (.packet(let packet), _) where isOpen:
-            if let position = packet.position { self.position = position }
+            if let position = packet.position {
+                self.position = position
+                takenDue = takenDue ?? now + .milliseconds(250)
+            }
             directives.append(.received(packet))
         case (.posted(let number, let refusal), .following): answered(number, refusal)
         case (.heartbeat, _): break
@@ -120,7 +127,10 @@ package struct MailboxClientCore: Sendable {
         directives.append(.drop(reason))
     }
 
-    private mutating func say(_ request: MailboxRequest) { directives.append(.send(request.bytes)) }
+    private mutating func say(_ request: MailboxRequest, _ now: Duration) {
+        saidAt = now
+        directives.append(.send(request.bytes))
+    }
 
     // MARK: The device
 
@@ -130,18 +140,17 @@ package struct MailboxClientCore: Sendable {
         phase = .opening
         var opening = opening
         opening.after = position
-        say(.open(opening))
-        saidAt = now
+        say(.open(opening), now)
     }
 
-    package mutating func follow(_ ids: [MailboxID]) {
+    package mutating func follow(_ ids: [MailboxID], _ now: Duration) {
         guard isOpen else { return }
-        say(.follow(Array(ids.prefix(MailboxFrame.followedMax))))
+        say(.follow(Array(ids.prefix(MailboxFrame.followedMax))), now)
     }
 
     /// - Parameter isHeld: until the gateway has answered; else it is now or never.
     package mutating func post(
-        _ bytes: [UInt8], to id: MailboxID, on lane: MailboxLane, key: String = "", isHeld: Bool
+        _ bytes: [UInt8], to id: MailboxID, on lane: MailboxLane, key: String = "", isHeld: Bool, _ now: Duration
     ) -> Taking {
         guard bytes.count <= MailboxFrame.bytesMax else { return .oversized }
         guard isOpen, socketHasRoom,
@@ -157,7 +166,7 @@ package struct MailboxClientCore: Sendable {
             held.append(post)
             heldBytes += bytes.count
         }
-        if !isHeld || phase == .following { say(.post(post)) }
+        if !isHeld || phase == .following { say(.post(post), now) }
         return .taken
     }
 
@@ -169,18 +178,31 @@ package struct MailboxClientCore: Sendable {
 
     // MARK: Time
 
+    /// When `tick` has something to do; nil while there is no socket.
+    package var dueAt: Duration? {
+        guard phase != .closed else { return nil }
+        let deadAt = heardAt + heartbeat * 2
+        guard isOpen else { return deadAt }
+        return min(deadAt, beatDue, takenDue ?? deadAt)
+    }
+
+    /// Both sides must hear something, and what either sends anyway counts.
+    private var beatDue: Duration { max(beatAt, min(saidAt, heardAt)) + heartbeat }
+
     package mutating func tick(_ now: Duration) {
         guard phase != .closed else { return }
         if now - heardAt >= heartbeat * 2 { return drop("the gateway is silent") }
         guard isOpen else { return }
-        if let position, position != takenPosition {
-            takenPosition = position
-            say(.taken(position))
-            saidAt = now
+        if let due = takenDue, due <= now {
+            takenDue = nil
+            if let position, position != takenPosition {
+                takenPosition = position
+                say(.taken(position), now)
+            }
         }
-        if now - saidAt >= heartbeat {
-            say(.heartbeat)
-            saidAt = now
+        if beatDue <= now {
+            say(.heartbeat, now)
+            beatAt = now
         }
     }
 }

@@ -7,8 +7,8 @@
     ///
     /// Guests meet live only: they are let in and looked for as trusted peers are, and nothing is kept for them.
     ///
-    /// Safe to use from any thread. Two threads work for it: the client's, and a task that lets time pass for the core
-    /// every quarter of a second. Either calls the observer, one call at a time and in the core's order.
+    /// Safe to use from any thread. Two threads work for it: the client's, and a task that calls the core when something is
+    /// due. Either calls the observer, one call at a time and in the core's order.
     public final class RelayLink: GuestAdmittingLink {
         public let lanes: [LinkLane: PayloadLimit]
         public let traits = LinkTraits(
@@ -34,7 +34,8 @@
         private let client: any RelayClient
         private let state: Locked<State>
         private let diagnostics: Topic<SessionDiagnosticEvent>?
-        private let start = ContinuousClock.now
+        private let clock = SystemClock()
+        private let timer: DueTimer
 
         /// Creates a link through a relay. It connects once it is opened.
         ///
@@ -43,7 +44,7 @@
         ///   - trustedPeers: the peers that it connects to, in addition to guests.
         ///   - lanes: what the relay takes on `datagram`, `queue` and `latest`, sealed.
         ///   - answerTime: maximum time for a peer to answer before it counts as gone. It is asked when its will has
-        ///     arrived, or after 10 s without a message. A time shorter than a round trip through the relay disconnects
+        ///     arrived, or after 30 s without a message. A time shorter than a round trip through the relay disconnects
         ///     peers that are there.
         /// - Throws: `SecurityError` with `invalidArgument`.
         public init(
@@ -52,6 +53,7 @@
             diagnostics: Topic<SessionDiagnosticEvent>? = nil
         ) throws(SecurityError) {
             (self.trustedPeers, self.lanes, self.client, self.diagnostics) = (trustedPeers, lanes, client, diagnostics)
+            timer = DueTimer(clock)
             state = Locked(
                 State(
                     core: RelayLinkCore(
@@ -63,8 +65,6 @@
 
         /// The relay's address, for people.
         public var relayAddress: String { client.address }
-
-        private var now: Duration { start.duration(to: .now) }
 
         public func open(_ observer: any LinkObserver) throws {
             let trusted = trustedPeers
@@ -79,12 +79,7 @@
                         self?.perform { core, _ in core.trust(Set(peers.map(\.id))) }
                     }
                 },
-                Task { [weak self] in
-                    while !Task.isCancelled, let self {
-                        self.perform { $0.tick($1) }
-                        try? await Task.sleep(for: .milliseconds(250))
-                    }
-                },
+                timer.run { [weak self] in self?.perform { $0.tick($1) } },
             ]
             state.withLock { $0.tasks = tasks }
         }
@@ -110,6 +105,7 @@
             let guests = Set(peerIDs.compactMap { PeerID($0) }.sorted().prefix(RelayLinkCore.guestsMax))
             // Its caller must not hear of it from within.
             state.withLock { $0.core.admit(guests: guests) }
+            timer.wakeNow()
         }
 
         /// Ends the connection to the relay as a broken cable does; the next one follows.
@@ -131,7 +127,8 @@
     extension RelayLink {
         fileprivate func perform(_ body: (inout RelayLinkCore, Duration) -> Void) {
             var work = state.withLock { state in
-                body(&state.core, now)
+                body(&state.core, clock.elapsed)
+                timer.wake(at: state.core.dueAt)
                 return state.isPerforming ? nil : state.next()
             }
             while let (directives, observer) = work {

@@ -12,7 +12,7 @@
         /// The largest packets that the relay takes on `datagram`, `queue` and `latest`, sealed.
         var lanes: [LinkLane: PayloadLimit] { get }
         /// Maximum time for a peer to answer before it counts as gone. It is asked when its will has arrived, or after
-        /// 10 s without a message. A time shorter than a round trip through the relay disconnects peers that are there.
+        /// 30 s without a message. A time shorter than a round trip through the relay disconnects peers that are there.
         var answerTime: Duration { get }
 
         /// Makes the connection to the relay that one link opens and closes.

@@ -46,6 +46,15 @@
 
             var isHere: Bool { presence?.isHere == true }
 
+            /// When `tick` has something to do for this peer.
+            fileprivate var dueAt: Duration? {
+                if let attemptDue { return live == nil ? attemptDue : min(attemptDue, silenceDue) }
+                if live != nil { return silenceDue }
+                return isHere ? .zero : nil
+            }
+
+            private var silenceDue: Duration { deadline ?? heardAt + RelayLinkCore.silenceMax }
+
             init(_ id: PeerID, own: OwnKey, isGuest: Bool) {
                 self.isGuest = isGuest
                 opener = KeptOpener(from: id, to: own)
@@ -55,7 +64,8 @@
         }
 
         static let helloExpirySeconds: UInt32 = 30
-        static let heartbeat = Duration.seconds(10)
+        /// A peer is probed after this time without a message. Longer than delivery's idle interval, so that its probes serve.
+        static let silenceMax = Duration.seconds(30)
         static let guestsMax = 64
 
         let own: OwnKey
@@ -71,7 +81,9 @@
         /// Whether it has been said on this connection that this peer is there.
         private var isAnnounced = false
         private var presenceBackoff = RelayLinkCore.backoff
-        private var presenceDue: Duration?
+        private var presenceDue: Duration? { didSet { planTick(presenceDue) } }
+        /// When the next `tick` is due; nil for never. Never too late.
+        private(set) var dueAt: Duration?
         private var reportedAt: Duration?
         private var directives: [Directive] = []
 
@@ -96,6 +108,12 @@
             guard var peer = peers[id] else { return }
             body(&peer)
             peers[id] = peer
+            planTick(isConnected ? peer.dueAt : nil)
+        }
+
+        private mutating func planTick(_ time: Duration?) {
+            guard let time else { return }
+            dueAt = min(dueAt ?? time, time)
         }
 
         /// Says what was rejected, at most once a second: who floods a topic must not flood the diagnostics.
@@ -192,6 +210,9 @@
         mutating func tick(_ now: Duration) {
             if let due = presenceDue, due <= now { announce(now) }
             for id in peers.keys.sorted() { tick(id, now) }
+            // Only here deadlines that have moved away are noticed.
+            dueAt = presenceDue
+            for peer in peers.values where isConnected { planTick(peer.dueAt) }
         }
 
         private mutating func tick(_ id: PeerID, _ now: Duration) {
@@ -210,7 +231,7 @@
             }
             if let deadline = peer.deadline {
                 if deadline <= now { end(id, reason: "it has not answered") }
-            } else if now - peer.heardAt >= Self.heartbeat {
+            } else if now - peer.heardAt >= Self.silenceMax {
                 probe(id, now)
             }
         }

@@ -11,6 +11,7 @@ extension FuzzTarget {
             let body = UnsafeRawBufferPointer(rebasing: input[3...])
             let frame = FrameSeal.frame(kind: input[0], codec: input[1], flags: input[2], body: body)
             try attackConnection(frame, table)
+            try attackDatagrams(frame, table)
             var decoder = FrameDecoder(codecs: table)
             guard let read = try? decoder.decodeFrame(frame), let codec = table.codecs.first else { return }
             var encoder = FrameEncoder(codec: codec)
@@ -51,6 +52,29 @@ extension FuzzTarget {
             try require(frame.mark == reread?.mark, "a mark survives a connection")
             let bytes = try? (sent.encodedPayload(with: codec).bytes, received.encodedPayload(with: codec).bytes)
             try require(bytes.map { $0 == $1 } ?? false, "a payload survives a connection")
+        }
+    }
+
+    /// What a datagram introduces must do for the same datagram again, and for its number, in both directions.
+    private static func attackDatagrams(_ frame: [UInt8], _ table: CodecTable) throws {
+        guard let codec = table.codecs.first else { return }
+        var reader = FrameDecoder(codecs: table, numbering: nil)
+        var frames: [WireFrame] = []
+        try? reader.decode(joined: frame + frame, into: &frames)
+        var writer = FrameEncoder(datagramsOf: codec, compression: .stored, epoch: 1)
+        var other = FrameDecoder(codecs: table, numbering: nil)
+        writer.setKnownIdentities(KnownIdentities(epoch: 1, numbers: 0))
+        for frame in frames {
+            guard case .envelope(let sent) = frame.message, let again = try? writer.encode(frame.message) else {
+                return
+            }
+            var reread: [WireFrame] = []
+            try? other.decode(joined: again, into: &reread)
+            guard case .envelope(let received)? = reread.first?.message else {
+                return try require(false, "an envelope is written and read again in a datagram")
+            }
+            try require(areSame(sent.metadata, received.metadata), "metadata survives a datagram")
+            writer.setKnownIdentities(other.takeKnownIdentities() ?? KnownIdentities(epoch: 1, numbers: .max))
         }
     }
 

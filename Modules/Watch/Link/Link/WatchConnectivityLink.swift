@@ -37,7 +37,10 @@ public final class WatchConnectivityLink: TransportLink {
     ]
     /// Secured as Apple Platform Security says: paired out of band, and encrypted over Bluetooth (LE Secure) and Wi-Fi
     /// (IKEv2).
-    public let traits = LinkTraits(expectedLatency: .interactive, isSecured: true)
+    ///
+    /// The idle interval is longer than five minutes, the longest silence of a session, so that a session's message often
+    /// comes first.
+    public let traits = LinkTraits(expectedLatency: .interactive, isSecured: true, idleInterval: .seconds(310))
     /// On a phone, a missing watch (`notPaired`) and a missing watch app (`appNotInstalled`).
     public var problems: [SessionProblem] { board.problems }
     /// The session that the link sends with.

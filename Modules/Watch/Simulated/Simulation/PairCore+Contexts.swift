@@ -34,7 +34,7 @@ extension PairCore {
             record(.identicalContext, on: process.device)
             return nil
         }
-        record(.sent(.context, id: nextID(), byteCount: content.byteCountMost), on: process.device)
+        record(.sent(.context, id: nextID(), byteCount: content.byteCount), on: process.device)
         ways[way].context.sent = content
         ways[way].context.due = content
         startContext(way)

@@ -60,7 +60,7 @@ extension PairCore {
         if code == nil, content?.fits(payloadBytesMax) == false { code = .payloadTooLarge }
         var transfer = Transfer(
             id: nextID(), lane: .userInfo, content: content, file: nil,
-            byteCount: Int64(content?.byteCountMost ?? 0))
+            byteCount: Int64(content?.byteCount ?? 0))
         if isComplication, process.device == 0, code == nil {
             transfer.isComplication = spendComplication(way)
             transfer.isCurrentComplication = true

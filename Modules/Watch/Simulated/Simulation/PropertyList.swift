@@ -46,6 +46,9 @@ struct PropertyList: Hashable, Sendable {
         try? PropertyListSerialization.data(fromPropertyList: dictionary, format: .binary, options: 0)
     }
 
+    /// Of the binary form.
+    var byteCount: Int { encoded?.count ?? byteCountMost }
+
     /// Whether the binary form takes no more than that. Encodes only where the estimate leaves it open.
     func fits(_ limit: Int) -> Bool {
         byteCountMost <= limit || encoded.map { $0.count <= limit } ?? false

@@ -153,6 +153,51 @@ struct HostileFrameTests {
         #expect(lengths == [0, 10, 10, 10].map { lengths[0] + $0 })
     }
 
+    @Test("a greeting tells what it offers, and one that offers nothing is what it always was")
+    func helloAbilities() throws {
+        var hello = WireHello(peer: Sample.peer, codecs: [2, 1], dictionaries: [7])
+        var decoder = FrameDecoder(codecs: Sample.codecs)
+        var lengths: [Int] = []
+        // Those of later versions too.
+        for abilities in [0, 1, 5, 1 << 40, .max] as [UInt64] {
+            hello.abilities = WireAbilities(rawValue: abilities)
+            var encoder = FrameEncoder(codec: Sample.codec)
+            let bytes = try encoder.encode(.hello(hello))
+            lengths.append(bytes.count)
+            guard case .hello(let read)? = try decoder.decode(bytes) else { return #expect(Bool(false)) }
+            #expect(read == hello)
+            for length in bytes.indices { #expect(decoder.failure(Array(bytes[..<length])) == .truncated) }
+        }
+        #expect(lengths == [0, 3, 3, 8, 12].map { lengths[0] + $0 })
+    }
+
+    @Test("frames that were joined in a datagram are read in order, up to a faulty one")
+    func joined() throws {
+        var encoder = FrameEncoder(codec: Sample.codec)
+        let parts = try Sample.messages.map { try encoder.encode($0) }
+        let skipped = Sample.frame(kind: 99, flags: FrameFlags.skippable.rawValue, body: [1])
+        let datagram = skipped + Array(parts.joined())
+        let ends = parts.indices.map { parts[...$0].reduce(skipped.count) { $0 + $1.count } }
+        var decoder = FrameDecoder(codecs: Sample.codecs)
+        for length in 1...datagram.count {
+            var frames: [WireFrame] = []
+            let isWhole: Bool
+            do {
+                try decoder.decode(joined: Array(datagram[..<length]), into: &frames)
+                isWhole = true
+            } catch {
+                isWhole = false
+                #expect(error.code == .truncated, "cut at \(length)")
+            }
+            #expect(frames.count == ends.filter { $0 <= length }.count, "cut at \(length)")
+            #expect(isWhole == (length == skipped.count || ends.contains(length)), "cut at \(length)")
+        }
+        #expect(throws: WireError.self) {
+            var frames: [WireFrame] = []
+            try decoder.decode(joined: parts[0] + [0], into: &frames)
+        }
+    }
+
     @Test("an older reader names the version that it cannot read")
     func versions() throws {
         for version in UInt8.min...UInt8.max where version != FrameHeader.version {

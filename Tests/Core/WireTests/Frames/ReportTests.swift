@@ -112,6 +112,23 @@ struct ReportTests {
         #expect(try Self.read(last)?.receipts.first?.beyond == [UInt64.max...UInt64.max])
     }
 
+    @Test(
+        "an announcement of silence is read, and an older reader skips it",
+        arguments: [0, 1, 20_000, .max] as [UInt64])
+    func silence(milliseconds: UInt64) throws {
+        var report = WireReport()
+        report.silence = milliseconds
+        var writer = WireWriter()
+        writer.write(report)
+        let body = writer.array()
+        #expect(try Self.read(body) == report)
+        try body.withUnsafeBytes { bytes in
+            var reader = WireReader(UnsafeRawBufferPointer(rebasing: bytes[4...]))
+            try reader.skipExtensions()
+            #expect(reader.isAtEnd)
+        }
+    }
+
     @Test("later fields are skipped")
     func laterFields() throws {
         #expect(try Self.read([0, 0, 0, 0, 4, 9, 2, 0xAA, 0xBB]) == WireReport())

@@ -1,0 +1,169 @@
+import MeshBase
+import MeshTransport
+import Testing
+
+@testable import MeshDelivery
+
+/// One side's view of a peer that announces its silence, in seconds.
+@Suite struct PeerStandingTests {
+    /// A standing at a moment, driven in seconds.
+    private final class Bench {
+        var standing: PeerStanding
+        private(set) var lastProbe: UInt32 = 0
+
+        init(
+            _ rules: SilenceRules = .announced(
+                idleInterval: nanoseconds(20), heartbeat: nanoseconds(5), asksSecond: false, probesMax: 5)
+        ) {
+            standing = PeerStanding(rules)
+            standing.begin(rules, now: 0)
+            probe(at: 0)
+            answer(at: 0.01)
+        }
+
+        var due: Double { Double(standing.deadline) / 1e9 }
+
+        @discardableResult
+        func probe(at time: Double) -> Bool {
+            guard let number = standing.probe(now: nanoseconds(time)) else { return false }
+            lastProbe = number
+            return true
+        }
+
+        func answer(_ number: UInt32? = nil, at time: Double) {
+            _ = standing.heard(now: nanoseconds(time))
+            _ = standing.answered(number ?? lastProbe, sentWall: 0, answeredWall: 0, now: nanoseconds(time))
+        }
+
+        func ask(at time: Double) -> Bool {
+            _ = standing.heard(now: nanoseconds(time))
+            guard let number = standing.asked(now: nanoseconds(time)) else { return false }
+            lastProbe = number
+            return true
+        }
+
+        func owes(at time: Double) -> Bool { standing.owes(now: nanoseconds(time)) }
+
+        func hears(at time: Double) -> Bool { standing.heard(now: nanoseconds(time)) }
+
+        /// Probes whenever one is due until the peer is gone.
+        /// - Returns: when that is.
+        func probeUntilGone() -> Double {
+            var time = due
+            while standing.health != .gone, time < 1000 {
+                time = due
+                probe(at: time)
+            }
+            return time
+        }
+    }
+
+    @Test func `A peer that answers is asked once in the idle interval`() {
+        let bench = Bench()
+        for round in 1...10 {
+            let time = Double(round) * 20
+            #expect(bench.due == time, "the interval begins with the last probe, by which the peer counts")
+            #expect(bench.probe(at: time))
+            bench.answer(at: time + 0.01)
+            #expect(bench.standing.health == .reachable)
+        }
+    }
+
+    @Test func `A side that was asked and has answered doesn't ask itself`() {
+        let bench = Bench()
+        for time in [15.0, 34, 53] {
+            let asksInReturn = bench.ask(at: time)
+            #expect(!asksInReturn)
+            #expect(bench.due == time + 20)
+        }
+    }
+
+    @Test func `A side that is asked again at once isn't heard, and asks in return`() {
+        let bench = Bench()
+        #expect(!bench.ask(at: 15))
+        #expect(bench.ask(at: 16))
+        bench.answer(at: 16.01)
+        #expect(bench.due == 36)
+    }
+
+    @Test func `A peer that answers nothing is degraded after one probe and gone after five`() {
+        let bench = Bench()
+        bench.probe(at: 20)
+        #expect(bench.standing.health == .reachable)
+        #expect(bench.due == 21)
+        bench.probe(at: 21)
+        #expect(bench.standing.health == .degraded)
+        #expect(bench.probeUntilGone() == 25)
+    }
+
+    @Test func `A peer that has announced a shorter silence is suspected after it`() {
+        let bench = Bench()
+        bench.standing.announced(silence: 8_000)
+        _ = bench.hears(at: 3)
+        #expect(bench.due == 12, "8 s and the least patience after it was heard")
+    }
+
+    @Test(arguments: [0, 1, 21_000, .max] as [UInt64])
+    func `No announcement makes this side probe all the time, or wait for ever`(milliseconds: UInt64) {
+        let bench = Bench()
+        bench.standing.announced(silence: milliseconds)
+        #expect((5.0...20).contains(bench.due))
+        #expect(bench.probeUntilGone() <= 26)
+    }
+
+    @Test func `A peer that owes an acknowledgement is asked after five seconds`() {
+        let bench = Bench()
+        #expect(bench.owes(at: 10))
+        #expect(!bench.owes(at: 12))
+        #expect(bench.due == 15)
+        _ = bench.hears(at: 13)
+        bench.standing.acknowledged(sentAt: nil, now: nanoseconds(13))
+        #expect(bench.due == 18, "more is under way")
+        bench.standing.owesNothing()
+        #expect(bench.due == 33)
+    }
+
+    @Test func `An answer that comes after the next probe proves the peer all the same`() {
+        let bench = Bench()
+        bench.probe(at: 20)
+        let first = bench.lastProbe
+        for time in [21.0, 22, 23] { bench.probe(at: time) }
+        #expect(bench.standing.health == .degraded)
+        bench.answer(first, at: 23.5)
+        #expect(bench.standing.health == .reachable)
+        bench.answer(first, at: 24)
+        #expect(bench.standing.roundTrip.smoothed.map { $0 < .seconds(1) } ?? false, "an answer counts once")
+    }
+
+    @Test func `A peer that is gone is asked every few seconds, and at once when it speaks`() {
+        let bench = Bench()
+        var time = bench.probeUntilGone()
+        for _ in 0..<20 {
+            #expect(bench.due - time <= 5)
+            time = bench.due
+            bench.probe(at: time)
+        }
+        #expect(bench.hears(at: time + 3))
+        #expect(bench.due <= time + 3)
+        bench.probe(at: time + 3)
+        #expect(bench.due == time + 4, "and no more often than once a second")
+    }
+
+    @Test func `Towards a peer of an earlier version everything is as it was`() {
+        let bench = Bench(.unannounced(heartbeat: nanoseconds(5)))
+        #expect(bench.due == 5.01)
+        #expect(!bench.ask(at: 2), "less than half a heartbeat after the last answer")
+        #expect(bench.ask(at: 3))
+        bench.answer(at: 3.01)
+        #expect(bench.due == 8.01)
+        _ = bench.owes(at: 2.5)
+        #expect(bench.due == 8.01)
+        bench.probe(at: 8.01)
+        bench.probe(at: 9.01)
+        #expect(bench.standing.health == .degraded)
+        #expect(bench.probeUntilGone() == 11.01)
+        #expect(bench.standing.rules.silenceMilliseconds == nil)
+    }
+}
+
+private func nanoseconds(_ seconds: Double) -> UInt64 { UInt64((seconds * 1e9).rounded()) }
