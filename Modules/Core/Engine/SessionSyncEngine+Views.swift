@@ -294,11 +294,13 @@ extension SessionSyncEngine {
         var peerIDs = Set(membership.open.map(\.source.peerID))
         let newcomers = wishes.newcomers.keys.sorted().filter { peerIDs.insert($0.peerID).inserted }
             .prefix(SessionMembership.openMax - membership.open.count)
-        // One is always admitted: otherwise an absent member would keep a new device out.
-        let room = awaitsArrivals ? 0 : max(1, newcomersMax(beside: staying, answers))
+        // A newcomer may join another group meanwhile, so the members that answered stay a majority without the newcomers. One is
+        // always admitted: otherwise an absent member would keep a new device out.
+        let silentCount = staying.count { $0 != 0 && !answers.contains($0) }
+        let room = awaitsArrivals ? 0 : max(1, staying.count - 2 * silentCount - 1)
         if newcomers.count > room, closed.isEmpty {
             // Answers that are still under way may make room.
-            guard room > 0, wishes.age > wishes.patience else { return nil }
+            guard room > 0, silentCount == 0 || wishes.age > wishes.patience else { return nil }
         }
         membership.open += newcomers.prefix(room).map { .init(source: $0, floor: floor, joined: number) }
         membership.open.sort { $0.source < $1.source }
@@ -307,13 +309,6 @@ extension SessionSyncEngine {
     }
 
     private static var closingPauseSteps: Double { 20 }
-
-    /// Number of newcomers beside which the members that answered stay a majority, because a newcomer may join another group
-    /// meanwhile. It is negative if they are none now.
-    private func newcomersMax(beside staying: [Int], _ answers: [Int]) -> Int {
-        let silent = staying.count { $0 != 0 && !answers.contains($0) }
-        return staying.count - 2 * silent - 1
-    }
 
     /// Whether a newcomer of this view hasn't said yet that it is here, and the group still waits for it before it admits others.
     var awaitsArrivals: Bool {
