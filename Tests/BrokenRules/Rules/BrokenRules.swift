@@ -43,5 +43,6 @@ public func breaking<Rule: Mutation, Result>(
 
 public func breaks(_ rule: EngineMutation) -> Bool { BrokenRules.contain(rule) }
 public func breaks(_ rule: KeyMutation) -> Bool { BrokenRules.contain(rule) }
+public func breaks(_ rule: LiarMutation) -> Bool { BrokenRules.contain(rule) }
 public func breaks(_ rule: LobbyMutation) -> Bool { BrokenRules.contain(rule) }
 public func breaks(_ rule: ResumeMutation) -> Bool { BrokenRules.contain(rule) }

@@ -88,6 +88,23 @@
     }
 
     @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+    struct LiarCommand: RuleCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "liar",
+            abstract: "Whole apps and a paired device that forges messages of every feature.",
+            discussion: """
+                Honest apps live on, take what their user does, and read their stores when they are launched again. More \
+                keys: forged, forgedByType, launches, slowestSeconds.
+                """)
+
+        @Flag(help: traceHelp) var trace = false
+        @OptionGroup var breaking: RuleOptions
+        @OptionGroup var shared: SeedOptions
+
+        func simulation(breaking rule: String?, on bus: PluginBus) -> LiarSimulation { LiarSimulation(mutation: rule) }
+    }
+
+    @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
     struct KeysCommand: RuleCommand {
         static let configuration = CommandConfiguration(
             commandName: "keys",

@@ -1,0 +1,167 @@
+import MeshBase
+import MeshConnection
+import MeshDelivery
+import MeshEngine
+import MeshFoundation
+import MeshIdentity
+import MeshKeySync
+import MeshSeries
+import MeshSession
+import MeshStorage
+import MeshTransport
+
+/// One life of an app with a lobby, a session, series, shown values and stored keys.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+@MainActor final class LiarApp {
+    private typealias Session = LobbyFeature.Session
+    private typealias Lobby = LobbyFeature.Lobby
+
+    private let name: String
+    private let lobby: Lobby
+    private let connection: TransportConnection
+    private let router: StorageRouter
+    private let failure: Locked<String?>
+    private let isDead = Locked(false)
+
+    private static let series = Series<Int>("pulse")
+    private static let shown = EphemeralKey<Int>("pace")
+    private static let key = StorageKey<UInt32>("plan", syncPolicy: .automaticSmall)
+
+    init(
+        name: String, transport: any SessionSyncTransport & AnyObject, clock: some DeliveryClock, store: SimulatedDisk,
+        seed: UInt64, failure: Locked<String?>
+    ) {
+        self.name = name
+        self.failure = failure
+        let random = Locked(SplitMix64(seed: seed))
+        var configuration = Lobby.Configuration()
+        configuration.incarnation = UInt32(truncatingIfNeeded: seed >> 16) | 1
+        configuration.catchUpTime = .zero
+        configuration.measure = { work in
+            work()
+            return .zero
+        }
+        configuration.randomSeed = { random.withLock { $0.next() } }
+        configuration.now = { clock.wall }
+        configuration.uptime = { clock.elapsed }
+        configuration.wait = { try await clock.wait($0) }
+        lobby = Lobby(
+            featureID: LobbyFeature.id, name: name, over: transport, store: store, membersMax: 3,
+            configuration: configuration, isOver: \.isOver
+        ) { [configuration, failure, isDead] sessionID, follow in
+            var configuration = configuration
+            follow(&configuration)
+            do {
+                return try await Session.open(
+                    sessionID: sessionID, featureID: LobbyFeature.id, transport: transport, store: store,
+                    initialState: LobbyFeature.State(), reducer: LobbyFeature.Reducer(),
+                    conflictPolicy: LobbyFeature.Policy(), configuration: configuration)
+            } catch {
+                if !isDead.withLock({ $0 }) {
+                    failure.withLock { $0 = "\(name): a session could not be opened: \(error)" }
+                }
+                throw error
+            }
+        }
+        lobby.makeSessionID = {
+            random.withLock { random in
+                var bytes = (random.next(), random.next())
+                return withUnsafeBytes(of: &bytes) { UUID(uuid: $0.load(as: uuid_t.self)) }
+            }
+        }
+        connection = TransportConnection(transport: transport, store: store, clock: clock)
+        router = StorageRouter { random.withLock { $0.next() } }
+        Task { [lobby] in await lobby.start() }
+        Task { await self.attachKeys() }
+    }
+
+    private func attachKeys() async {
+        await router.register(Self.key)
+        do {
+            try await router.attach(to: connection)
+        } catch {
+            fail("keys could not be attached: \(error)")
+        }
+    }
+
+    /// A store without power refuses what an app does in its last moments.
+    private func fail(_ reason: String) {
+        if !isDead.withLock({ $0 }) { failure.withLock { $0 = $0 ?? "\(name): \(reason)" } }
+    }
+
+    // MARK: - What a user does
+
+    func open() {
+        let before = lobby.invitation?.number ?? 0
+        Task {
+            await lobby.open()
+            if lobby.invitation?.number ?? 0 <= before { fail("open has begun no session after \(before)") }
+        }
+    }
+
+    func tap(_ number: UInt32) { perform("a tap") { _ = try $0.submit(.tap(number)) } }
+
+    func record(_ count: UInt32) {
+        perform("a sample") { session in
+            for sample in 0..<Int(count) { try session.record(sample, in: Self.series) }
+        }
+    }
+
+    func show(_ number: UInt32) { perform("a shown value") { try $0.show(Int(number), as: Self.shown) } }
+
+    func write(_ number: UInt32) {
+        Task {
+            do { try await router.set(number, for: Self.key) } catch { fail("a key was refused: \(error)") }
+        }
+    }
+
+    private func perform(_ what: String, _ body: (Session) throws -> Void) {
+        guard let session = lobby.session, session.phase == .running else { return }
+        do {
+            try body(session)
+        } catch SessionSyncError.sessionEnded, SessionSyncError.sessionClosed {
+            // Another device has ended it.
+        } catch {
+            fail("\(what) was refused: \(error)")
+        }
+    }
+
+    /// The process has ended.
+    func die() {
+        isDead.withLock { $0 = true }
+        lobby.session?.stop()
+        Task { await router.detach() }
+    }
+
+    // MARK: - What is looked at
+
+    func view() async -> LiarView {
+        let session = lobby.session
+        var view = LiarView(
+            name: name, sessionID: session?.sessionID, isMember: session?.isMember ?? false,
+            taps: Set(session?.state.numbers ?? []),
+            sampleCount: session?.seriesStatuses.reduce(0) { $0 + $1.count } ?? 0)
+        if let error = lobby.storeError ?? session?.storeError { view.fault = "the store: \(error)" }
+        do { view.keyNumber = try await router.get(Self.key) } catch { view.fault = "a key can't be read: \(error)" }
+        return view
+    }
+}
+
+/// What an app shows.
+struct LiarView: Sendable, CustomStringConvertible {
+    let name: String
+    let sessionID: UUID?
+    let isMember: Bool
+    let taps: Set<UInt32>
+    let sampleCount: Int
+    var keyNumber: UInt32?
+    /// Why it could not read what it keeps.
+    var fault: String?
+
+    var description: String {
+        let key = keyNumber.map { "\($0)" } ?? "none"
+        let session = sessionID.map { $0.shortly } ?? "none"
+        return "\(name): session \(session), \(isMember ? "member" : "no member"), taps \(taps.sorted()), "
+            + "\(sampleCount) samples, key \(key)"
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import MeshBase
+import MeshTesting
+
+/// Forges messages of any feature: parses a payload as JSON, and replaces numbers, texts and lists in it.
+///
+/// A feature that is added tomorrow is forged as well, because the forger knows no types.
+struct MessageForger {
+    private(set) var random: SplitMix64
+
+    /// Numbers at and beside the ceilings of counters and tables, and those at which arithmetic ends.
+    private static let numbers: [UInt64] = {
+        let ceilings: [UInt64] = [1, 16, 64, 256, 4_096] + [16, 31, 32, 40, 53, 61, 62, 63].map { 1 << $0 }
+        return ceilings.flatMap { [$0 - 1, $0, $0 + 1] } + [.max - 1, .max]
+    }()
+    private static let reals: [Double] = [0, -1, -1e300, 1e300, 1e-300, -978_307_200, 9.3e15]
+    private static let texts = ["", "phone", "tablet", "watch", "nobody", "Infinity", "NaN", "\u{0}", "/.."]
+    private static let bytesMax = 60_000
+
+    init(seed: UInt64) { random = SplitMix64(seed: seed) }
+
+    /// - Returns: nil if the bytes aren't JSON, or nothing in them can be forged.
+    mutating func forged(_ bytes: [UInt8]) -> [UInt8]? {
+        guard var tree = try? JSONDecoder().decode(JSONTree.self, from: Data(bytes)) else { return nil }
+        for _ in 0...random.upTo(2) {
+            var place = random.below(tree.nodeCount)
+            forge(&tree, at: &place)
+        }
+        guard let forged = try? JSONEncoder().encode(tree), forged.count <= Self.bytesMax else { return nil }
+        return [UInt8](forged)
+    }
+
+    /// - Parameter place: counts down the nodes before the one to forge, each before its children.
+    private mutating func forge(_ tree: inout JSONTree, at place: inout Int) {
+        guard place > 0 else {
+            place = -1
+            tree = substitute(for: tree)
+            return
+        }
+        place -= 1
+        switch tree {
+        case .list(var elements):
+            for index in elements.indices where place >= 0 { forge(&elements[index], at: &place) }
+            tree = .list(elements)
+        case .record(var fields):
+            for name in fields.keys.sorted() where place >= 0 {
+                guard var field = fields[name] else { continue }
+                forge(&field, at: &place)
+                fields[name] = field
+            }
+            tree = .record(fields)
+        case .null, .bool, .natural, .integer, .real, .text: return
+        }
+    }
+
+    private mutating func substitute(for tree: JSONTree) -> JSONTree {
+        switch tree {
+        case .null: .natural(number(near: 0))
+        case .bool(let value): .bool(!value)
+        case .natural(let value): .natural(number(near: value))
+        case .integer(let value): random.happens(rate: 0.5) ? .integer(value == .min ? 0 : -value) : .natural(.max)
+        case .real(let value): .real(random.happens(rate: 0.3) ? value + 1 : random.element(Self.reals))
+        case .text(let value): .text(text(near: value))
+        case .list(let elements): .list(list(near: elements))
+        case .record(let fields): .record(record(near: fields))
+        }
+    }
+
+    private mutating func number(near known: UInt64) -> UInt64 {
+        switch random.below(6) {
+        case 0: known &+ 1
+        case 1: known &- 1
+        case 2: known &+ 1 << UInt64(random.below(64))
+        default: random.element(Self.numbers)
+        }
+    }
+
+    private mutating func text(near known: String) -> String {
+        switch random.below(4) {
+        case 0: String(repeating: known.isEmpty ? "a" : known, count: 1 + 2_000 / max(1, known.utf8.count))
+        case 1: String(known.dropLast(1 + random.below(4)))
+        case 2: String(known.shuffled(using: &random))
+        default: random.element(Self.texts)
+        }
+    }
+
+    private mutating func record(near known: [String: JSONTree]) -> [String: JSONTree] {
+        var fields = known
+        if !known.isEmpty { fields[random.element(known.keys.sorted())] = nil }
+        return fields
+    }
+
+    private mutating func list(near known: [JSONTree]) -> [JSONTree] {
+        switch random.below(4) {
+        case 0: []
+        case 1: known + known
+        case 2: known.reversed()
+        default: known.isEmpty ? [] : Array(repeating: random.element(known), count: random.element([1, 17, 65, 257]))
+        }
+    }
+}
+
+/// A JSON value of any shape.
+private indirect enum JSONTree: Codable {
+    case null
+    case bool(Bool)
+    case natural(UInt64)
+    case integer(Int64)
+    case real(Double)
+    case text(String)
+    case list([JSONTree])
+    case record([String: JSONTree])
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let value = try? container.decode(UInt64.self) {
+            self = .natural(value)
+        } else if let value = try? container.decode(Int64.self) {
+            self = .integer(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .real(value)
+        } else if let value = try? container.decode(String.self) {
+            self = .text(value)
+        } else if let value = try? container.decode([JSONTree].self) {
+            self = .list(value)
+        } else {
+            self = .record(try container.decode([String: JSONTree].self))
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .natural(let value): try container.encode(value)
+        case .integer(let value): try container.encode(value)
+        case .real(let value): try container.encode(value)
+        case .text(let value): try container.encode(value)
+        case .list(let value): try container.encode(value)
+        case .record(let value): try container.encode(value)
+        }
+    }
+
+    var nodeCount: Int {
+        switch self {
+        case .null, .bool, .natural, .integer, .real, .text: 1
+        case .list(let elements): elements.reduce(1) { $0 + $1.nodeCount }
+        case .record(let fields): fields.values.reduce(1) { $0 + $1.nodeCount }
+        }
+    }
+}

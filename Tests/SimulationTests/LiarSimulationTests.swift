@@ -1,0 +1,24 @@
+import MeshSimulation
+import Testing
+
+/// Whole apps, and a paired device that forges messages of every feature.
+@Suite struct LiarSimulationTests {
+    @Test func `Apps live on beside a liar, read their stores, and go on without it`() {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        let report = LiarSimulation().run(0..<12)
+        for failure in report.failures {
+            Issue.record("\(failure.reason); replay with: plugins-tool simulate liar --seed \(failure.seed) --trace")
+        }
+        for kind in ["tap", "samples", "value shown", "key", "relaunch"] {
+            #expect(report.faults[kind] ?? 0 > 0, "\(kind)")
+        }
+        #expect(report.tables["forgedByType"]?.count ?? 0 > 5)
+    }
+
+    @Test(.enabled(if: Simulation.canBreakRules), arguments: ["anySample", "anyInvitation"])
+    func `A rule that believes too much is noticed`(name: String) {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        let report = LiarSimulation(mutation: name).run(0..<60, stopsAtFailure: true)
+        #expect(!report.failures.isEmpty, "\(name) is not noticed by seed 60")
+    }
+}
