@@ -38,7 +38,7 @@ extension Budget {
     func fillKeyPeer() -> Any {
         var replica = KeyReplica(author: "self#1")
         replica.setRule(KeyRule(policy: .never), of: "refused")
-        for number in 0..<100_000 {
+        for number in 0..<2000 {
             var message = KeyMessage(nonce: UInt64(number + 1))
             message.items = [
                 .init(
