@@ -8,12 +8,14 @@ import MeshWire
 /// The transport holds it as done, so it is in the store, if there is one, until a handler has returned from it: a journal
 /// of frames (Docs/Internals/WireFormat.md) for each feature. What the store does not take or give waits in memory.
 ///
-/// Bounds: 256 envelopes for a feature, of which the oldest goes, and 64 features and 16 MiB of payload, beyond which
-/// nothing is taken up.
+/// Bounds: 256 envelopes for a feature, of which the oldest goes, and 64 features and 16 MiB with names and `entryBytes`
+/// each, beyond which nothing is taken up.
 struct WaitingEnvelopes: ~Copyable, Sendable {
     static let envelopesMax = 256
     static let featuresMax = 64
     static let bytesMax = 16 << 20
+    /// Bytes that an envelope takes in addition to its payload and names.
+    static let entryBytes = 512
     static let root = "sessionmesh.connection/waiting/"
 
     struct Entry: Sendable {
@@ -26,7 +28,7 @@ struct WaitingEnvelopes: ~Copyable, Sendable {
     private var encoder = FrameEncoder(codec: CompactCodec())
     private let codecs: [any PayloadCodec]
     private var features: [String: [Entry]] = [:]
-    /// Of their payloads.
+    /// Of their payloads and names.
     private var bytes = 0
     /// Of features that have one.
     private var journals: [String: StoreJournal] = [:]
@@ -47,13 +49,13 @@ struct WaitingEnvelopes: ~Copyable, Sendable {
         // One that a process before this one had kept is offered once more when that has ended too soon after it.
         let id = envelope.metadata.eventID
         if features[feature]?.contains(where: { $0.envelope.metadata.eventID == id }) == true { return nil }
-        let size = envelope.encodedByteCount ?? 0
+        let size = Self.size(of: envelope)
         guard bytes + size <= Self.bytesMax else { return envelope }
         bytes += size
         features[feature, default: []].append(Entry(envelope: envelope, position: write(envelope)))
         guard features[feature, default: []].count > Self.envelopesMax, let oldest = features[feature]?.removeFirst()
         else { return nil }
-        bytes -= oldest.envelope.encodedByteCount ?? 0
+        bytes -= Self.size(of: oldest.envelope)
         forget(oldest)
         return oldest.envelope
     }
@@ -67,7 +69,13 @@ struct WaitingEnvelopes: ~Copyable, Sendable {
     }
 
     private static func size(of entries: [Entry]) -> Int {
-        entries.reduce(0) { $0 + ($1.envelope.encodedByteCount ?? 0) }
+        entries.reduce(0) { $0 + size(of: $1.envelope) }
+    }
+
+    private static func size(of envelope: AnySessionSyncEnvelope) -> Int {
+        let metadata = envelope.metadata
+        return entryBytes + (envelope.encodedByteCount ?? 0) + metadata.featureID.utf8.count
+            + metadata.sourcePeerID.utf8.count + metadata.payloadType.utf8.count
     }
 
     /// A handler has returned from it, or there was no room for it.

@@ -7,6 +7,7 @@ import MeshTransport
 final class RecordLog: Sendable {
     fileprivate struct State {
         var records: [DiagnosticsSession.Record] = []
+        var byteCount = 0
         var recordedCount: UInt64 = 0
         var readerCount = 0
         /// The reader that took an event first, of the newest `eventsMax` events.
@@ -34,6 +35,9 @@ final class RecordLog: Sendable {
     /// Maximum number of events of which the first reader is known. A reader that is further behind another one records events
     /// again; a subscriber of a `TransportInbox` can't be.
     static let eventsMax = 8192
+
+    /// Maximum number of bytes of names and payloads in the records. Beyond it the oldest records go.
+    static let bytesMax = 64 << 20
 
     let limit: Int
     let topic: Topic<SessionDiagnosticEvent>
@@ -123,17 +127,46 @@ final class RecordLog: Sendable {
         to state: inout State
     ) {
         state.recordedCount += 1
-        state.records.append(
-            DiagnosticsSession.Record(
-                number: state.recordedCount, at: moment, event: event, payloadBytes: bytes?.bytes.count,
-                codec: bytes?.codec.id.name, payload: payload))
-        // Trimmed by halves, so that recording stays O(1).
-        if state.records.count >= limit * 2 { state.records.removeFirst(state.records.count - limit) }
+        let record = DiagnosticsSession.Record(
+            number: state.recordedCount, at: moment, event: event, payloadBytes: bytes?.bytes.count,
+            codec: bytes?.codec.id.name, payload: payload)
+        state.records.append(record)
+        state.byteCount += record.byteCount
+        if state.records.count >= limit * 2 || state.byteCount > Self.bytesMax { state.trim(to: limit) }
         topic.publish(event)
     }
 }
 
+extension DiagnosticsSession.Record {
+    /// Names and the payload.
+    fileprivate var byteCount: Int {
+        let names =
+            switch event {
+            case .envelopeSent(let metadata, _, _), .envelopeReceived(let metadata),
+                .snapshotSent(let metadata, _, _, _),
+                .snapshotReceived(let metadata, _), .acknowledged(let metadata, _):
+                metadata.featureID.utf8.count + metadata.sourcePeerID.utf8.count + metadata.payloadType.utf8.count
+            default: 0
+            }
+        return names + (payload?.utf8.count ?? 0)
+    }
+}
+
 extension RecordLog.State {
+    /// Trims by halves of the records, or by a quarter of the bytes, so that recording stays O(1) on average.
+    fileprivate mutating func trim(to limit: Int) {
+        var excess = records.count >= limit * 2 ? records.count - limit : 0
+        var left = byteCount - records.prefix(excess).reduce(0) { $0 + $1.byteCount }
+        if left > RecordLog.bytesMax {
+            while left > RecordLog.bytesMax / 4 * 3, excess < records.count - 1 {
+                left -= records[excess].byteCount
+                excess += 1
+            }
+        }
+        records.removeFirst(excess)
+        byteCount = left
+    }
+
     fileprivate mutating func isFirst(_ reader: Int, of event: UUID) -> Bool {
         if let first = firstReaders[event] { return first == reader }
         if events.count < RecordLog.eventsMax {

@@ -76,12 +76,14 @@ struct KeyPeer: Hashable, Sendable {
     private var late: [Letter] = []
     var upload: Upload?
     var download: Download?
-    var report: [UInt64] = []
+    /// Messages to confirm. At most twice `KeyLimits.lettersMax`: a peer that keeps the rules waits for no more confirmations.
+    private(set) var report: [UInt64] = []
     var pieceMark: KeyMessage.PieceMark?
-    /// Versions that this replica has refused, each once, until the peer is told. At most `KeyLimits.listMax`; what it offers
-    /// beyond that, it is told about when it offers it again.
+    /// Versions that this replica has refused, each once, until the peer is told. At most `KeyLimits.listMax` and
+    /// `KeyLimits.refusedBytesMax`; what it offers beyond that, it is told about when it offers it again.
     private(set) var refusals: [KeyMessage.Version] = []
     private var refused: Set<KeyMessage.Version> = []
+    private var refusedBytes = 0
     var retry = RetryPlan(from: .seconds(2), to: .seconds(300))
     var progress = KeyProgress()
 
@@ -109,10 +111,20 @@ struct KeyPeer: Hashable, Sendable {
     func isRefused(_ place: Int) -> Bool { marks[place].contains(.refused) }
 
     mutating func tellRefused(_ name: KeyMessage.Version) {
-        if refusals.count < KeyLimits.listMax, refused.insert(name).inserted { refusals.append(name) }
+        let bytes = name.key.utf8.count + name.version.author.utf8.count
+        guard refusals.count < KeyLimits.listMax, refusedBytes + bytes <= KeyLimits.refusedBytesMax,
+            refused.insert(name).inserted
+        else { return }
+        refusals.append(name)
+        refusedBytes += bytes
     }
 
-    mutating func forgetRefusals() { (refusals, refused) = ([], []) }
+    mutating func forgetRefusals() { (refusals, refused, refusedBytes) = ([], [], 0) }
+
+    /// The items of these messages are durable here. Of too many the oldest are forgotten.
+    mutating func report(_ nonces: [UInt64]) { report = (report + nonces).suffix(2 * KeyLimits.lettersMax) }
+
+    mutating func forgetReport() { report = [] }
 
     mutating func confirm(_ place: Int) { marks[place].insert(.confirmed) }
 

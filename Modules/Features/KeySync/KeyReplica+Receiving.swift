@@ -94,7 +94,7 @@ extension KeyReplica {
     /// - Returns: where what came is now.
     private mutating func takeAll(_ message: KeyMessage, from peer: inout KeyPeer) -> [Int] {
         var (places, count) = (message.items.compactMap { take($0, from: &peer) }, message.items.count)
-        if count > 0 { peer.report.append(message.nonce) }
+        if count > 0 { peer.report([message.nonce]) }
         if let piece = message.piece, let item = take(piece, from: &peer) {
             if let place = take(item, from: &peer) { places.append(place) }
             count += 1

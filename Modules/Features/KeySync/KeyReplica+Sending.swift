@@ -20,7 +20,8 @@ extension KeyReplica {
         let sent = fill(&message, for: &peer)
         (message.taken, message.refused, message.pieceMark) = (peer.report, peer.refusals, peer.pieceMark)
         guard message != KeyMessage(nonce: 0) else { return nil }
-        (peer.answer, peer.report, peer.pieceMark) = (nil, [], nil)
+        (peer.answer, peer.pieceMark) = (nil, nil)
+        peer.forgetReport()
         peer.forgetRefusals()
         message.nonce = drawNonce()
         message.remaining = min(peer.dueCount - sent.count, KeyLimits.keysMax)
@@ -36,8 +37,9 @@ extension KeyReplica {
     /// peer is asked, as it is by time.
     mutating func takeBack(_ message: KeyMessage, from id: String) {
         guard var peer = peers[id] else { return }
-        // A peer that keeps the rules waits for no more confirmations than that, and repeats what is refused.
-        peer.report = (message.taken + peer.report).suffix(2 * KeyLimits.lettersMax)
+        // Those that have come since are newer.
+        let newer = peer.report
+        peer.report(message.taken + newer)
         for name in message.refused { peer.tellRefused(name) }
         peer.pieceMark = peer.pieceMark ?? message.pieceMark
         peer.isAsked = true

@@ -88,4 +88,6 @@ enum KeyLimits {
     static let bucketCount = 256
     /// Messages with items that may be on their way to one peer.
     static let lettersMax = 8
+    /// Names and authors of refused versions that wait for one message. Any message has room for them.
+    static let refusedBytesMax = 256 << 10
 }

@@ -79,7 +79,7 @@ extension RequesterCore {
         else { return }
         call.lateCount += 1
         calls[call.id] = call
-        clockAhead[peerID] = clock.millisecondsSince(now.wall)
+        noteClock(of: peerID, aheadBy: clock.millisecondsSince(now.wall))
         hand(call, over: message.method ?? .live, to: peer, isAttempt: false, now)
     }
 
@@ -89,7 +89,7 @@ extension RequesterCore {
         guard let clock = message.clock, let sentAt = call.sentAt, now.elapsed - sentAt <= Self.clockPatience
         else { return }
         let middle = now.wall.advanced(byMilliseconds: -((now.elapsed - sentAt).milliseconds / 2))
-        clockAhead[peerID] = clock.millisecondsSince(middle)
+        noteClock(of: peerID, aheadBy: clock.millisecondsSince(middle))
     }
 
     private mutating func receiveEcho(_ message: RequestMessage, from peerID: String) {

@@ -45,7 +45,7 @@ struct RequesterCore: Sendable {
     /// Ids; empty for a peer that the transport cannot tell.
     private(set) var reachable: Set<String> = []
     /// Milliseconds by which a peer's wall clock is ahead of this one.
-    var clockAhead: [String: Int64] = [:]
+    private(set) var clockAhead: [String: Int64] = [:]
     var ignoredReplyCount = 0
     /// When something is due; nil when time changes nothing.
     private(set) var deadline: Duration?
@@ -58,6 +58,18 @@ struct RequesterCore: Sendable {
 
     mutating func direct(_ directive: RequestDirective) { directives.append(directive) }
     mutating func report(_ event: DiagnosticEvent) { direct(.report(event)) }
+
+    /// Maximum number of peers whose clocks are remembered. As many as delivery remembers.
+    static let clocksMax = 1024
+
+    /// Of too many, peers that can't be reached are forgotten: their requests expire by this clock then.
+    mutating func noteClock(of peerID: String, aheadBy milliseconds: Int64) {
+        if clockAhead[peerID] == nil, clockAhead.count >= Self.clocksMax {
+            clockAhead = clockAhead.filter { reachable.contains($0.key) }
+            guard clockAhead.count < Self.clocksMax else { return }
+        }
+        clockAhead[peerID] = milliseconds
+    }
 
     func peer(_ id: String, _ now: RequestMoment) -> SessionPeer? {
         id == localPeer.id ? localPeer : now.peers.first { $0.id == id }

@@ -36,4 +36,29 @@ import Testing
         #expect(world.replicas["phone"]?.receive(flood(4 * KeyLimits.listMax), from: "liar") == true)
         #expect(world.replicas["phone"]?.entries.count == KeyLimits.unknownKeysMax + 3)
     }
+
+    /// The confirmations grew with each message, and the refusals beyond what any message holds.
+    @Test func `What waits to be told to a peer has room in one message, whatever the peer sends`() throws {
+        var replica = KeyReplica(author: "phone#1")
+        replica.setRule(KeyRule(policy: .never), of: "own")
+        for number in 0..<1000 {
+            let author = String(repeating: "a", count: KeyLimits.authorBytesMax)
+            let version = StateVersion(stamp: HybridTimestamp(rawValue: UInt64(number + 1)), author: author)
+            var message = KeyMessage(nonce: UInt64(number + 1))
+            message.items = [KeyMessage.Item(key: "own", entry: StateEntry(version: version, bytes: Data([1])))]
+            let isTaken = replica.receive(message, from: "liar")
+            #expect(isTaken)
+        }
+        let peer = try #require(replica.peers["liar"])
+        #expect(peer.report == Array(985...1000))
+        let bytes = peer.refusals.reduce(0) { $0 + $1.key.utf8.count + $1.version.author.utf8.count }
+        #expect(bytes <= KeyLimits.refusedBytesMax && bytes > KeyLimits.refusedBytesMax / 2)
+        // Once it is told, there is room for what it offers again.
+        let next = replica.nextMessage(to: "liar")
+        let told = try #require(next)
+        #expect(told.refused == peer.refusals && told.isSound)
+        #expect(replica.peers["liar"]?.refusals.isEmpty == true && replica.peers["liar"]?.report.isEmpty == true)
+        replica.takeBack(told, from: "liar")
+        #expect(replica.peers["liar"]?.refusals == peer.refusals && replica.peers["liar"]?.report == peer.report)
+    }
 }

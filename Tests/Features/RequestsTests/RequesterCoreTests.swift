@@ -49,6 +49,17 @@ import Testing
         #expect(left.remains != nil)
     }
 
+    @Test func `The clocks of so many peers are remembered, and peers that can be reached keep theirs`() {
+        var core = RequesterCore(localPeer: phone) { UUID() }
+        let near = SessionPeer(id: "near", deviceClass: .unknown, appInstanceID: "1", topology: .sameHost)
+        let moment = RequestMoment(elapsed: .zero, wall: 0, peers: [])
+        core.changeReachability(SessionPeerReachability(true, peer: near), moment)
+        core.noteClock(of: "near", aheadBy: 7)
+        for number in 0..<3 * RequesterCore.clocksMax { core.noteClock(of: "peer \(number)", aheadBy: 1) }
+        #expect(core.clockAhead.count <= RequesterCore.clocksMax)
+        #expect(core.clockAhead["near"] == 7)
+    }
+
     @Test func `What waits is told when it is due, in order, and not when it has ended`() {
         var core = RequesterCore(localPeer: phone) { UUID() }
         let ids = (0..<8).map { _ in UUID() }

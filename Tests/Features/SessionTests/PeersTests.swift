@@ -28,6 +28,18 @@ import Testing
         return sessions
     }
 
+    /// Each of 256 peers could have filled 4 MiB.
+    @Test(arguments: [127, 129])
+    func `a statement of what a peer holds counts up to so many bytes of names`(idBytes: Int) {
+        let entries = (0..<1024).map { number in
+            let name = String(repeating: "n", count: idBytes - 4) + String(1000 + number)
+            return SourceSequence(source: SessionSource(peerID: name, incarnation: 1), sequence: 1)
+        }
+        var heard = HeardPeer(at: Date(timeIntervalSince1970: 0))
+        heard.hear(SequenceVector(entries))
+        #expect(heard.held.entries.count == (idBytes < 128 ? 1024 : 0))
+    }
+
     @Test func `a peer that is away is not here, and is behind by what happened since`() async throws {
         let world = VirtualWorld(seed: 31)
         let (here, there) = await world.pair()

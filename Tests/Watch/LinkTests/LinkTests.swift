@@ -20,6 +20,24 @@ import Testing
         #expect(ends.phone.told == ["found", "connected", "disconnected", "connected"])
     }
 
+    /// A counterpart could name a key more with each context, and all of them stayed.
+    @Test func `Of contexts the newest is remembered, and what it repeats isn't passed on again`() throws {
+        let ends = try Ends()
+        let prefix = WatchSessionMultiplexer.prefix + "link.0./"
+        func take(_ packets: [String: UInt8]) throws {
+            let link = try #require(ends.phone.link)
+            link.takeContext(
+                Dictionary(uniqueKeysWithValues: packets.map { (prefix + $0, Data([$1])) }))
+        }
+        try take(["a": 1])
+        try take(["a": 1, "b": 2])
+        try take(["b": 2])
+        #expect(ends.phone.told.suffix(2) == ["latest 1", "latest 2"])
+        // What an earlier context had may come once more. Delivery refuses it.
+        try take(["a": 1, "b": 2])
+        #expect(ends.phone.told.suffix(2) == ["latest 2", "latest 1"])
+    }
+
     @Test func `An app that is launched anew is a new connection, however quickly it comes back`() throws {
         let ends = try Ends()
         ends.pair.phone.claimedReachability = true

@@ -22,6 +22,8 @@ actor FileExchange {
 
     /// Control messages that wait for the transport; more are let go, and the peer asks again.
     static let postingMax = 256
+    /// Peers whose connection is remembered. As many as delivery remembers.
+    static let connectionsMax = 1024
     /// Silence after which an offer is repeated, doubling.
     static let offerPatience = Duration.seconds(5)
 
@@ -43,7 +45,7 @@ actor FileExchange {
     /// When files that wait for the app are looked after.
     var claims = RetryPlan(from: .seconds(1), to: .seconds(60))
     lazy var timer = RetryTimer(connection.clock) { [weak self] in Task { await self?.tick() } }
-    /// The number of the connection on which each peer was reachable last; one for each peer that the transport knows.
+    /// The number of the connection on which each peer was reachable last. At most `connectionsMax`.
     private var connectionNumbers: [String: UInt64] = [:]
     private var postingCount = 0
     private var unposted: [(message: FileMessage, peerID: String?)] = []
@@ -242,6 +244,11 @@ extension FileExchange {
     /// of: what was asked before went over that one.
     private func hasConnectedAnew(_ change: SessionPeerReachability) -> Bool {
         guard let peer = change.peer, let number = change.connection else { return true }
+        if connectionNumbers[peer.id] == nil, connectionNumbers.count >= Self.connectionsMax {
+            let known = Set(connection.transport.knownPeers.map(\.id))
+            connectionNumbers = connectionNumbers.filter { known.contains($0.key) }
+            guard connectionNumbers.count < Self.connectionsMax else { return false }
+        }
         guard let before = connectionNumbers.updateValue(number, forKey: peer.id) else { return false }
         return before != number
     }

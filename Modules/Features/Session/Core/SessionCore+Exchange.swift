@@ -82,7 +82,7 @@ struct HeardPeer {
     var since: Date
     /// Of its life that was heard last.
     var incarnation: UInt32?
-    var held = SequenceVector()
+    private(set) var held = SequenceVector()
     var position: UInt64 = 0
     /// The sequence up to which its events were sent and did not come.
     var lostThrough: UInt64 = 0
@@ -107,8 +107,16 @@ struct HeardPeer {
 
     /// Of more peers than this nothing is remembered.
     static var countMax: Int { 256 }
+    /// Maximum number of bytes of peer IDs in `held`. 1,025 sources with IDs of 64 bytes have half of it.
+    static var heldBytesMax: Int { 128 << 10 }
 
     init(at moment: Date) { (at, since) = (moment, moment) }
+
+    /// A statement with too many bytes counts as none, so the peer isn't taken for one that has everything.
+    mutating func hear(_ held: SequenceVector) {
+        let bytes = held.entries.reduce(0) { $0 + $1.source.peerID.utf8.count }
+        self.held = bytes <= Self.heldBytesMax ? held : SequenceVector()
+    }
 }
 
 extension SessionCore {

@@ -251,7 +251,7 @@ extension SessionCore {
             peer.silence = control.silence.map { min(Double($0) / 1_000, longest) }
             peer.readsShortForms = (control.reads ?? 0) & 1 == 1
             peer.incarnation = metadata.incarnation
-            peer.held = control.held
+            peer.hear(control.held)
             peer.position = control.position
             peer.lostThrough = lostThrough ?? peer.lostThrough
         }

@@ -44,10 +44,12 @@ extension WatchConnectivityLink: WatchSessionListener {
         let packets = names.packets(in: context)
         state.withLock { state in
             guard let address = state.address else { return }
-            for (key, data) in packets where state.places[address]?.seen[key] != data {
-                state.places[address]?.seen[key] = data
+            let seen = state.places[address]?.seen ?? [:]
+            for (key, data) in packets where seen[key] != data {
                 tell { $0.received([UInt8](data), on: .latest, from: address) }
             }
+            // Without keys of earlier contexts, so that the counterpart can't make them grow. Delivery refuses what comes twice.
+            state.places[address]?.seen = Dictionary(packets.map { ($0.key, $0.data) }) { $1 }
         }
         calls.run()
     }
