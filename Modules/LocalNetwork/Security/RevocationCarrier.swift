@@ -62,7 +62,7 @@
                 envelope.encodedByteCount ?? 0 <= 2 * RevocationNotice.bytesMax,
                 let notice = (try? envelope.decodePayload(as: [UInt8].self)).flatMap({ RevocationNotice($0) })
             else { return }
-            // What can't be kept is not answered, so the sender repeats it.
+            // A notice that can't be kept isn't answered, so its sender repeats it.
             guard (try? trustedPeers.take(notice, from: sender)) != nil, notice.wantsAnswer else { return }
             send(to: sender, answering: notice.number)
         }

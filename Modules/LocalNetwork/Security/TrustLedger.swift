@@ -9,8 +9,7 @@
     ///
     /// A paired peer may lie. It can make this side hold `TrustedPeers.reportsMax` reports and nothing else: a statement counts
     /// only for a trusted peer other than its reporter, and once. After a peer was paired again, an earlier statement of an
-    /// administrator needs a tap too. Clocks only decide which of the two it is, and whether a tap is needed is the worst that a
-    /// wrong clock changes.
+    /// administrator needs a tap too. A wrong clock can at worst ask for that tap, or spare it.
     struct TrustLedger: Equatable, Sendable {
         /// A statement of another peer, which waits for a person.
         struct Report: Codable, Hashable, Sendable {
@@ -44,7 +43,7 @@
     // MARK: - Decisions of the user
 
     extension TrustLedger {
-        /// Pairs a peer, or pairs it again: what was said of it or by it before doesn't count any more.
+        /// Pairs a peer, or pairs it again: earlier statements about it and by it don't count any more.
         mutating func trust(_ peer: TrustedPeer) throws(SecurityError) {
             forget(peer.id)
             peers[peer.id] = peer
