@@ -159,7 +159,8 @@ let modules: [Module] = [
         "MeshDiscovery", "Modules/LocalNetwork/Discovery", floor: 4, uses: ["MeshBase", "MeshBus"], needs: [dnssd],
         tests: ["MeshTestSupport"]),
     Module(
-        "MeshSecurity", "Modules/LocalNetwork/Security", floor: 4, uses: ["MeshFoundation", "MeshBase", "MeshBus"],
+        "MeshSecurity", "Modules/LocalNetwork/Security", floor: 4,
+        uses: ["MeshFoundation", "MeshBase", "MeshBus", "MeshIdentity", "MeshTransport"],
         needs: [crypto, certificates],
         tests: ["MeshTestSupport"]),
     Module(

@@ -161,6 +161,11 @@ extension SessionSyncEngine {
         if wishes.invited.insert(peerID).inserted { pending.changesMembership = true }
     }
 
+    /// Takes back an invitation. A peer that has joined stays a member.
+    package mutating func withdrawInvitation(of peerID: String) {
+        if wishes.invited.remove(peerID) != nil { pending.changesMembership = true }
+    }
+
     /// Says of which peers the caller has not heard for long; each time all of them. It decides when to try, never what is
     /// true: who is suspected is let go when a majority of the members is here and all that stay suspect it, too.
     public mutating func suspect(_ peerIDs: Set<String>) { wishes.suspected = peerIDs }

@@ -11,7 +11,7 @@ extension SyncedSession {
     /// need no invitation (`admits`). A group has 16 members at most; the next device raises `notAdmitted`.
     ///
     /// One member's word is enough, on any device; the peer itself is best configured with `waitsForInvitation`. It is remembered with
-    /// the session.
+    /// the session. A peer that the user has revoked as lost isn't invited, until it's paired again.
     public func invite(_ peerID: String) {
         turn { $0.invite(peerID) }
         nameGuests()
@@ -30,6 +30,8 @@ extension SyncedSession {
     ///
     /// The peer joins again when it can, and issues the events that it submitted meanwhile again, after those that happened here. If
     /// its user has removed this device as well, one side's order is kept, and each side's events.
+    ///
+    /// A lost device that was paired by its key is revoked instead, for all sessions at once (`TrustedPeers.revoke`).
     public func removeMember(_ peerID: String) { turn { $0.goOn(without: [peerID]) } }
 
     /// Leaves the session on this device, for good: the others wait for it no longer. Waits at most for `closePatience`

@@ -380,8 +380,13 @@ where
         let snapshots = transport.receiveSnapshots()
         let requests = transport.receiveSnapshotRequests()
         let reachability = transport.reachabilityChanges()
+        let revocations = transport.revokedPeers()
         listeners.hold([
             Task { [weak self] in for await change in reachability { self?.receive(change) } },
+            Task { [weak self] in
+                guard let revocations else { return }
+                for await peerIDs in revocations { self?.turn { $0.revoke(peerIDs) } }
+            },
             Task { [weak self] in
                 while let batch = await envelopes.next() {
                     for slice in Slices(batch[...]) {

@@ -15,8 +15,10 @@
             public static let newerVersion = Code(description: "newerVersion")
             /// The folder does not exist.
             public static let missing = Code(description: "missing")
-            /// There is no room for one more peer.
+            /// There is no room for one more peer, or for one more administrator.
             public static let full = Code(description: "full")
+            /// No peer of that ID is trusted.
+            public static let unknownPeer = Code(description: "unknownPeer")
             /// The system refused; `errorNumber` says why.
             public static let systemCallFailed = Code(description: "systemCallFailed")
             /// A name of a file that no file can have, or dates that no certificate can hold.
@@ -36,6 +38,7 @@
         public var advice: String {
             switch code {
             case .systemCallFailed: "Check that the device is unlocked and has free space, then try again."
+            case .unknownPeer: "Choose one of the peers that are paired with this device."
             case .invalidArgument: "Use a valid file name, valid dates and an identity that this library made."
             default: ""
             }

@@ -13,14 +13,17 @@
         private let file: PrivateFile?
         /// Held while the file is read and written. Whoever asks who is trusted does not wait for it.
         private let changing = Locked(())
-        private let known: Locked<[PeerID: TrustedPeer]>
+        private let known: Locked<TrustLedger>
         private let topic = Topic<[TrustedPeer]>(bufferLimit: 1, overflow: .dropOldest, replaysLatest: true)
+        let reportTopic = Topic<[LossReport]>(bufferLimit: 1, overflow: .dropOldest, replaysLatest: true)
+        let revokedTopic = Topic<Set<String>>(bufferLimit: 1, overflow: .dropOldest, replaysLatest: true)
+        let ledgerTopic = Topic<TrustLedger>(bufferLimit: 1, overflow: .dropOldest, replaysLatest: true)
 
         /// A list that lives in memory only.
         public init() {
             file = nil
-            known = Locked([:])
-            topic.publish([])
+            known = Locked(TrustLedger())
+            publish(TrustLedger(), since: nil).complete()
         }
 
         /// The list in that file, which is created with mode 0600 for the first trusted peer.
@@ -29,18 +32,25 @@
         public init(file path: String) throws(SecurityError) {
             let file = try PrivateFile(path)
             self.file = file
-            let peers = try Self.read(file)
-            known = Locked(peers)
-            topic.publish(Self.sorted(peers))
+            let ledger = try Self.read(file)
+            known = Locked(ledger)
+            publish(ledger, since: nil).complete()
         }
 
-        deinit { topic.finish() }
+        deinit {
+            topic.finish()
+            reportTopic.finish()
+            revokedTopic.finish()
+            ledgerTopic.finish()
+        }
+
+        var ledger: TrustLedger { known.withLock { $0 } }
 
         /// Everybody, the longest trusted first.
-        public var peers: [TrustedPeer] { Self.sorted(known.withLock { $0 }) }
+        public var peers: [TrustedPeer] { ledger.sortedPeers }
 
         /// The peer of that id, if it is trusted. Looks at memory only; O(1).
-        public subscript(id: PeerID) -> TrustedPeer? { known.withLock { $0[id] } }
+        public subscript(id: PeerID) -> TrustedPeer? { known.withLock { $0.peers[id] } }
 
         /// Whether that peer may come in. Looks at memory only; O(1).
         public func contains(_ id: PeerID) -> Bool { self[id] != nil }
@@ -48,24 +58,22 @@
         /// Whether the peer of that id was paired as a device of this user. Looks at memory only; O(1).
         public func isOwn(_ peerID: String) -> Bool { PeerID(peerID).flatMap { self[$0] }?.isOwn ?? false }
 
-        /// Lets that peer in from now on; in the place of what was known of it.
-        /// - Throws: `SecurityError`: `full` beyond `countMax`, and what `init(file:)` throws. Nothing has changed then.
+        /// Lets that peer in from now on; in the place of what was known of it. It isn't revoked any more, and reports of it or
+        /// by it are dropped.
+        /// - Throws: `SecurityError`: `full` beyond `countMax` or for an administrator beyond `administratorsMax`, and what
+        ///   `init(file:)` throws. Nothing has changed then.
         public func trust(_ peer: TrustedPeer) throws(SecurityError) {
-            try change { peers throws(SecurityError) in
-                peers[peer.id] = peer
-                guard peers.count <= Self.countMax else {
-                    throw SecurityError(.full, "\(Self.countMax) peers are trusted; unpair one first")
-                }
-            }
+            try change { ledger throws(SecurityError) in try ledger.trust(peer) }
         }
 
-        /// Stops trusting a peer. A link that is connected to it learns of this by `changes`.
+        /// Stops trusting a peer on this device. A link that is connected to it learns of this by `changes`. Of a lost device the
+        /// others should know too: see `revoke`.
         /// - Returns: whether it was trusted.
         /// - Throws: `SecurityError`, as `init(file:)`. The peer is still trusted then.
         @discardableResult
         public func distrust(_ id: PeerID) throws(SecurityError) -> Bool {
             var wasTrusted = false
-            try change { peers in wasTrusted = peers.removeValue(forKey: id) != nil }
+            try change { wasTrusted = $0.distrust(id) }
             return wasTrusted
         }
 
@@ -84,19 +92,19 @@
     }
 
     extension TrustedPeers {
-        private func change(_ body: (inout [PeerID: TrustedPeer]) throws(SecurityError) -> Void) throws(SecurityError) {
+        func change(_ body: (inout TrustLedger) throws(SecurityError) -> Void) throws(SecurityError) {
             try update { known throws(SecurityError) in
                 guard let file else {
-                    var peers = known
-                    try body(&peers)
-                    return peers
+                    var ledger = known
+                    try body(&ledger)
+                    return ledger
                 }
                 return try file.withLock { () throws(SecurityError) in
                     let stored = try Self.read(file)
-                    var peers = stored
-                    try body(&peers)
-                    if peers != stored { try file.replace(TrustedPeersLayout.encode(Self.sorted(peers))) }
-                    return peers
+                    var ledger = stored
+                    try body(&ledger)
+                    if ledger != stored { try file.replace(TrustedPeersLayout.encode(ledger)) }
+                    return ledger
                 }
             }
         }
@@ -104,16 +112,16 @@
         /// - Returns: whether anything is different now; subscribers have it then.
         @discardableResult
         private func update(
-            _ body: ([PeerID: TrustedPeer]) throws(SecurityError) -> [PeerID: TrustedPeer]
+            _ body: (TrustLedger) throws(SecurityError) -> TrustLedger
         ) throws(SecurityError) -> Bool {
             let outcome = changing.withLock { _ -> Result<TopicHandover?, SecurityError> in
-                let before = known.withLock { $0 }
+                let before = ledger
                 do throws(SecurityError) {
-                    let peers = try body(before)
-                    guard peers != before else { return .success(nil) }
-                    known.withLock { $0 = peers }
+                    let after = try body(before)
+                    guard after != before else { return .success(nil) }
+                    known.withLock { $0 = after }
                     // In the order of the changes; who waits is woken once the lock is free.
-                    return .success(topic.enqueue(Self.sorted(peers)))
+                    return .success(publish(after, since: before))
                 } catch {
                     return .failure(error)
                 }
@@ -123,14 +131,24 @@
             return handover != nil
         }
 
-        private static func read(_ file: PrivateFile) throws(SecurityError) -> [PeerID: TrustedPeer] {
-            guard let bytes = try file.read(bytesMax: TrustedPeersLayout.bytesMax) else { return [:] }
-            let peers = try TrustedPeersLayout.decode(bytes, from: file.path)
-            return Dictionary(peers.map { ($0.id, $0) }) { first, _ in first }
+        /// Hands each subscriber what has changed for it.
+        private func publish(_ after: TrustLedger, since before: TrustLedger?) -> TopicHandover {
+            var handover = ledgerTopic.enqueue(after)
+            if after.peers != before?.peers { handover.merge(topic.enqueue(after.sortedPeers)) }
+            if after.lossReports != before?.lossReports { handover.merge(reportTopic.enqueue(after.lossReports)) }
+            if after.revokedPeerIDs != before?.revokedPeerIDs {
+                handover.merge(revokedTopic.enqueue(after.revokedPeerIDs))
+            }
+            return handover
         }
 
-        private static func sorted(_ peers: [PeerID: TrustedPeer]) -> [TrustedPeer] {
-            peers.values.sorted { ($0.since, $0.id) < ($1.since, $1.id) }
+        private static func read(_ file: PrivateFile) throws(SecurityError) -> TrustLedger {
+            guard let bytes = try file.read(bytesMax: TrustedPeersLayout.bytesMax) else { return TrustLedger() }
+            return try TrustedPeersLayout.decode(bytes, from: file.path)
         }
+    }
+
+    extension TrustLedger {
+        var sortedPeers: [TrustedPeer] { peers.values.sorted { ($0.since, $0.id) < ($1.since, $1.id) } }
     }
 #endif

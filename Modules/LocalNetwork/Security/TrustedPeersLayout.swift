@@ -5,25 +5,29 @@
 
     /// The file of trusted peers: a line that names layout, version and checksum, then JSON for people to read.
     ///
+    /// Version 1 is an array of peers. It is still written while there is nothing else to keep, so that earlier versions read
+    /// it. Version 2 is an object with the rest of `TrustLedger`.
+    ///
     /// The checksum finds damage: one digit of an id that has changed would be the id of somebody else. It keeps nobody
     /// from writing, which the mode of the file does.
     enum TrustedPeersLayout {
         static let bytesMax = 256 << 10
         private static let name = "sessionmesh-trusted-peers"
-        private static let version = 1
+        private static let version = 2
 
-        static func encode(_ peers: [TrustedPeer]) throws(SecurityError) -> [UInt8] {
+        static func encode(_ ledger: TrustLedger) throws(SecurityError) -> [UInt8] {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
             encoder.dateEncodingStrategy = .secondsSince1970
-            guard let json = try? encoder.encode(peers) else {
+            let isPlain = ledger.isPlain
+            guard let json = try? isPlain ? encoder.encode(ledger.sortedPeers) : encoder.encode(Contents(ledger)) else {
                 throw SecurityError(.invalidArgument, "a peer cannot be written as JSON")
             }
             let body = Array(json) + [UInt8(ascii: "\n")]
-            return Array("\(name) \(version) \(checksum(body))\n".utf8) + body
+            return Array("\(name) \(isPlain ? 1 : version) \(checksum(body))\n".utf8) + body
         }
 
-        static func decode(_ bytes: [UInt8], from path: String) throws(SecurityError) -> [TrustedPeer] {
+        static func decode(_ bytes: [UInt8], from path: String) throws(SecurityError) -> TrustLedger {
             let damaged = SecurityError(
                 .damaged, "'\(path)' is not as it was written; put back a copy, or move it away and pair anew")
             guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { throw damaged }
@@ -34,17 +38,83 @@
                 throw SecurityError(.newerVersion, "'\(path)' was written by a newer version; update this one")
             }
             let body = bytes[(end + 1)...]
-            guard version == Self.version, head.count == 3, head[2] == checksum(body) else { throw damaged }
+            guard version >= 1, head.count == 3, head[2] == checksum(body) else { throw damaged }
             let decoder = JSONDecoder()
             decoder.dateDecodingStrategy = .secondsSince1970
-            guard let peers = try? decoder.decode([TrustedPeer].self, from: Data(body)),
-                peers.count <= TrustedPeers.countMax
-            else { throw damaged }
-            return peers
+            let contents =
+                version == 1
+                ? (try? decoder.decode([TrustedPeer].self, from: Data(body))).map { Contents(peers: $0) }
+                : try? decoder.decode(Contents.self, from: Data(body))
+            guard let ledger = contents?.ledger else { throw damaged }
+            return ledger
         }
 
         private static func checksum(_ body: some DataProtocol) -> String {
             SHA256.hash(data: body).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        }
+    }
+
+    /// A ledger as JSON.
+    private struct Contents: Codable {
+        struct Standing: Codable {
+            let id: PeerID
+            let heard: UInt64
+            let acknowledged: UInt64
+        }
+
+        struct Revoked: Codable {
+            let id: PeerID
+            let name: String
+            let number: UInt64?
+        }
+
+        let peers: [TrustedPeer]
+        var revoked: [Revoked] = []
+        var reports: [TrustLedger.Report] = []
+        var standings: [Standing] = []
+        var lastNumber: UInt64 = 0
+
+        init(peers: [TrustedPeer]) { self.peers = peers }
+
+        init(_ ledger: TrustLedger) {
+            peers = ledger.sortedPeers
+            revoked = ledger.revoked.map { Revoked(id: $0.id, name: $0.name, number: $0.number) }
+            reports = ledger.reports
+            standings = ledger.standings.sorted { $0.key < $1.key }.map {
+                Standing(id: $0.key, heard: $0.value.heard, acknowledged: $0.value.acknowledged)
+            }
+            lastNumber = ledger.lastNumber
+        }
+
+        /// nil if it exceeds a bound.
+        var ledger: TrustLedger? {
+            var ledger = TrustLedger()
+            for peer in peers where ledger.peers[peer.id] == nil { ledger.peers[peer.id] = peer }
+            ledger.revoked = revoked.map {
+                RevokedPeer(id: $0.id, name: DeviceName.sanitized($0.name), number: $0.number)
+            }
+            ledger.reports = reports
+            for standing in standings {
+                ledger.standings[standing.id] = .init(heard: standing.heard, acknowledged: standing.acknowledged)
+            }
+            ledger.lastNumber = lastNumber
+            return ledger.isWithinBounds(peerCount: peers.count) ? ledger : nil
+        }
+    }
+
+    extension TrustLedger {
+        /// Whether it holds peers only, as earlier versions know them.
+        fileprivate var isPlain: Bool {
+            self == TrustLedger(peers: peers) && !peers.values.contains(where: \.isAdministrator)
+        }
+
+        fileprivate func isWithinBounds(peerCount: Int) -> Bool {
+            peerCount <= TrustedPeers.countMax && revoked.count <= TrustedPeers.revokedMax
+                && peers.values.count(where: \.isAdministrator) <= TrustedPeers.administratorsMax
+                && reports.count <= TrustedPeers.reportsMax && lastNumber <= Self.numberMax
+                && revoked.allSatisfy { peers[$0.id] == nil && $0.number ?? 0 <= Self.numberMax }
+                && reports.allSatisfy { peers[$0.reporter] != nil && peers[$0.peer] != nil }
+                && standings.keys.allSatisfy { peers[$0] != nil }
         }
     }
 #endif

@@ -14,6 +14,7 @@
         public let delivery: LinkTransport
         /// The link that moves the bytes and counts them.
         public let link: RelayLink
+        private let revocations: RevocationCarrier
 
         /// The local peer's id is that of the identity.
         /// - Parameters:
@@ -33,6 +34,9 @@
             link = try RelayLink(configuration, diagnostics: diagnostics)
             self.delivery = try LinkTransport(
                 localPeer: peer, link: link, configuration: delivery, store: store, diagnostics: diagnostics)
+            revocations = RevocationCarrier(configuration.trustedPeers, over: self.delivery) {
+                [weak delivery = self.delivery] in delivery
+            }
         }
     }
 #endif

@@ -18,5 +18,6 @@ extension LinkWrapper {
     }
     package func disconnect(_ address: LinkAddress) { base.disconnect(address) }
     package func isOwn(_ peerID: String) -> Bool { base.isOwn(peerID) }
+    package func revokedPeers() -> AsyncStream<Set<String>>? { base.revokedPeers() }
     package func close() async { await base.close() }
 }

@@ -82,8 +82,11 @@ public struct SessionTransportExtras: OptionSet, Hashable, Sendable {
     public static let guests = Self(rawValue: 1 << 3)
     /// `isOwn` tells the devices of one user. Else each needs an invitation to a session.
     public static let ownDevices = Self(rawValue: 1 << 4)
+    /// `revokedPeers` tells which peers the user has revoked as lost. Else the transport has no keys, and a lost device is
+    /// removed from each session by hand (`removeMember`).
+    public static let revocation = Self(rawValue: 1 << 5)
     /// Every one of them.
-    public static let all: Self = [.sendsAtOnce, .keepsUnread, .withdrawal, .guests, .ownDevices]
+    public static let all: Self = [.sendsAtOnce, .keepsUnread, .withdrawal, .guests, .ownDevices, .revocation]
 }
 
 /// The usual latency of a message, ordered from soonest to latest.

@@ -86,6 +86,10 @@ public protocol SessionSyncTransport: Sendable {
     /// Whether the peer of that id is a device of the same user. Sessions let such peers in without an invitation (`admits`).
     /// May be called on any thread; must look at memory only. The default is false: the transport can't tell.
     func isOwn(_ peerID: String) -> Bool
+    /// The IDs of the peers that the user has revoked as lost: now, and after each change. Open sessions go on without them.
+    /// Each call is a stream of its own, in which a slow reader sees the newest set only. The default is nil: the transport
+    /// knows its peers by no key, so no peer can be revoked.
+    func revokedPeers() -> AsyncStream<Set<String>>?
     /// Ends the transport and its streams, after what was accepted before has been handed to the link. Idempotent.
     func close() async
 }
@@ -100,6 +104,7 @@ extension SessionSyncTransport {
     public func isWaiting(eventID: UUID, featureID: String) -> Bool { false }
     public func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {}
     public func isOwn(_ peerID: String) -> Bool { false }
+    public func revokedPeers() -> AsyncStream<Set<String>>? { nil }
 
     public func send(
         _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,

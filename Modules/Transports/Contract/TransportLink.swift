@@ -35,6 +35,9 @@ public protocol TransportLink: AnyObject, Sendable {
     /// else. Sessions let such peers in without an invitation. May be called on any thread, with locks held: must look at memory
     /// only. The default is false: the link can't tell.
     func isOwn(_ peerID: String) -> Bool
+    /// The IDs of the peers that the user has revoked as lost: now, and after each change; a stream for each call. Such a peer must
+    /// not come in, not as a guest either. The default is nil: the link has no keys, so no peer can be revoked.
+    func revokedPeers() -> AsyncStream<Set<String>>?
     /// The unsolved problems of the link, such as a missing watch. The transport's `problems` begin with them. Must be observable, and
     /// may be read on any thread. The default is none.
     var problems: [SessionProblem] { get }
@@ -47,6 +50,7 @@ extension TransportLink {
     /// Does nothing: the default for links without connections.
     public func disconnect(_ address: LinkAddress) {}
     public func isOwn(_ peerID: String) -> Bool { false }
+    public func revokedPeers() -> AsyncStream<Set<String>>? { nil }
     public var problems: [SessionProblem] { [] }
 }
 

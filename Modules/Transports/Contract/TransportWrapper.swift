@@ -57,6 +57,7 @@ extension TransportWrapper {
         wrapped.admitGuests(peerIDs, toSession: sessionID, featureID: featureID)
     }
     public func isOwn(_ peerID: String) -> Bool { wrapped.isOwn(peerID) }
+    public func revokedPeers() -> AsyncStream<Set<String>>? { wrapped.revokedPeers() }
 
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { wrapped.receiveEnvelopes() }
     public func envelopeBatches(

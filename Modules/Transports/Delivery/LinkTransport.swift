@@ -75,7 +75,8 @@ public final class LinkTransport: SessionSyncTransport {
             supportsPeerDiscovery: shell.link.traits.discoversPeers,
             maximumPayloadSize: payloadLimit?.bytes, expectedLatency: shell.link.traits.expectedLatency,
             isSecured: shell.link.traits.isSecured,
-            deliversWhileConnected: lanes.contains(.stream) && !lanes.contains(.datagram), extras: .all)
+            deliversWhileConnected: lanes.contains(.stream) && !lanes.contains(.datagram),
+            extras: shell.link.revokedPeers() == nil ? .all.subtracting(.revocation) : .all)
     }
 
     /// Maximum size of one message: the bytes that a live lane takes in fragments, or that a kept lane takes whole. nil
@@ -236,6 +237,9 @@ extension LinkTransport {
     public func isOwn(_ peerID: String) -> Bool {
         shell.link.isOwn(peerID) && knownPeers.contains { $0.id == peerID }
     }
+
+    /// The IDs of revoked peers, as the link tells them; nil over a link without keys.
+    public func revokedPeers() -> AsyncStream<Set<String>>? { shell.link.revokedPeers() }
 
     /// Gives up what a peer that will not come back was to get, and forgets that it is known.
     public func forget(_ peer: SessionPeer) {

@@ -64,7 +64,8 @@
             let all = (0..<TrustedPeers.countMax).map { index in
                 TrustedPeer(id: PeerID(publicKeyDER: [1, UInt8(index)]), name: String(repeating: "日", count: 21))
             }
-            try folder.write(TrustedPeersLayout.encode(all), to: "peers")
+            let ledger = TrustLedger(peers: Dictionary(all.map { ($0.id, $0) }) { first, _ in first })
+            try folder.write(TrustedPeersLayout.encode(ledger), to: "peers")
             #expect(try peers.reload())
             #expect(peers.peers.count == 256)
             let bytes = try folder.bytes(of: "peers")
@@ -107,11 +108,11 @@
 
         @Test func `A newer version, strange contents and a file that others may read are told apart`() throws {
             let body = Array("[]\n".utf8)
-            let encoded = try TrustedPeersLayout.encode([])
+            let encoded = try TrustedPeersLayout.encode(TrustLedger())
             let head = String(decoding: encoded.prefix { $0 != 10 }, as: UTF8.self)
             try folder.write(encoded, to: "empty")
             #expect(try TrustedPeers(file: folder.file("empty")).peers == [])
-            try folder.write(Array(head.replacing(" 1 ", with: " 2 ").utf8) + [10] + body, to: "newer")
+            try folder.write(Array(head.replacing(" 1 ", with: " 3 ").utf8) + [10] + body, to: "newer")
             #expect(code { _ = try TrustedPeers(file: folder.file("newer")) } == .newerVersion)
             for version in ["0", "-1", "x", "", "99999999999999999999"] {
                 try folder.write(Array(head.replacing(" 1 ", with: " \(version) ").utf8) + [10] + body, to: "strange")

@@ -24,7 +24,7 @@
                 var configuration = UDPPairingConfiguration(
                     identity: identity, trustedPeers: trusted, name: name, method: method,
                     discovery: network?.makeDiscovery(), manualPeer: manual, address: "127.0.0.1",
-                    isOwn: regardsAsOwn)
+                    isOwn: regardsAsOwn, isAdministrator: regardsAsOwn)
                 configuration.window = window
                 return UDPPairing(configuration)
             }
@@ -68,6 +68,7 @@
             #expect(watch.trusts(phone))
             #expect(phone.trusted.isOwn(watch.identity.peerID.description), "as its user has said")
             #expect(!watch.trusted.isOwn(phone.identity.peerID.description))
+            #expect(first.isAdministrator && !second.isAdministrator)
             let seen = codes.withLock { $0 }
             #expect(seen.count == 2)
             #expect(Set(seen).count == 1)

@@ -359,5 +359,22 @@
             network.run()
             #expect(network.told[1].count == count)
         }
+
+        @Test func `A guest that the user has revoked is parted from`() throws {
+            var network = try Network()
+            for (index, other) in [(0, 1), (1, 0)] {
+                network.cores[index].trust([])
+                network.cores[index].admit(guests: [network.id(other)])
+            }
+            network.meet()
+            #expect(network.told[1].contains(.connectedAsGuest(network.id(0))))
+            let id = network.id(0)
+            network.cores[1].refuseGuests { $0 != id }
+            network.run()
+            #expect(network.partings(1) == 0)
+            network.cores[1].refuseGuests { $0 == id }
+            network.run()
+            #expect(network.partings(1) == 1)
+        }
     }
 #endif

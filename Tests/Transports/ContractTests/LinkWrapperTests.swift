@@ -9,6 +9,7 @@ import Testing
         let wrapper: any TransportLink = BareLink(base: spy)
         #expect(!wrapper.lanes.isEmpty && wrapper.traits.provesPeers)
         #expect(wrapper.problems.map(\.code) == [.peerIDInUse] && wrapper.isOwn("watch"))
+        #expect(wrapper.revokedPeers() != nil)
         try wrapper.open(Deaf())
         try wrapper.send(LinkPacket(lane: .stream, bytes: [1]), to: "address")
         wrapper.disconnect("address")
@@ -50,6 +51,10 @@ private final class SpyLink: TransportLink {
     func isOwn(_ peerID: String) -> Bool {
         note("isOwn")
         return true
+    }
+    func revokedPeers() -> AsyncStream<Set<String>>? {
+        note("revokedPeers")
+        return AsyncStream { $0.finish() }
     }
     func close() async { note("close") }
 }

@@ -20,7 +20,7 @@ import Testing
         #expect(wrapper.cancel(eventID: UUID(), featureID: "workout"))
         #expect(wrapper.isWaiting(eventID: UUID(), featureID: "workout"))
         wrapper.admitGuests(["guest"], toSession: UUID(), featureID: "workout")
-        #expect(wrapper.isOwn("watch"))
+        #expect(wrapper.isOwn("watch") && wrapper.revokedPeers() != nil)
         _ = (wrapper.receiveEnvelopes(), wrapper.envelopeBatches { _ in true })
         _ = (wrapper.receiveSnapshots(), wrapper.receiveSnapshotRequests(), wrapper.reachabilityChanges())
         _ = wrapper.latestPeerSnapshot(featureID: "workout")
@@ -98,6 +98,10 @@ private final class Spy: SessionSyncTransport {
     func isOwn(_ peerID: String) -> Bool {
         note("isOwn")
         return true
+    }
+    func revokedPeers() -> AsyncStream<Set<String>>? {
+        note("revokedPeers")
+        return AsyncStream { $0.finish() }
     }
     func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> {
         note("receiveEnvelopes")

@@ -11,6 +11,9 @@ struct CompanyLedger {
     private(set) var goneOnBy: [SessionSource: String] = [:]
     /// Peers that were not heard here for long.
     var suspected: Set<String> = []
+    /// Peers that the user has revoked as lost, and the view in which this device last went on without them.
+    var revoked: Set<String> = []
+    var revokedInView: UInt64?
     /// The newest, in the order in which they became known.
     private(set) var departures: [SessionDeparture] = []
     private(set) var departureCount = 0

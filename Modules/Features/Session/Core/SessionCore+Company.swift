@@ -5,17 +5,20 @@ import MeshIdentity
 
 /// Who is here, who joins and who is let go.
 extension SessionCore {
-    /// Tells the engine whom nobody has heard of here for long.
+    /// Tells the engine whom nobody has heard of here for long, and whom the user has revoked as lost.
     mutating func suspectTheAbsent() {
-        guard let lease else { return }
+        company.suspected = absentMembers().union(company.revoked.intersection(otherMembers))
+        engine.suspect(company.suspected)
+    }
+
+    private mutating func absentMembers() -> Set<String> {
+        guard let lease else { return [] }
         // A device that slept has heard no one.
         if abs(moment.now.timeIntervalSince(lastExchangeAt)) > silenceMaximum.seconds + lease / 2 {
             listeningSince = moment.now
         }
         (lastExchangeAt, silenceMaximum) = (moment.now, .zero)
-        let absent = otherMembers.filter { moment.now.timeIntervalSince(lastSign(of: $0)) > lease }
-        company.suspected = Set(absent)
-        engine.suspect(company.suspected)
+        return Set(otherMembers.filter { moment.now.timeIntervalSince(lastSign(of: $0)) > lease })
     }
 
     private var otherMembers: [String] {
@@ -55,18 +58,49 @@ extension SessionCore {
         for peerID in engine.ownPeerIDs { regard(peerID) }
     }
 
+    /// Goes on without the peers that the user has revoked as lost, and takes back their invitations.
+    ///
+    /// - Parameter peerIDs: all of them, each time. A peer that is none any more may join again.
+    mutating func revoke(_ peerIDs: Set<String>) {
+        guard peerIDs != company.revoked else { return }
+        (company.revoked, company.revokedInView) = (peerIDs, nil)
+        exchangeNow()
+    }
+
+    /// A revoked member counts as absent (`suspectTheAbsent`), so a majority goes on without it as soon as no other member
+    /// hears it. If the others are no majority, the user's word stands in for it: once for each view, because it would hold
+    /// up a group in which another member still hears the peer.
+    mutating func endRevoked() {
+        guard !company.revoked.isEmpty, engine.group != nil, company.revokedInView != engine.view else { return }
+        company.revokedInView = engine.view
+        for peerID in engine.invited where company.revoked.contains(peerID) { engine.withdrawInvitation(of: peerID) }
+        let members = Set(otherMembers)
+        let lost = company.revoked.intersection(members)
+        guard !lost.isEmpty else { return }
+        if members.count - lost.count < lost.count { return stopWaiting(for: lost) }
+        company.goOn(without: sources(of: lost), by: engine.localPeerID)
+    }
+
     mutating func invite(_ peerID: String) {
+        guard !company.revoked.contains(peerID) else { return }
         engine.invite(peerID)
         heard[peerID]?.isNotAdmitted = false
         exchangeNow()
     }
 
     mutating func goOn(without peerIDs: Set<String>) {
-        let unwanted = engine.membership.open.map(\.source).filter { peerIDs.contains($0.peerID) }
-        company.goOn(without: unwanted, by: engine.localPeerID)
+        stopWaiting(for: peerIDs)
+        exchangeNow()
+    }
+
+    private mutating func stopWaiting(for peerIDs: Set<String>) {
+        company.goOn(without: sources(of: peerIDs), by: engine.localPeerID)
         engine.goOn(without: peerIDs)
         directives.showsStatus = true
-        exchangeNow()
+    }
+
+    private func sources(of peerIDs: Set<String>) -> [SessionSource] {
+        engine.membership.open.map(\.source).filter { peerIDs.contains($0.peerID) }
     }
 
     /// Peers that belong to this session, whoever is paired with them: the other members, and whom this device has invited.

@@ -125,6 +125,7 @@ extension SessionCore {
     mutating func exchangeNow(isClosing: Bool = false) {
         guard isRunning else { return }
         regardOwnPeers()
+        endRevoked()
         suspectTheAbsent()
         let isHeard = !isAlone || facts != exchange.facts
         exchange.begin(facts, at: moment.now)

@@ -83,7 +83,9 @@
 
         /// Whether that peer may come in, as a trusted one or as a guest.
         func isWelcome(_ peer: PeerID) -> Bool {
-            isTrusted(peer) || (guests.contains(peer) && !unpairedGuests.contains(peer))
+            isTrusted(peer)
+                || (guests.contains(peer) && !unpairedGuests.contains(peer)
+                    && !configuration.trustedPeers.isRevoked(peer))
         }
 
         /// Whom to let in and look for from now on.
@@ -93,7 +95,7 @@
             unpairedGuests.formIntersection(guests)
             unpairedGuests.subtract(peers)
             trusted = Set(peers)
-            return peers + guests.subtracting(peers).subtracting(unpairedGuests).sorted()
+            return peers + guests.subtracting(peers).filter(isWelcome).sorted()
         }
     }
 

@@ -87,6 +87,9 @@
         /// Whether the peer was paired as the user's own (`TrustedPeer.isOwn`).
         public func isOwn(_ peerID: String) -> Bool { configuration.trustedPeers.isOwn(peerID) }
 
+        /// The peers that were revoked and not paired again (`TrustedPeers.revoked`).
+        public func revokedPeers() -> AsyncStream<Set<String>>? { configuration.trustedPeers.revokedPeers() }
+
         /// Guests are let in and looked for as trusted peers are, and live in memory only. Of more than 64 the highest ids are
         /// left out.
         public func admit(guests peerIDs: Set<String>) {

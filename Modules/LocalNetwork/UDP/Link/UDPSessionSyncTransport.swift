@@ -21,6 +21,7 @@
         public let delivery: LinkTransport
         /// The link that moves the bytes, counts them, and admits peers.
         public let link: UDPLink
+        private let revocations: RevocationCarrier
 
         /// The local peer's id is that of the identity.
         /// - Parameters:
@@ -39,6 +40,9 @@
             link = UDPLink(configuration, diagnostics: diagnostics)
             self.delivery = try LinkTransport(
                 localPeer: peer, link: link, configuration: delivery, store: store, diagnostics: diagnostics)
+            revocations = RevocationCarrier(configuration.trustedPeers, over: self.delivery) {
+                [weak delivery = self.delivery] in delivery
+            }
         }
     }
 #endif

@@ -269,7 +269,8 @@
 
         private func paired(_ name: String, _ connection: PairingConnection) {
             guard let id = connection.peer else { return }
-            let peer = TrustedPeer(id: id, name: name, isOwn: configuration.isOwn)
+            let peer = TrustedPeer(
+                id: id, name: name, isOwn: configuration.isOwn, isAdministrator: configuration.isAdministrator)
             do {
                 try configuration.trustedPeers.trust(peer)
                 finish(.success(peer))

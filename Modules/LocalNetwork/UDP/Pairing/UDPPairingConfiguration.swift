@@ -23,6 +23,9 @@
         public var address: String?
         /// Whether the other device is this user's own. Ask the user: sessions let such a device in without an invitation.
         public var isOwn: Bool
+        /// Whether losses that the other device reports need no tap here (`TrustedPeer.isAdministrator`). Ask the user. If there
+        /// is no room for another administrator, no device is paired.
+        public var isAdministrator: Bool
         /// The time for which the window stays open.
         public var window = PairingExchange.lifetime
         /// Maximum time for a connection to prove its key and to send its first message.
@@ -32,7 +35,7 @@
         public init(
             identity: PeerIdentity, trustedPeers: TrustedPeers, name: String, method: PairingExchange.Method,
             discovery: (any ServiceDiscovery)? = nil, manualPeer: UDPManualPeer? = nil, port: UInt16 = 0,
-            address: String? = nil, isOwn: Bool = false
+            address: String? = nil, isOwn: Bool = false, isAdministrator: Bool = false
         ) {
             self.identity = identity
             self.trustedPeers = trustedPeers
@@ -43,6 +46,7 @@
             self.port = port
             self.address = address
             self.isOwn = isOwn
+            self.isAdministrator = isAdministrator
         }
     }
 

@@ -38,17 +38,23 @@
         ///   - name: what the other person sees this device called.
         ///   - isOwn: whether the other device is this user's own. Ask the user: sessions let such a device in without an
         ///     invitation.
+        ///   - isAdministrator: whether losses that the other device reports need no tap here.
         ///   - makeClient: another client than libmosquitto's; its session should end with its connection.
         /// - Throws: `MQTTError` with `invalidArgument`, and what `makeClient` throws.
         public init(
             identity: PeerIdentity, trustedPeers: TrustedPeers, name: String, secret: PairingSecret, broker: MQTTBroker,
-            isOwn: Bool = false, makeClient: (@Sendable () throws -> any RelayClient)? = nil
+            isOwn: Bool = false, isAdministrator: Bool = false,
+            makeClient: (@Sendable () throws -> any RelayClient)? = nil
         ) throws {
             self.trustedPeers = trustedPeers
             let clientID = "sessionmesh-pairing-\(UInt64.random(in: 0 ... .max))"
             client =
                 try makeClient?() ?? MosquittoClient(broker: broker, clientID: clientID, sessionExpiry: .zero)
-            state = Locked(State(core: MQTTPairingCore(secret: secret, own: identity.peerID, name: name, isOwn: isOwn)))
+            state = Locked(
+                State(
+                    core: MQTTPairingCore(
+                        secret: secret, own: identity.peerID, name: name, isOwn: isOwn,
+                        isAdministrator: isAdministrator)))
         }
 
         /// Opens the window until a device is paired, the try has failed or a minute is over. Runs once; cancelling

@@ -33,16 +33,18 @@
         private let own: PeerID
         private let name: String
         private let isOwn: Bool
+        private let isAdministrator: Bool
         private var exchange: PairingExchange?
         private var remote: PeerID?
         /// What came before: brokers repeat.
         private var seen: Set<[UInt8]> = []
 
-        init(secret: PairingSecret, own: PeerID, name: String, isOwn: Bool = false) {
+        init(secret: PairingSecret, own: PeerID, name: String, isOwn: Bool = false, isAdministrator: Bool = false) {
             self.secret = secret
             self.own = own
             self.name = name
             self.isOwn = isOwn
+            self.isAdministrator = isAdministrator
             topic = RelayTopic.pairing(secret.derivedBytes("MQTT pairing topic", count: 16))
             key = SymmetricKey(data: secret.derivedBytes("MQTT pairing key", count: 32))
         }
@@ -76,7 +78,10 @@
             steps.compactMap { step in
                 switch step {
                 case .send(let message): .publish(sealed(message))
-                case .paired(let name): remote.map { .paired(TrustedPeer(id: $0, name: name, isOwn: isOwn)) }
+                case .paired(let name):
+                    remote.map { id in
+                        .paired(TrustedPeer(id: id, name: name, isOwn: isOwn, isAdministrator: isAdministrator))
+                    }
                 // Of the other method.
                 case .compare: nil
                 }

@@ -79,6 +79,11 @@
                         self?.perform { core, _ in core.trust(Set(peers.map(\.id))) }
                     }
                 },
+                Task { [weak self] in
+                    for await _ in trusted.revokedPeers() {
+                        self?.perform { core, _ in core.refuseGuests { trusted.isRevoked($0) } }
+                    }
+                },
                 timer.run { [weak self] in self?.perform { $0.tick($1) } },
             ]
             state.withLock { $0.tasks = tasks }
@@ -96,13 +101,17 @@
         /// Whether the peer was paired as the user's own (`TrustedPeer.isOwn`).
         public func isOwn(_ peerID: String) -> Bool { trustedPeers.isOwn(peerID) }
 
+        /// The peers that were revoked and not paired again (`TrustedPeers.revoked`).
+        public func revokedPeers() -> AsyncStream<Set<String>>? { trustedPeers.revokedPeers() }
+
         public func disconnect(_ address: LinkAddress) {
             guard let id = PeerID(address.rawValue) else { return }
             perform { core, _ in core.disconnect(id) }
         }
 
         public func admit(guests peerIDs: Set<String>) {
-            let guests = Set(peerIDs.compactMap { PeerID($0) }.sorted().prefix(RelayLinkCore.guestsMax))
+            let ids = peerIDs.compactMap { PeerID($0) }.filter { !trustedPeers.isRevoked($0) }
+            let guests = Set(ids.sorted().prefix(RelayLinkCore.guestsMax))
             // Its caller must not hear of it from within.
             state.withLock { $0.core.admit(guests: guests) }
             timer.wakeNow()

@@ -182,6 +182,12 @@
             letIn()
         }
 
+        /// Ends the connections of guests that the user has revoked.
+        mutating func refuseGuests(_ isRevoked: (PeerID) -> Bool) {
+            guests = guests.filter { !isRevoked($0) }
+            letIn()
+        }
+
         /// A guest that comes to be trusted begins anew, and so does the opposite.
         private mutating func letIn() {
             for id in peers.keys.sorted() {

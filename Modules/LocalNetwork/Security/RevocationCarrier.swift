@@ -1,0 +1,130 @@
+#if UDP || MQTT || WebSocket
+    import MeshBase
+    import MeshFoundation
+    import MeshIdentity
+    package import MeshTransport
+
+    /// Carries notices of lost peers between `TrustedPeers` of a user's devices, over a transport that proves its peers.
+    ///
+    /// A peer is told when it becomes reachable and when there is something new, until it answers. Without lost peers nothing
+    /// is sent. Safe to use from any thread.
+    ///
+    /// Bounds: one notice at a time waits for each peer, of `RevocationNotice.bytesMax` bytes; a newer one takes its place.
+    package final class RevocationCarrier: Sendable {
+        static let featureID = "sessionmesh.revocations"
+        /// The scope of a feature that belongs to no session.
+        static let scope = UUID(uuid: (0, 0, 0, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 2))
+
+        private struct Progress {
+            /// The number of the peer's notice that is to be answered; 0 if none is.
+            var taken: UInt64 = 0
+            var isWanted = false
+            var isSending = false
+            /// The number of the last notice to the peer.
+            var sentNumber: UInt64 = 0
+            var eventID: UUID?
+        }
+
+        private struct State {
+            var reachable: [PeerID: SessionPeer] = [:]
+            var progress: [PeerID: Progress] = [:]
+        }
+
+        private let trustedPeers: TrustedPeers
+        private let transport: @Sendable () -> (any SessionSyncTransport)?
+        private let state = Locked(State())
+        private let tasks = OwnedTasks()
+
+        /// Creates a carrier, which works until it is released or the transport closes.
+        ///
+        /// - Parameters:
+        ///   - transport: not started yet. Its peers' IDs are those of their keys.
+        ///   - current: the same transport, held weakly; nil once it has gone.
+        package init(
+            _ trustedPeers: TrustedPeers, over transport: any SessionSyncTransport,
+            current: @escaping @Sendable () -> (any SessionSyncTransport)?
+        ) {
+            (self.trustedPeers, self.transport) = (trustedPeers, current)
+            let notices = transport.envelopeBatches { $0.featureID == Self.featureID }
+            let (reachability, ledgers) = (transport.reachabilityChanges(), trustedPeers.ledgerTopic.subscribe())
+            tasks.hold([
+                Task { [weak self] in
+                    while let batch = await notices.next() { for envelope in batch { self?.receive(envelope) } }
+                },
+                Task { [weak self] in for await change in reachability { self?.receive(change) } },
+                Task { [weak self] in for await ledger in ledgers { self?.tell(ledger) } },
+            ])
+        }
+
+        private func receive(_ envelope: AnySessionSyncEnvelope) {
+            // Delivery lets a peer send in its own name only.
+            guard let sender = PeerID(envelope.metadata.sourcePeerID), trustedPeers.contains(sender),
+                envelope.encodedByteCount ?? 0 <= 2 * RevocationNotice.bytesMax,
+                let notice = (try? envelope.decodePayload(as: [UInt8].self)).flatMap({ RevocationNotice($0) })
+            else { return }
+            // A notice that can't be kept isn't answered, so its sender repeats it.
+            guard (try? trustedPeers.take(notice, from: sender)) != nil, notice.wantsAnswer else { return }
+            send(to: sender, answering: notice.number)
+        }
+
+        private func receive(_ change: SessionPeerReachability) {
+            guard let peer = change.peer, let id = PeerID(peer.id) else { return }
+            state.withLock { state in
+                state.reachable[id] = change.isReachable ? peer : nil
+                if !change.isReachable, state.progress[id]?.isSending == false { state.progress[id] = nil }
+            }
+            if change.isReachable, trustedPeers.ledger.owes(id) { send(to: id) }
+        }
+
+        private func tell(_ ledger: TrustLedger) {
+            let number = ledger.newestNumber
+            let ids = state.withLock { state in
+                state.reachable.keys.filter { state.progress[$0]?.sentNumber ?? 0 < number }
+            }
+            for id in ids.sorted() where ledger.owes(id) { send(to: id) }
+        }
+
+        private func send(to id: PeerID, answering taken: UInt64 = 0) {
+            let isFirst = state.withLock { state in
+                var progress = state.progress[id, default: Progress()]
+                defer { state.progress[id] = progress }
+                progress.taken = max(progress.taken, taken)
+                progress.isWanted = true
+                guard !progress.isSending else { return false }
+                progress.isSending = true
+                return true
+            }
+            if isFirst { Task { await sendWanted(to: id) } }
+        }
+
+        /// Sends the newest notice until no newer one is wanted. Waits while the peer is slow.
+        private func sendWanted(to id: PeerID) async {
+            while let (notice, peer, earlier) = nextNotice(for: id), let transport = transport() {
+                if let earlier { transport.cancel(eventID: earlier, featureID: Self.featureID) }
+                let metadata = SessionSyncMetadata(
+                    sessionID: Self.scope, featureID: Self.featureID, sourcePeerID: transport.localPeer.id, sequence: 0,
+                    causalTimestamp: Date(), payloadType: "notice")
+                state.withLock { $0.progress[id]?.eventID = metadata.eventID }
+                let envelope = SessionSyncEnvelope(metadata: metadata, payload: notice.bytes)
+                // It's repeated when the peer is reachable again.
+                try? await transport.send(AnySessionSyncEnvelope(envelope), mode: .reliableEventually, to: peer)
+            }
+        }
+
+        private func nextNotice(for id: PeerID) -> (RevocationNotice, SessionPeer, earlier: UUID?)? {
+            let ledger = trustedPeers.ledger
+            return state.withLock { state in
+                guard let peer = state.reachable[id], ledger.peers[id] != nil, state.progress[id]?.isWanted == true
+                else {
+                    state.progress[id]?.isSending = false
+                    return nil
+                }
+                let notice = ledger.notice(for: id, answering: state.progress[id]?.taken ?? 0)
+                state.progress[id]?.isWanted = false
+                state.progress[id]?.taken = 0
+                state.progress[id]?.sentNumber = notice.number
+                return (notice, peer, state.progress[id]?.eventID)
+            }
+        }
+    }
+#endif

@@ -1,0 +1,61 @@
+#if UDP || MQTT || WebSocket
+    /// What one device tells another about lost peers: all its statements, and how far it has taken those of the receiver.
+    struct RevocationNotice: Hashable, Sendable {
+        /// Says that a peer is lost.
+        struct Statement: Hashable, Sendable {
+            let peer: PeerID
+            let number: UInt64
+        }
+
+        static let bytesMax = headByteCount + TrustedPeers.revokedMax * statementByteCount
+        private static let version: UInt8 = 1
+        private static let headByteCount = 10
+        private static let statementByteCount = PeerID.byteCount + 8
+
+        /// In ascending order of their numbers.
+        let statements: [Statement]
+        /// The greatest number of the receiver's statements in the notice that this one answers; 0 if it answers none.
+        let taken: UInt64
+        /// Whether the sender lacks the receiver's answer.
+        let wantsAnswer: Bool
+
+        init(statements: [Statement], taken: UInt64, wantsAnswer: Bool) {
+            (self.statements, self.taken, self.wantsAnswer) = (statements, taken, wantsAnswer)
+        }
+
+        /// The number that an answer repeats; 0 without statements.
+        var number: UInt64 { statements.last?.number ?? 0 }
+
+        /// Reads a notice.
+        ///
+        /// - Parameter bytes: of a peer; nil for anything but one whole notice with ascending numbers.
+        init?(_ bytes: [UInt8]) {
+            let count = (bytes.count - Self.headByteCount) / Self.statementByteCount
+            guard bytes.count >= Self.headByteCount, bytes.count <= Self.bytesMax, bytes[0] == Self.version,
+                bytes[1] <= 1,
+                bytes.count == Self.headByteCount + count * Self.statementByteCount
+            else { return nil }
+            wantsAnswer = bytes[1] == 1
+            taken = Self.number(bytes[2..<10])
+            var statements: [Statement] = []
+            for start in stride(from: Self.headByteCount, to: bytes.count, by: Self.statementByteCount) {
+                let end = start + PeerID.byteCount
+                guard let peer = PeerID(bytes: bytes[start..<end]) else { return nil }
+                let statement = Statement(peer: peer, number: Self.number(bytes[end..<end + 8]))
+                guard statement.number > statements.last?.number ?? 0 else { return nil }
+                statements.append(statement)
+            }
+            self.statements = statements
+        }
+
+        var bytes: [UInt8] {
+            [Self.version, wantsAnswer ? 1 : 0] + Self.bytes(taken)
+                + statements.flatMap { $0.peer.bytes + Self.bytes($0.number) }
+        }
+
+        private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        private static func bytes(_ number: UInt64) -> [UInt8] {
+            withUnsafeBytes(of: number.bigEndian) { Array($0) }
+        }
+    }
+#endif
