@@ -30,6 +30,7 @@ import MeshWire
 /// Safe to use from any thread. Letting go of a transport without `close` ends it too, without a farewell.
 public final class LinkTransport: SessionSyncTransport {
     let shell: DeliveryShell
+    private let extras: SessionTransportExtras
 
     /// Creates a transport that delivers over a link. The link opens when the transport starts.
     ///
@@ -45,6 +46,7 @@ public final class LinkTransport: SessionSyncTransport {
         store: (any SessionStore)? = nil, clock: any DeliveryClock = SystemClock(),
         diagnostics: Topic<SessionDiagnosticEvent>? = nil
     ) throws {
+        extras = link.revokedPeers() == nil ? .all.subtracting(.revocation) : .all
         shell = try DeliveryShell(
             localPeer: localPeer, link: link, configuration: configuration, store: store, clock: clock,
             diagnostics: diagnostics ?? Topic(bufferLimit: 1024))
@@ -76,7 +78,7 @@ public final class LinkTransport: SessionSyncTransport {
             maximumPayloadSize: payloadLimit?.bytes, expectedLatency: shell.link.traits.expectedLatency,
             isSecured: shell.link.traits.isSecured,
             deliversWhileConnected: lanes.contains(.stream) && !lanes.contains(.datagram),
-            extras: shell.link.revokedPeers() == nil ? .all.subtracting(.revocation) : .all)
+            extras: extras)
     }
 
     /// Maximum size of one message: the bytes that a live lane takes in fragments, or that a kept lane takes whole. nil
