@@ -9,10 +9,8 @@ struct MessageForger {
     private(set) var random: SplitMix64
 
     /// Numbers at and beside the ceilings of counters and tables, and those at which arithmetic ends.
-    private static let numbers: [UInt64] = {
-        let ceilings: [UInt64] = [1, 16, 64, 256, 4_096] + [16, 31, 32, 40, 53, 61, 62, 63].map { 1 << $0 }
-        return ceilings.flatMap { [$0 - 1, $0, $0 + 1] } + [.max - 1, .max]
-    }()
+    private static let numbers: [UInt64] =
+        [0, 65, 257, 1 << 16 + 1, 1 << 31 - 1, 1 << 31, 1 << 32 - 1, 1 << 40, 1 << 53 - 1, 1 << 53, 1 << 63, .max]
     private static let reals: [Double] = [0, -1, -1e300, 1e300, 1e-300, -978_307_200, 9.3e15]
     private static let texts = ["", "phone", "tablet", "watch", "nobody", "Infinity", "NaN", "\u{0}", "/.."]
     private static let bytesMax = 60_000
@@ -23,29 +21,35 @@ struct MessageForger {
     mutating func forged(_ bytes: [UInt8]) -> [UInt8]? {
         guard var tree = try? JSONDecoder().decode(JSONTree.self, from: Data(bytes)) else { return nil }
         for _ in 0...random.upTo(2) {
-            var place = random.below(tree.nodeCount)
-            forge(&tree, at: &place)
+            // Most rules are about numbers.
+            let kind = random.happens(rate: 0.7) && tree.count(of: .numbers) > 0 ? JSONTree.Kind.numbers : .all
+            var place = random.below(tree.count(of: kind))
+            forge(&tree, at: &place, among: kind)
         }
         guard let forged = try? JSONEncoder().encode(tree), forged.count <= Self.bytesMax else { return nil }
         return [UInt8](forged)
     }
 
-    /// - Parameter place: counts down the nodes before the one to forge, each before its children.
-    private mutating func forge(_ tree: inout JSONTree, at place: inout Int) {
-        guard place > 0 else {
-            place = -1
-            tree = substitute(for: tree)
-            return
+    /// - Parameter place: counts down the nodes of that kind before the one to forge, each before its children; -1 once it's
+    ///   forged.
+    private mutating func forge(_ tree: inout JSONTree, at place: inout Int, among kind: JSONTree.Kind) {
+        if tree.isOf(kind) {
+            place -= 1
+            if place < 0 {
+                tree = substitute(for: tree)
+                return
+            }
         }
-        place -= 1
         switch tree {
         case .list(var elements):
-            for index in elements.indices where place >= 0 { forge(&elements[index], at: &place) }
+            for index in elements.indices.prefix(JSONTree.elementsMax) where place >= 0 {
+                forge(&elements[index], at: &place, among: kind)
+            }
             tree = .list(elements)
         case .record(var fields):
             for name in fields.keys.sorted() where place >= 0 {
                 guard var field = fields[name] else { continue }
-                forge(&field, at: &place)
+                forge(&field, at: &place, among: kind)
                 fields[name] = field
             }
             tree = .record(fields)
@@ -146,11 +150,27 @@ private indirect enum JSONTree: Codable {
         }
     }
 
-    var nodeCount: Int {
-        switch self {
-        case .null, .bool, .natural, .integer, .real, .text: 1
-        case .list(let elements): elements.reduce(1) { $0 + $1.nodeCount }
-        case .record(let fields): fields.values.reduce(1) { $0 + $1.nodeCount }
+    /// Number of elements of a list that are forged one by one. Bytes would outnumber everything else.
+    static let elementsMax = 8
+
+    /// Which nodes are counted.
+    enum Kind {
+        case all, numbers
+    }
+
+    func isOf(_ kind: Kind) -> Bool {
+        switch (kind, self) {
+        case (.all, _), (.numbers, .natural), (.numbers, .integer), (.numbers, .real): true
+        case (.numbers, _): false
+        }
+    }
+
+    func count(of kind: Kind) -> Int {
+        let own = isOf(kind) ? 1 : 0
+        return switch self {
+        case .null, .bool, .natural, .integer, .real, .text: own
+        case .list(let elements): elements.prefix(Self.elementsMax).reduce(own) { $0 + $1.count(of: kind) }
+        case .record(let fields): fields.values.reduce(own) { $0 + $1.count(of: kind) }
         }
     }
 }

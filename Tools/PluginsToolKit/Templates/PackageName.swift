@@ -61,9 +61,9 @@ struct PackageName: Equatable {
         "SessionMeshWatchConnectivity", "SharedState", "SimulatedWatch", "Simulation", "SQLite", "SQLiteStorage",
         "Storage", "Testing", "TestSupport", "TimerAnchor", "ToolOutput", "Transport", "UDP", "UDPTransport",
         "VirtualTime", "WatchConnectivity", "WatchConnectivityTransport", "WebSocket", "Wire", "WorkoutExample",
-        "CDNSSD", "CHiredis", "CLibdeflate", "CMosquitto", "COneThread", "CSQLite", "CZlib", "Any", "Foundation",
-        "FoundationEssentials", "Protocol", "Self", "Swift", "Synchronization", "Type", "XCTest", "ArgumentParser",
-        "Crypto", "GRDB", "Logging", "NIOCore", "NIOPosix", "NIOSSL", "X509",
+        "CDNSSD", "CHeldMemory", "CHiredis", "CLibdeflate", "CMosquitto", "COneThread", "CSQLite", "CZlib", "Any",
+        "Foundation", "FoundationEssentials", "Protocol", "Self", "Swift", "Synchronization", "Type", "XCTest",
+        "ArgumentParser", "Crypto", "GRDB", "Logging", "NIOCore", "NIOPosix", "NIOSSL", "X509",
     ]
 }
 
