@@ -1,7 +1,7 @@
 import Foundation
 import MeshIdentity
 
-/// What this suite fills, by the first cell of its row in the table.
+/// A store that this suite fills, named by the first cell of its row in the table.
 enum Budget: String, CaseIterable, Codable, Sendable {
     case earlyMessages = "Delivery · messages before their turn"
     case messageIDs = "Delivery · IDs of recent messages"

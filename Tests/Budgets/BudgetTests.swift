@@ -25,7 +25,7 @@ import Testing
         let bytes = try #require(Int(line.dropFirst("measured ".count)))
         print("\(budget.rawValue): \(bytes) bytes held, \(bytesMax) at most")
         #expect(bytes <= bytesMax)
-        // Else the row states more than a peer can fill, or this test doesn't fill it.
+        // With less, the row states more than a peer can fill, or this test doesn't fill it.
         #expect(bytes >= bytesMax / 3)
     }
 }

@@ -22,7 +22,7 @@ struct CompanyWishes: Sendable {
     /// Steps that those who stay are given to answer and to become equal: more from one attempt to the next, as it may be
     /// the network that takes so long.
     var patience = Self.patienceLeast
-    /// Steps to wait after an attempt to let somebody go came to nothing.
+    /// Steps for which a member proposes no closing, after a proposal to close a member has failed.
     var closingPause = 0.0
     /// Steps that the newcomers of this view are given to answer, before others are admitted.
     var arrivalPause = 0.0

@@ -267,7 +267,7 @@ extension SessionSyncEngine {
     }
 }
 
-/// What a message of a source may change that its receiver's store must not miss.
+/// The facts about a source that a message can change and that the receiver's store must have.
 private struct StoredFacts: Equatable {
     let first: UInt64
     let held: UInt64

@@ -337,8 +337,9 @@ extension SessionSyncEngine {
         }
     }
 
-    /// The wall clock for stamps that nobody waits for. While all events here are confirmed, each follows the one before, so
-    /// that the persisted bound of promises lasts and silence costs no write (rule 2 of Docs/Internals/Convergence.md).
+    /// The time that the stamp of a promise begins with: the wall clock, or 0 while all events here are confirmed. With 0, each
+    /// stamp is the smallest step after the last one. So the persisted bound of promises lasts, and silence costs no write
+    /// (rule 2 of Docs/Internals/Convergence.md).
     @usableFromInline
     var promisedMilliseconds: UInt64 { isQuiet ? 0 : wallMilliseconds }
 

@@ -135,7 +135,7 @@
         }
     }
 
-    /// What was in a packet.
+    /// The content of a packet.
     package struct OpenedDatagram: Sendable {
         package let plaintext: Data
         /// Whether it is several messages.

@@ -329,10 +329,10 @@ extension DeliveryLine {
         }
     }
 
-    /// What was in a packet.
+    /// The content of a packet.
     struct Arrival {
         var frames: [WireFrame] = []
-        /// What its sender is to be told of the identities in its datagrams.
+        /// The answer to the identities in its sender's datagrams.
         var identities: KnownIdentities?
         /// Why no more of it can be read, or of a stream.
         var failure: WireError?

@@ -46,7 +46,7 @@ import Testing
         return count
     }
 
-    /// Else whoever waits for them would be woken for ever.
+    /// Otherwise the session that waits for them would wake again and again.
     @Test func `Samples that peers were told of aren't new any more, whether or not they were pushed`() throws {
         let store = MemoryStore()
         var watch = shelf("watch")

@@ -131,7 +131,7 @@ private final class RevokingTransport: TransportWrapper {
         topic.publish([])
     }
 
-    /// Who was named last.
+    /// The peers that were named last.
     var guests: Set<String> { named.withLock { $0 } }
 
     func revoke(_ peerIDs: Set<String>) { topic.publish(peerIDs) }

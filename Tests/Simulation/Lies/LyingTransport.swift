@@ -86,7 +86,7 @@ final class LyingTransport: TransportWrapper {
         return EncodedPayload(bytes: forged(payload.bytes), codec: payload.codec)
     }
 
-    /// What is no JSON differs by a byte, or ends early.
+    /// Changes a byte, and sometimes cuts the end: for payloads that aren't JSON.
     private func forged(_ bytes: [UInt8]) -> [UInt8] {
         guard !bytes.isEmpty else { return bytes }
         return random.withLock { random in

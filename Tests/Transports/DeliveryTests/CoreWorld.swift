@@ -53,7 +53,7 @@ struct CoreWorld {
     private(set) var withdrawn: Set<String> = []
     /// Of each side.
     private(set) var framesSent = [0, 0]
-    /// What a lossy lane loses from now on.
+    /// The share of frames that a lossy lane loses from now on.
     var lossRate: Double
     /// Frames of these sides get lost, on any lane.
     var muted: Set<Side> = []

@@ -22,7 +22,7 @@ final class MemoryWire: Sendable {
         /// What was sent before both ends knew of the connection, or is held on its way.
         var early: [(packet: LinkPacket, from: LinkAddress, to: LinkAddress)]?
         var launchCount: UInt64 = 0
-        /// What the ends have sent, once somebody looks at it.
+        /// The frames that the ends have sent, kept once a test has asked for them.
         var sent: [(packet: LinkPacket, from: LinkAddress)]?
         /// Whom each end has been told to let in, in the order of the calls.
         var admitted: [LinkAddress: [Set<String>]] = [:]

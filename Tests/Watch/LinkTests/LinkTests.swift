@@ -33,7 +33,7 @@ import Testing
         try take(["a": 1, "b": 2])
         try take(["b": 2])
         #expect(ends.phone.told.suffix(2) == ["latest 1", "latest 2"])
-        // What an earlier context had may come once more. Delivery refuses it.
+        // A packet of an earlier context may arrive once more. Delivery refuses it.
         try take(["a": 1, "b": 2])
         #expect(ends.phone.told.suffix(2) == ["latest 2", "latest 1"])
     }

@@ -37,7 +37,7 @@ package struct SeriesShelf: Sendable {
     private var wanted: [SeriesID: Wanted] = [:]
     private var fetch: Fetch?
     private var lastAsked: SeriesID?
-    /// Who records a series has told again what it told before: it has not heard that it is held here.
+    /// The recording peer repeated a holding, so it hasn't heard that this device holds the samples.
     package private(set) var isAskedAgain = false
     /// Why a series was set aside at load. Its bytes stay in the store.
     package private(set) var damage: StorageError?
@@ -309,11 +309,11 @@ extension SeriesShelf {
     /// A peer holds more, and is being asked.
     package var isFetching: Bool { fetch != nil }
 
-    /// What is told of series.
+    /// Which series a message names.
     package enum Telling {
-        /// What is new, or new to a peer.
+        /// Series with new samples, and those that a peer doesn't know yet.
         case news
-        /// What a peer has not said that it holds, too.
+        /// Also those of which a peer hasn't said that it holds all samples.
         case lacking
         case everything
     }
@@ -335,7 +335,7 @@ extension SeriesShelf {
         }
     }
 
-    /// What is to be said now.
+    /// The messages to send now.
     /// - Parameters:
     ///   - reachable: peers.
     ///   - pushesSamples: new samples of this device, and how far they are.

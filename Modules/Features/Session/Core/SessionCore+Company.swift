@@ -5,7 +5,7 @@ import MeshIdentity
 
 /// Who is here, who joins and who is let go.
 extension SessionCore {
-    /// Tells the engine whom nobody has heard of here for long, and whom the user has revoked as lost.
+    /// Tells the engine which members this device hasn't heard for long, and which the user has revoked as lost.
     mutating func suspectTheAbsent() {
         company.suspected = absentMembers().union(company.revoked.intersection(otherMembers))
         engine.suspect(company.suspected)

@@ -33,7 +33,7 @@ struct ExchangeSchedule {
         }
     }
 
-    /// What a control says, as far as an answer would change it.
+    /// The parts of a control that an answer of the peer can change.
     struct Facts: Equatable {
         let group: SessionSource?
         let isSealed: Bool
@@ -47,7 +47,7 @@ struct ExchangeSchedule {
     var scheduled: Pace?
     /// Remote events since the last control.
     var unacknowledgedCount = 0
-    /// What the last control said, and how many since then have said the same.
+    /// The facts of the last control, and the number of controls since then that had the same.
     private(set) var facts: Facts?
     private(set) var repeatCount = 0
     private(set) var saidAt: Date?
@@ -97,7 +97,7 @@ struct HeardPeer {
     /// It reads `ShortForm`.
     var readsShortForms = false
 
-    /// What it holds and has confirmed.
+    /// The events that a peer holds, and the number that it has confirmed.
     struct Standing: Equatable {
         let held: SequenceVector
         let position: UInt64
@@ -157,7 +157,7 @@ extension SessionCore {
     mutating func scheduleExchange(_ pace: ExchangeSchedule.Pace) {
         guard isRunning, exchange.scheduled.map({ $0 < pace }) ?? true else { return }
         exchange.scheduled = pace
-        // A newcomer, and whoever decides on one, is forgotten when it falls silent.
+        // The engines of a newcomer, and of members that decide on one, forget peers that fall silent.
         var interval = exchange.interval(
             pace, configuration.exchangeInterval, samples: configuration.seriesInterval,
             backsOff: engine.isSealed && strangers.isDisjoint(with: reachablePeerIDs))

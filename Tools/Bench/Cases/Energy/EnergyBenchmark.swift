@@ -19,7 +19,7 @@ struct EnergyBenchmark {
     }
 }
 
-/// What the devices do.
+/// The actions of the devices in one run.
 enum EnergyScenario: String, CaseIterable, Sendable {
     case idle, taps
     case shown = "heart rate shown"
@@ -54,7 +54,7 @@ struct EnergySpan: Sendable {
     var end: Duration { from + .seconds(minutes * 60) }
 }
 
-/// What both devices sent and wrote in a span.
+/// The messages and writes of both devices in a span.
 struct EnergyCounts: Codable, Equatable, Sendable {
     /// Messages by the call of WatchConnectivity that took them.
     struct Lanes: Codable, Equatable, Sendable {
