@@ -2,6 +2,6 @@
 public enum LiarMutation: String, Mutation {
     /// Samples of any number are taken and written, and refused when they are loaded.
     case anySample
-    /// One notice moves the number of the latest invitation as far as it says.
-    case anyInvitation
+    /// Of two invitations with the highest number the earlier one is the greater, so no other session can be opened.
+    case lastNumber
 }

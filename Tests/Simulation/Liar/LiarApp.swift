@@ -27,24 +27,18 @@ import MeshTransport
     private static let shown = EphemeralKey<Int>("pace")
     private static let key = StorageKey<UInt32>("plan", syncPolicy: .automaticSmall)
 
+    /// - Parameter usesShortForms: false of an app whose messages are to be forged field by field.
     init(
         name: String, transport: any SessionSyncTransport & AnyObject, clock: some DeliveryClock, store: SimulatedDisk,
-        seed: UInt64, failure: Locked<String?>
+        seed: UInt64, usesShortForms: Bool, failure: Locked<String?>
     ) {
         self.name = name
         self.failure = failure
         let random = Locked(SplitMix64(seed: seed))
-        var configuration = Lobby.Configuration()
+        var configuration = Lobby.Configuration(clock: clock)
+        configuration.usesShortForms = usesShortForms
         configuration.incarnation = UInt32(truncatingIfNeeded: seed >> 16) | 1
-        configuration.catchUpTime = .zero
-        configuration.measure = { work in
-            work()
-            return .zero
-        }
         configuration.randomSeed = { random.withLock { $0.next() } }
-        configuration.now = { clock.wall }
-        configuration.uptime = { clock.elapsed }
-        configuration.wait = { try await clock.wait($0) }
         lobby = Lobby(
             featureID: LobbyFeature.id, name: name, over: transport, store: store, membersMax: 3,
             configuration: configuration, isOver: \.isOver
@@ -52,10 +46,13 @@ import MeshTransport
             var configuration = configuration
             follow(&configuration)
             do {
-                return try await Session.open(
+                let session = try await Session.open(
                     sessionID: sessionID, featureID: LobbyFeature.id, transport: transport, store: store,
                     initialState: LobbyFeature.State(), reducer: LobbyFeature.Reducer(),
                     conflictPolicy: LobbyFeature.Policy(), configuration: configuration)
+                // The next write clears it.
+                if let error = session.storeError { throw error }
+                return session
             } catch {
                 if !isDead.withLock({ $0 }) {
                     failure.withLock { $0 = "\(name): a session could not be opened: \(error)" }
@@ -92,10 +89,11 @@ import MeshTransport
     // MARK: - What a user does
 
     func open() {
-        let before = lobby.invitation?.number ?? 0
+        let before = lobby.invitation
         Task {
             await lobby.open()
-            if lobby.invitation?.number ?? 0 <= before { fail("open has begun no session after \(before)") }
+            guard let before, lobby.invitation?.sessionID == before.sessionID else { return }
+            fail("open has begun no session after \(before.number) of \(before.openedAt)")
         }
     }
 

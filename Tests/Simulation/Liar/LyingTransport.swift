@@ -8,9 +8,13 @@ final class LyingTransport: TransportWrapper {
     let wrapped: any SessionSyncTransport
     private let forger: Locked<MessageForger>
     private let random: Locked<SplitMix64>
+    private let sent = Locked<[String: Int]>([:])
     private let lies = Locked<[String: Int]>([:])
     /// The share of messages that are forged.
     private let rate: Double
+
+    /// Of each type, this number of messages is forged this number of times: some types are sent only a few times.
+    private static let firstCount = 8
 
     init(_ wrapped: any SessionSyncTransport, rate: Double, seed: UInt64) {
         self.wrapped = wrapped
@@ -24,7 +28,7 @@ final class LyingTransport: TransportWrapper {
     var liesByType: [String: Int] { lies.withLock { $0 } }
 
     func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws {
-        if let lie = lie(for: envelope) { try? await wrapped.send(lie, mode: mode, to: peer) }
+        for lie in lies(for: envelope) { try? await wrapped.send(lie, mode: mode, to: peer) }
         if isTold() { try await wrapped.send(envelope, mode: mode, to: peer) }
     }
 
@@ -32,9 +36,7 @@ final class LyingTransport: TransportWrapper {
         _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
         isolation: isolated (any Actor)?
     ) async throws {
-        let told = envelopes.flatMap { envelope in
-            [lie(for: envelope), isTold() ? envelope : nil].compactMap { $0 }
-        }
+        let told = envelopes.flatMap { lies(for: $0) + (isTold() ? [$0] : []) }
         guard !told.isEmpty else { return }
         try await wrapped.send(told, mode: mode, to: peer, isolation: isolation)
     }
@@ -42,33 +44,39 @@ final class LyingTransport: TransportWrapper {
     func sendSnapshot(
         _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
     ) async throws {
-        if let lie = lie(for: snapshot) { try? await wrapped.sendSnapshot(lie, mode: mode, to: peer) }
+        for lie in lies(for: snapshot) { try? await wrapped.sendSnapshot(lie, mode: mode, to: peer) }
         if isTold() { try await wrapped.sendSnapshot(snapshot, mode: mode, to: peer) }
     }
 
     /// Sometimes the truth is missing.
     private func isTold() -> Bool { !random.withLock { $0.happens(rate: rate / 4) } }
 
-    private func lies(about payloadType: String) -> Bool {
-        guard random.withLock({ $0.happens(rate: rate) }) else { return false }
-        lies.withLock { $0[payloadType, default: 0] += 1 }
-        return true
+    private func lieCount(_ payloadType: String) -> Int {
+        let number = sent.withLock { sent in
+            sent[payloadType, default: 0] += 1
+            return sent[payloadType] ?? 0
+        }
+        let count = number <= Self.firstCount ? Self.firstCount : random.withLock { $0.happens(rate: rate) ? 1 : 0 }
+        lies.withLock { $0[payloadType, default: 0] += count }
+        return count
     }
 
-    private func lie(for envelope: AnySessionSyncEnvelope) -> AnySessionSyncEnvelope? {
-        guard lies(about: envelope.metadata.payloadType), let payload = try? envelope.encodedPayload(with: JSONCodec())
-        else { return nil }
-        return AnySessionSyncEnvelope(
-            metadata: forged(envelope.metadata, rate: 0.3), payload: forged(payload, rate: 0.8))
+    private func lies(for envelope: AnySessionSyncEnvelope) -> [AnySessionSyncEnvelope] {
+        guard let payload = try? envelope.encodedPayload(with: JSONCodec()) else { return [] }
+        return (0..<lieCount(envelope.metadata.payloadType)).map { _ in
+            AnySessionSyncEnvelope(
+                metadata: forged(envelope.metadata, rate: 0.3), payload: forged(payload, rate: 0.8))
+        }
     }
 
-    private func lie(for snapshot: AnySessionSyncSnapshot) -> AnySessionSyncSnapshot? {
-        guard lies(about: snapshot.metadata.payloadType), let state = try? snapshot.encodedState(with: JSONCodec())
-        else { return nil }
-        return AnySessionSyncSnapshot(
-            metadata: forged(snapshot.metadata, rate: 0.3), revision: forged(snapshot.revision, rate: 0.3),
-            peerSequenceVector: forged(snapshot.peerSequenceVector, rate: 0.3), state: forged(state, rate: 0.3),
-            checkpoint: snapshot.checkpoint.map(forged))
+    private func lies(for snapshot: AnySessionSyncSnapshot) -> [AnySessionSyncSnapshot] {
+        guard let state = try? snapshot.encodedState(with: JSONCodec()) else { return [] }
+        return (0..<lieCount(snapshot.metadata.payloadType)).map { _ in
+            AnySessionSyncSnapshot(
+                metadata: forged(snapshot.metadata, rate: 0.3), revision: forged(snapshot.revision, rate: 0.3),
+                peerSequenceVector: forged(snapshot.peerSequenceVector, rate: 0.3), state: forged(state, rate: 0.3),
+                checkpoint: snapshot.checkpoint.map(forged))
+        }
     }
 
     private func forged<Value: Codable>(_ value: Value, rate: Double) -> Value {

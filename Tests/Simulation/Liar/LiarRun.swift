@@ -188,12 +188,13 @@ final class LiarRun {
                 transport = lying
             }
             let made = Locked<LiarApp?>(nil)
+            let usesShortForms = device != Self.watch || seeds.happens(rate: 0.5)
             onMain { [transport, failure, seed = seeds.next(), clock = network.clock(of: peer(device))] in
                 // The liar may harm itself.
                 let failure = device == Self.watch ? Locked<String?>(nil) : failure
                 let app = LiarApp(
                     name: Self.names[device], transport: transport, clock: clock, store: store, seed: seed,
-                    failure: failure)
+                    usesShortForms: usesShortForms, failure: failure)
                 made.withLock { $0 = app }
             }
             apps[device] = made.withLock { $0 }

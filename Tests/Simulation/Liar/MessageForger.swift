@@ -42,7 +42,7 @@ struct MessageForger {
         }
         switch tree {
         case .list(var elements):
-            for index in elements.indices.prefix(JSONTree.elementsMax) where place >= 0 {
+            for index in places(in: elements) where place >= 0 {
                 forge(&elements[index], at: &place, among: kind)
             }
             tree = .list(elements)
@@ -55,6 +55,12 @@ struct MessageForger {
             tree = .record(fields)
         case .null, .bool, .natural, .integer, .real, .text: return
         }
+    }
+
+    /// Some places of a long list, so that its bytes don't outnumber everything else in a message.
+    private mutating func places(in elements: [JSONTree]) -> [Int] {
+        guard elements.count > JSONTree.elementsMax else { return Array(elements.indices) }
+        return (0..<JSONTree.elementsMax).map { _ in random.below(elements.count) }
     }
 
     private mutating func substitute(for tree: JSONTree) -> JSONTree {
@@ -150,7 +156,7 @@ private indirect enum JSONTree: Codable {
         }
     }
 
-    /// Number of elements of a list that are forged one by one. Bytes would outnumber everything else.
+    /// Number of elements of a list that can be forged one by one.
     static let elementsMax = 8
 
     /// Which nodes are counted.
