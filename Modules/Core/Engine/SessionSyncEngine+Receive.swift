@@ -117,10 +117,21 @@ extension SessionSyncEngine {
 
     @usableFromInline
     mutating func wait(_ entry: LogEntry<Event>) {
-        if gaps[entry.slot] == nil { pending.controls.insert(sources[entry.slot].source.peerID) }
+        let slot = entry.slot
+        if gaps[slot] == nil { pending.controls.insert(sources[slot].source.peerID) }
         var entry = entry
         weigh(&entry)
-        gaps[entry.slot, default: GapBuffer()].insert(entry, limit: options.gapMax)
+        let bytesOfOtherLives = bytesWaiting(beside: slot)
+        gaps[slot, default: GapBuffer()].insert(entry, limit: options.gapMax, bytesOfOtherLives: bytesOfOtherLives)
+        if gaps[slot]?.isEmpty == true { gaps[slot] = nil }
+    }
+
+    /// Bytes of what waits in other lives of the slot's peer. They share one bound, because a peer can have many.
+    private func bytesWaiting(beside slot: Int) -> Int {
+        let peerID = sources[slot].source.peerID
+        return gaps.reduce(0) { sum, gap in
+            gap.key != slot && sources[gap.key].source.peerID == peerID ? sum + gap.value.byteCount : sum
+        }
     }
 
     @usableFromInline
@@ -338,9 +349,9 @@ extension SessionSyncEngine {
 @usableFromInline
 struct GapBuffer<Event: Sendable>: Sendable {
     private(set) var entries: [LogEntry<Event>] = []
-    private var byteCount = 0
+    private(set) var byteCount = 0
 
-    /// What the entries of one source may weigh, where somebody counts.
+    /// Bytes of the entries of all lives of one peer, where a session weighs them.
     static var bytesMax: Int { 8 << 20 }
 
     init() {}
@@ -351,13 +362,14 @@ struct GapBuffer<Event: Sendable>: Sendable {
     var last: UInt64 { entries.last?.sequence ?? 0 }
 
     /// Takes the entry unless it is there or there is no room.
-    mutating func insert(_ entry: LogEntry<Event>, limit: Int) {
+    mutating func insert(_ entry: LogEntry<Event>, limit: Int, bytesOfOtherLives: Int = 0) {
         let place = entries.firstIndex { $0.sequence >= entry.sequence } ?? entries.count
         guard place == entries.count || entries[place].sequence != entry.sequence else { return }
         entries.insert(entry, at: place)
         byteCount += Int(entry.byteCount)
-        // What is nearest to the gap is worth most; the first one always has room.
-        while entries.count > limit || (byteCount > Self.bytesMax && entries.count > 1) {
+        // The entry nearest to the gap is worth most. It always has room, unless the peer's other lives take it.
+        let countMin = bytesOfOtherLives > 0 ? 0 : 1
+        while entries.count > limit || (byteCount + bytesOfOtherLives > Self.bytesMax && entries.count > countMin) {
             byteCount -= Int(entries.removeLast().byteCount)
         }
     }

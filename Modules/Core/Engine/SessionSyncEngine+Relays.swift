@@ -81,13 +81,15 @@ extension SessionSyncEngine {
         pending.controls.insert(peerID)
     }
 
-    /// Where sources begin of which the authors are away, by the word of a member.
+    /// The first sequences of sources whose authors are away, as a member reports them. An author in reach reports its own.
     mutating func takeFirsts(_ control: SessionControl, of slot: Int) {
         guard let record = control.record, record.number == stance.number, !isQuarantined(sources[slot].source) else {
             return
         }
         for entry in record.membership.first where entry.sequence > sources.first(of: entry.source) {
-            guard let known = sources.slot(of: entry.source), known != 0, sources[known].isOpen else { continue }
+            guard let known = sources.slot(of: entry.source), known != 0, sources[known].isOpen,
+                sources[known].lastHeard == nil || !isInReach(known), entry.sequence <= SequenceBounds.hearsay
+            else { continue }
             pending.changesMembership = true
             sources[known].first = entry.sequence
             sources[known].held = max(sources[known].held, entry.sequence - 1)

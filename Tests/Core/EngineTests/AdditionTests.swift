@@ -42,6 +42,21 @@ import Testing
         #expect(company.members(of: "phone").count == 4, "the rule is broken, and nothing notices")
     }
 
+    /// A member took over where another one's events begin from a third, and dropped its events from then on.
+    @Test(arguments: [SequenceBounds.hearsay, SequenceBounds.highest])
+    func `A member's word doesn't make the events of another one void that is in reach`(first: UInt64) throws {
+        var company = EngineCompany(paired: ["phone", "tablet", "watch"])
+        try company.run(rounds: 2)
+        let named = company["phone"].source
+        var lie = claim(of: &company, by: "watch", adding: [])
+        lie.payload.record?.number = company["tablet"].view
+        lie.payload.record?.membership.first = [SourceSequence(source: named, sequence: first)]
+        lie.payload.view = ViewStatement(number: company["tablet"].view)
+        for _ in 0..<3 { try company["tablet"].receiveControl(lie, at: company.now) }
+        #expect(company["tablet"].held[named] == 0)
+        try expectGoesOn(&company, ["phone", "tablet", "watch"])
+    }
+
     @Test func `A member that is connected to one other follows it`() throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"])
         try company.run(rounds: 2)

@@ -60,6 +60,21 @@ import Testing
         #expect(watch.takeApplied().map(\.envelope.payload) == ["0", "1", "2", "3", "4"])
     }
 
+    /// A peer that has had many lives could have each of them wait with as many bytes.
+    @Test func `lives of a peer share the bytes of events that wait`() throws {
+        var watch = engine("watch") { $0.eventBytes = { _ in 3 << 20 } }
+        for life in 1...10 as ClosedRange<UInt32> {
+            var phone = makeEngine("phone", incarnation: life)
+            let events = try (0..<4).map { try phone.submitLocal("\(life): \($0)", at: noon) }
+            for event in events.dropFirst() { _ = try watch.receive(event) }
+            #expect(watch.gaps.values.reduce(0) { $0 + $1.byteCount } <= GapBuffer<String>.bytesMax)
+            // They are asked for again.
+            for event in events { _ = try watch.receive(event) }
+        }
+        #expect(watch.state.count == 40)
+        #expect(watch.gapCount == 0)
+    }
+
     @Test func `confirmation waits for a caller that does not take it`() throws {
         var pair = EnginePair(phone: engine { $0.confirmedMax = 5 }, watch: engine("watch") { _ in })
         for _ in 0..<3 { try pair.exchange() }
