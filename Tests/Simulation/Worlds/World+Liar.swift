@@ -35,7 +35,7 @@ extension World {
     private var liarName: String { liar?.name ?? "mallory" }
 
     func tell(_ lie: PlannedLie) throws(Violation) {
-        if schedule.setting == .hub { return try addUnreal(lie) }
+        if schedule.setting == .hub { return try tellOfMembers(lie) }
         var random = SplitMix64(seed: lie.choice)
         let peer = random.element(replicas.indices.filter(isHonest))
         guard isAwake(peer) else { return }
@@ -60,33 +60,52 @@ extension World {
         try handle(.lie(frame), at: peer)
     }
 
-    /// Whether a member that is honest is in the first peer's reach. Otherwise that peer follows the liar (rule 24).
-    private var hasHonestCompany: Bool {
-        guard let company else { return false }
+    /// Honest members in the first peer's reach. Without one, that peer follows the liar (rule 24).
+    private var honestCompany: [Int] {
+        guard let company else { return [] }
         let patience = min(UInt64(company.plan.lease ?? .max), 2_000) * 1_000
         let members = Set(replicas[0].engine.membership.open.map(\.source.peerID))
-        return replicas.indices.dropFirst().contains { peer in
+        return replicas.indices.dropFirst().filter { peer in
             isHonest(peer) && members.contains(name(peer)) && now - min(now, company.reported[0][peer]) < patience
         }
     }
 
-    /// Hands the first peer a control of the liar that reports a later view with members that don't exist.
-    private func addUnreal(_ lie: PlannedLie) throws(Violation) {
-        guard isAwake(0), var engine = liar?.engine, engine.isSealed, replicas[0].outline.isSealed, hasHonestCompany
+    /// Hands the first peer a control of the liar with a false record of the view's members.
+    private func tellOfMembers(_ lie: PlannedLie) throws(Violation) {
+        let named = honestCompany.first
+        guard isAwake(0), var engine = liar?.engine, engine.isSealed, replicas[0].outline.isSealed, let named
         else { return }
         engine.tick(at: moment(0))
         for case .control(var envelope, nil) in engine.takeDirectives().outgoing {
             outcome.faults[.lie] += 1
-            let number = replicas[0].engine.view + 1 + lie.choice % 2
-            var membership = replicas[0].engine.membership
-            for index in 0...(lie.choice >> 8 % 4) {
-                let unreal = SessionSource(peerID: "unreal \(index)", incarnation: UInt32(lie.choice >> 16 % 3))
-                membership.open.append(.init(source: unreal, floor: envelope.metadata.stamp, joined: number))
+            let view = replicas[0].engine.view
+            var record = SessionViewRecord(
+                number: view + 1 + lie.choice % 2, membership: replicas[0].engine.membership)
+            let source = replicas[named].engine.source
+            switch lie.choice >> 24 % 5 {
+            // A member that is open and closed.
+            case 0: record.membership.closed.append(SourceSequence(source: source, sequence: 1))
+            // A member whose events are void, up to where numbers end.
+            case 1:
+                record.number = view
+                record.membership.first.append(SourceSequence(source: source, sequence: 1 << 53 - 1))
+            // Members that don't exist, sometimes more than a session has.
+            case 2: addUnreal(SessionMembership.openMax, to: &record, lie, stamp: envelope.metadata.stamp)
+            default: addUnreal(1 + Int(lie.choice >> 8 % 4), to: &record, lie, stamp: envelope.metadata.stamp)
             }
-            envelope.payload.members = membership.open.map(\.source)
-            envelope.payload.view = ViewStatement(number: number)
-            envelope.payload.record = SessionViewRecord(number: number, membership: membership)
+            envelope.payload.members = record.membership.open.map(\.source)
+            envelope.payload.view = ViewStatement(number: record.number)
+            envelope.payload.record = record
             try handle(.lie(.control(envelope)), at: 0)
+        }
+    }
+
+    private func addUnreal(
+        _ count: Int, to record: inout SessionViewRecord, _ lie: PlannedLie, stamp: HybridTimestamp
+    ) {
+        for index in 0..<count {
+            let unreal = SessionSource(peerID: "unreal \(index)", incarnation: UInt32(lie.choice >> 16 % 3))
+            record.membership.open.append(.init(source: unreal, floor: stamp, joined: record.number))
         }
     }
 

@@ -51,7 +51,36 @@ extension EngineForger {
             membership.open.append(
                 .init(source: source(victim), floor: stamp(near: victim.cut), joined: number(near: victim.view)))
         }
+        if happens(1, of: 4) { membership.first += claims(victim, count: 1 + choices.below(2)) }
+        if happens(1, of: 4) { deform(&membership, victim) }
         return SessionViewRecord(
-            number: happens(3, of: 4) ? victim.view + 1 : number(near: victim.view), membership: membership)
+            number: happens(3, of: 4) ? victim.view + 1 : viewNumber(near: victim.view), membership: membership)
+    }
+
+    /// Makes a membership that no member writes: a crowd of peers that don't exist, a source that is open and closed, or one that
+    /// is in a list twice.
+    private mutating func deform<State, Event, Reducer, Policy>(
+        _ membership: inout SessionMembership, _ victim: SessionSyncEngine<State, Event, Reducer, Policy>
+    ) {
+        let known = membership.open.map(\.source)
+        switch choices.below(4) {
+        case 0:
+            for index in 0..<(1 + choices.below(2 * SessionMembership.openMax)) {
+                membership.open.append(.init(source: SessionSource(peerID: "unreal-\(index)", incarnation: 1)))
+            }
+        case 1 where !known.isEmpty:
+            let named = known[choices.below(known.count)]
+            membership.closed.append(SourceSequence(source: named, sequence: number(near: victim.held[named])))
+        case 2 where !known.isEmpty:
+            membership.open.append(.init(source: known[choices.below(known.count)]))
+        default: membership.closed += membership.closed
+        }
+    }
+
+    /// At and beside the bounds of views, and of a step between two of them.
+    private mutating func viewNumber(near known: UInt64) -> UInt64 {
+        let step = SessionViewRecord.stepMax
+        let ceilings = [known + step, known + step + 1, SessionViewRecord.numberMax, SessionViewRecord.numberMax + 1]
+        return happens(1, of: 2) ? number(near: known) : ceilings[choices.below(ceilings.count)]
     }
 }

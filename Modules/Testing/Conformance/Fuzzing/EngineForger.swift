@@ -233,7 +233,7 @@ extension EngineForger {
     /// A sequence that no event of the liar bears, however long it goes on.
     private func unused(_ held: UInt64) -> UInt64 { held > .max - 1_000 ? .max : held + 1_000 }
 
-    private mutating func claims<State, Event, Reducer, Policy>(
+    mutating func claims<State, Event, Reducer, Policy>(
         _ victim: SessionSyncEngine<State, Event, Reducer, Policy>, count: Int
     ) -> [SourceSequence] {
         (0..<count).compactMap { _ in
@@ -247,9 +247,12 @@ extension EngineForger {
 // MARK: - Names and numbers
 
 extension EngineForger {
-    /// Where arithmetic, and what other languages call a number, ends.
+    /// Where arithmetic, what other languages call a number, and the engine's own bounds end.
     package static var extremes: [UInt64] {
-        [0, 1, 2, 1 << 31, 1 << 32 - 1, 1 << 53, 1 << 63 - 1, 1 << 63, .max - 1, .max]
+        [
+            0, 1, 2, 1 << 31, 1 << 32 - 1, 1 << 48, 1 << 48 + 1, 1 << 53 - 1, 1 << 53, 1 << 63 - 1, 1 << 63, .max - 1,
+            .max,
+        ]
     }
 
     mutating func happens(_ share: Int, of all: Int) -> Bool { choices.below(all) < share }

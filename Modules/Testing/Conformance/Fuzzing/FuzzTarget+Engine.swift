@@ -162,6 +162,11 @@ private struct EngineAttack {
         for outgoing in directives.outgoing { try check(outgoing) }
         try FuzzTarget.require(engine.gapCount <= 256 * engine.outline.sourceCount, "few events wait")
         try FuzzTarget.require(engine.outline.sourceCount <= Self.sourcesMax, "few sources are kept")
+        let membership = engine.membership
+        let (open, closed) = (membership.open.map(\.source), membership.closed.map(\.source))
+        try FuzzTarget.require(open.count <= SessionMembership.openMax, "a group has few members")
+        try FuzzTarget.require(Set(open.map(\.peerID)).count == open.count, "a peer is a member once")
+        try FuzzTarget.require(Set(open).isDisjoint(with: closed), "a member isn't closed")
         for alarm in directives.alarms {
             guard case .forked(let place) = alarm, place.source == engine.source else { continue }
             try FuzzTarget.require(standing != .strange, "a stranger makes nobody take another name")
