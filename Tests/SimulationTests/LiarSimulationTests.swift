@@ -14,4 +14,13 @@ import Testing
         }
         #expect(report.tables["forgedByType"]?.count ?? 0 > 5)
     }
+
+    @Test func `A device that forges frames takes nothing from the others' mailboxes`() {
+        let report = MailboxSimulation(hasLiar: true).run(0..<24)
+        for failure in report.failures {
+            Issue.record(
+                "\(failure.reason); replay with: plugins-tool simulate mailboxes --liar --seed \(failure.seed)")
+        }
+        #expect(report.faults["lie"] ?? 0 > 100)
+    }
 }

@@ -20,6 +20,8 @@ struct MailboxRun: GatewayRun {
         var opensOvertaken = false
         /// A store that has lost everything counts from 1 again, in the same epoch.
         var keepsEpoch = false
+        /// The last device forges frames.
+        var hasLiar = false
     }
 
     enum Step: GatewayStep {
@@ -114,6 +116,9 @@ struct MailboxRun: GatewayRun {
     static let deviceCount = 3
     static let limits = ReplayLimits(count: 100_000, bytes: .max, age: .seconds(1_000_000))
 
+    /// Devices whose letters are checked.
+    var honest: Range<Int> { 0..<(faults.hasLiar ? Self.deviceCount - 1 : Self.deviceCount) }
+
     /// - Returns: what is wrong.
     mutating func run() -> String? {
         playFaults()
@@ -125,8 +130,9 @@ struct MailboxRun: GatewayRun {
     }
 
     private mutating func check() {
-        for (sender, row) in letters.enumerated() {
-            for (receiver, letter) in row.enumerated() where sender != receiver && complaint == nil {
+        for sender in honest {
+            for receiver in honest where sender != receiver && complaint == nil {
+                let letter = letters[sender][receiver]
                 let missing = letter.accepted.filter { !letter.received.contains($0) && !letter.excused.contains($0) }
                 if let first = missing.first {
                     complaint = "device \(receiver) never got message \(first) of device \(sender)"
@@ -199,6 +205,7 @@ extension MailboxRun {
     }
 
     mutating func post(from device: Int) {
+        if !honest.contains(device) { return postLies(from: device) }
         let receiver = (device + 1 + Int(random.upTo(UInt64(devices.count - 2)))) % devices.count
         let isLatest = random.happens(rate: 0.3)
         // Of whom nothing was ever heard no key is known.
@@ -257,7 +264,9 @@ extension MailboxRun {
         while !directives.isEmpty {
             switch directives.removeFirst() {
             case .send(let bytes):
-                if let key = devices[device].key { send(.toGateway(key: key, bytes), key, up: true) }
+                guard let key = devices[device].key else { break }
+                if !honest.contains(device) { sendLies(like: bytes, key) }
+                send(.toGateway(key: key, bytes), key, up: true)
             case .prove:
                 let id = devices[device].id.bytes
                 devices[device].core.open(
@@ -284,7 +293,9 @@ extension MailboxRun {
     /// Only a store that began anew may not know who lets in whom: until the receiver has told it, which may take several
     /// connections that are found dead after a minute each, and not for long after that.
     private mutating func refused(_ post: MailboxPost, _ reason: String, _ sender: Int) {
-        guard let receiver = devices.firstIndex(where: { $0.id == post.to }) else { return }
+        guard let receiver = devices.firstIndex(where: { $0.id == post.to }), honest.contains(sender),
+            honest.contains(receiver)
+        else { return }
         if let admittedAt = admittedAt[receiver], admittedAt == 0 || now - admittedAt > 120_000_000_000 {
             complaint = "device \(sender) was refused by device \(receiver) at \(time): \(reason)"
             return
@@ -302,12 +313,17 @@ extension MailboxRun {
             complaint = "device \(receiver) hears of somebody whom there is not"
             return
         }
+        guard honest.contains(sender), honest.contains(receiver) else { return }
         let number = packet.bytes.reduce(0) { $0 << 8 | Int($1) }
         if packet.lane == .latest {
+            guard number <= postCount else { return misattribute(number, sender, receiver) }
             letters[sender][receiver].shown = max(number, letters[sender][receiver].shown ?? 0)
             return
         }
         let isOvertaken = number < letters[sender][receiver].newest
+        guard letters[sender][receiver].accepted.contains(number) else {
+            return misattribute(number, sender, receiver)
+        }
         // The seal's counter refuses what comes twice, and what was overtaken: a message that the store lost, and that its
         // sender says again because it has not heard the answer. A wrong order shows as a message that is missing.
         guard !isOvertaken || faults.opensOvertaken,

@@ -11,11 +11,13 @@ public struct MailboxSimulation: SeedSimulation {
 
     private let faults: MailboxRun.Faults
 
-    /// - Parameter mutation: one of `mutationNames`.
-    public init(losesStore: Bool = true, mutation: String? = nil) {
+    /// - Parameters:
+    ///   - hasLiar: one of the devices forges frames.
+    ///   - mutation: one of `mutationNames`.
+    public init(losesStore: Bool = true, hasLiar: Bool = false, mutation: String? = nil) {
         faults = MailboxRun.Faults(
             losesStore: losesStore, writesOn: mutation == "writesOn", forgetsHeld: mutation == "forgetsHeld",
-            opensOvertaken: mutation == "opensOvertaken", keepsEpoch: mutation == "keepsEpoch")
+            opensOvertaken: mutation == "opensOvertaken", keepsEpoch: mutation == "keepsEpoch", hasLiar: hasLiar)
     }
 
     /// Counts queued messages that devices got, and connections that they made, all together.

@@ -198,11 +198,14 @@
                 connections.
                 """)
 
+        @Flag(help: "One of the devices forges frames.")
+        var liar = false
+
         @OptionGroup var breaking: RuleOptions
         @OptionGroup var shared: SeedOptions
 
         func simulation(breaking rule: String?, on bus: PluginBus) -> MailboxSimulation {
-            MailboxSimulation(mutation: rule)
+            MailboxSimulation(hasLiar: liar, mutation: rule)
         }
     }
 
