@@ -7,6 +7,7 @@ import re
 import select
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -219,6 +220,38 @@ class Script(Peer):
 def expect(condition, message):
     if not condition:
         raise Failure(message)
+
+
+class Process:
+    """One that listens at a port of its own, or at a socket."""
+
+    def __init__(self, arguments, isReady):
+        self.arguments, self.isReady = arguments, isReady
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            self.arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not self.isReady():
+            expect(self.process.poll() is None, f"{self.arguments[0]} does not start")
+            time.sleep(0.05)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def freePort():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+def answers(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        return True
+    except OSError:
+        return False
 
 
 def loopback():

@@ -211,9 +211,25 @@ extension SessionSyncEngine {
     ///   - incarnation: 32 fresh random bits, kept with the store from now on.
     ///   - seed: random.
     public func reincarnated(as incarnation: UInt32, seed: UInt64) throws -> Self {
+        try renamed(
+            to: SessionSource(peerID: localPeerID, incarnation: incarnation),
+            beyond: home == nil ? launchSequence : .max, seed: seed)
+    }
+
+    /// Returns an engine with the same history for a device that has another identity than its store was written by. It joins
+    /// the group as a new peer, and issues under its new name what a copy doesn't include. What the group has under the former
+    /// name has the same IDs, so nothing is doubled.
+    ///
+    /// - Parameters:
+    ///   - source: the new identity, with 32 fresh random bits.
+    ///   - seed: random.
+    package func renamed(to source: SessionSource, seed: UInt64) throws -> Self {
+        try renamed(to: source, beyond: sources[0].folded, seed: seed)
+    }
+
+    private func renamed(to successor: SessionSource, beyond known: UInt64, seed: UInt64) throws -> Self {
         var image = image
-        let known = home == nil ? launchSequence : .max
-        image.head.source = SessionSource(peerID: localPeerID, incarnation: incarnation)
+        image.head.source = successor
         image.log = renamed(image.log, beyond: known, to: image.head.source)
         image.head.sequence = UInt64(image.log.count { $0.source == image.head.source })
         image.head.held = SequenceVector(

@@ -45,7 +45,7 @@ extension SyncedSession {
                 var archive = try SessionArchive<State, Event>(
                     store: store, sessionID: sessionID, featureID: featureID)
                 let engine = try archive.load().map {
-                    try Self.engine(restoring: $0, reducer, conflictPolicy, configuration)
+                    try Self.engine(restoring: $0, of: peerID, reducer, conflictPolicy, configuration)
                 }
                 if engine == nil, try SessionTombstones.isMarked(sessionID, of: featureID, in: store) {
                     throw SessionSyncError.sessionEnded
@@ -97,17 +97,24 @@ extension SyncedSession {
         conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event>,
         hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy>
     ) throws {
-        let engine = try Self.engine(restoring: image, reducer, conflictPolicy, configuration)
+        let engine = try Self.engine(
+            restoring: image, of: transport.localPeer.id, reducer, conflictPolicy, configuration)
         self.init(restored: engine, transport: transport, configuration: configuration, hotPath: hotPath)
     }
 
+    /// - Parameter peerID: this device. An image that was written under another identity of it is renamed.
     nonisolated private static func engine(
-        restoring image: SessionEngineImage<State, Event>, _ reducer: Reducer, _ conflictPolicy: ConflictPolicy,
-        _ configuration: SyncedSessionConfiguration<State, Event>
+        restoring image: SessionEngineImage<State, Event>, of peerID: String, _ reducer: Reducer,
+        _ conflictPolicy: ConflictPolicy, _ configuration: SyncedSessionConfiguration<State, Event>
     ) throws -> Core.Engine {
-        try Core.Engine(
+        let engine = try Core.Engine(
             restoring: image, reducer: reducer, conflictPolicy: conflictPolicy, seed: configuration.randomSeed(),
             options: configuration.engineOptions)
+        if engine.localPeerID == peerID { return engine }
+        let random = configuration.randomSeed()
+        let source = SessionSource(
+            peerID: peerID, incarnation: configuration.incarnation ?? UInt32(truncatingIfNeeded: random >> 32) | 1)
+        return try engine.renamed(to: source, seed: random)
     }
 
     private convenience init(

@@ -10,12 +10,7 @@
         /// - Parameter accessGroup: the keychain group that several apps share; nil for the app's own.
         /// - Throws: `SecurityError` with `systemCallFailed`, whose `errorNumber` is the `OSStatus`, or `damaged`.
         public init(keychain label: String, accessGroup: String? = nil) throws(SecurityError) {
-            var query: [String: Any] = [
-                kSecClass as String: kSecClassGenericPassword,
-                kSecAttrService as String: "SessionMesh peer identity",
-                kSecAttrAccount as String: label,
-            ]
-            if let accessGroup { query[kSecAttrAccessGroup as String] = accessGroup }
+            let query = Self.query(label, accessGroup)
             if let stored = try Self.load(query) {
                 self = stored
                 return
@@ -32,6 +27,27 @@
             }
             guard status == errSecSuccess else { throw Self.failure("write to", status) }
             self = made
+        }
+
+        /// Makes a new identity in the place of the one in the keychain under that label. See `reset(file:)`.
+        ///
+        /// - Throws: as `init(keychain:accessGroup:)`.
+        public static func reset(
+            keychain label: String, accessGroup: String? = nil
+        ) throws(SecurityError) -> PeerIdentity {
+            let status = SecItemDelete(query(label, accessGroup) as CFDictionary)
+            guard status == errSecSuccess || status == errSecItemNotFound else { throw failure("write to", status) }
+            return try PeerIdentity(keychain: label, accessGroup: accessGroup)
+        }
+
+        private static func query(_ label: String, _ accessGroup: String?) -> [String: Any] {
+            var query: [String: Any] = [
+                kSecClass as String: kSecClassGenericPassword,
+                kSecAttrService as String: "SessionMesh peer identity",
+                kSecAttrAccount as String: label,
+            ]
+            if let accessGroup { query[kSecAttrAccessGroup as String] = accessGroup }
+            return query
         }
 
         private static func load(_ query: [String: Any]) throws(SecurityError) -> PeerIdentity? {

@@ -44,6 +44,16 @@
             throw SecurityError(.damaged, "'\(path)' comes and goes; let one process at a time make it")
         }
 
+        /// Makes a new identity in the place of the one in a file, for a device that has another device's identity: a restored
+        /// backup, or a copy. The device is another peer from then on, and has to be paired again.
+        ///
+        /// - Throws: `SecurityError`: `notPrivate`, `missing`, `invalidArgument`, `systemCallFailed`. The file is as it was then.
+        public static func reset(file path: String) throws(SecurityError) -> PeerIdentity {
+            let made = PeerIdentity()
+            try PrivateFile(path).replace(made.fileBytes)
+            return made
+        }
+
         /// PKCS #8, as TLS libraries take it. A secret.
         public var privateKeyDER: [UInt8] { Array(key.derRepresentation) }
 

@@ -35,14 +35,26 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable, Codable {
     /// 4014, of other gateways.
     public static let disallowedIntents = CloseCode(rawValue: 4014)
 
+    /// 4015: the token has expired, or is about to: come again with a new one, and resume.
+    public static let tokenExpired = CloseCode(rawValue: 4015)
+    /// 4016: the server's app has disconnected the user. Whether it may come again, the app says then.
+    public static let disconnected = CloseCode(rawValue: 4016)
+
     /// Coming again would meet the same answer: 4004, and 4010 to 4014.
     public var isFatal: Bool { self == .authenticationFailed || (4010...4014).contains(rawValue) }
 }
 
 /// A policy for reconnecting: a client waits a random part of a time that doubles with every try (full jitter), so that
 /// the clients of a failed server don't return all at once.
+///
+/// A session goes on over one connection, the newest. Two clients with copies of one cursor would take it from each other
+/// without end. So after a connection that was replaced (4009) a client waits for 2 seconds, and for twice as long each time, up
+/// to 5 minutes. These waits begin anew only after a connection that lasted for 10 minutes.
 public struct ReconnectPolicy: Sendable {
     private var backoff: Backoff
+    private var replacements = Backoff(from: .seconds(2), to: .seconds(300))
+    /// Connections that were replaced, one after another.
+    package private(set) var replacedCount = 0
     private var random: SplitMix64
 
     /// Draws its waits at random.
@@ -70,9 +82,20 @@ public struct ReconnectPolicy: Sendable {
     /// - Returns: how long to wait; nil after a fatal code.
     public mutating func delay(after code: CloseCode? = nil, atLeast: Duration = .zero) -> Duration? {
         guard code?.isFatal != true else { return nil }
+        if code == .sessionTimedOut {
+            replacedCount += 1
+            return max(.zero, atLeast) + replacements.next() * (1 - random.fraction() / 2)
+        }
         return max(.zero, atLeast) + backoff.next() * random.fraction()
     }
 
-    /// A session is live.
-    public mutating func reset() { backoff.reset() }
+    /// A session is live, or was.
+    ///
+    /// - Parameter lifetime: how long the connection lasted, if it has ended.
+    public mutating func reset(after lifetime: Duration = .zero) {
+        backoff.reset()
+        guard lifetime > .seconds(600) else { return }
+        replacements.reset()
+        replacedCount = 0
+    }
 }

@@ -145,6 +145,9 @@ public actor SessionCoordinator {
     /// oldest go.
     public nonisolated var events: AsyncStream<SessionEvent> { stream.subscribe() }
 
+    /// Tells what whoever owns the socket has found.
+    nonisolated func tell(_ event: SessionEvent) { stream.publish(event) }
+
     /// Returns the session from which the next connection would resume, or nil.
     public func currentSnapshot() async -> SessionSnapshot? {
         if let snapshot = core.snapshot { return snapshot }

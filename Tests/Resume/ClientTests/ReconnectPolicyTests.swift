@@ -46,4 +46,25 @@ import Testing
         policy.reset()
         #expect(policy.delay() ?? .seconds(9) <= .seconds(1))
     }
+
+    @Test(arguments: 0..<100 as Range<UInt64>)
+    func `Two clients with copies of one cursor take the session from each other less and less often`(seed: UInt64) {
+        var clients = [0, 1].map { ReconnectPolicy(from: .seconds(1), to: .seconds(60), seed: seed &+ $0) }
+        var connectsAt = [Duration.zero, .milliseconds(10)]
+        var (holder, count) = (Int?.none, 0)
+        while let now = connectsAt.min(), now < .seconds(600), let next = connectsAt.firstIndex(of: now) {
+            connectsAt[next] = .seconds(10_000)
+            clients[next].reset()
+            if let holder {
+                count += 1
+                connectsAt[holder] = now + (clients[holder].delay(after: .sessionTimedOut) ?? .zero)
+            }
+            holder = next
+        }
+        #expect((4...20).contains(count))
+        #expect(clients.allSatisfy { $0.replacedCount >= 2 })
+        clients[0].reset(after: .seconds(601))
+        #expect(clients[0].replacedCount == 0)
+        #expect(clients[0].delay(after: .sessionTimedOut) ?? .zero <= .seconds(2))
+    }
 }

@@ -35,9 +35,12 @@ package final class ResumeFollower: Sendable {
     package func run() async -> CloseCode? {
         var policy = policy
         while !Task.isCancelled {
+            let began = ContinuousClock.now
             let end = await connection()
-            if end.wasLive { policy.reset() }
+            if end.wasLive { policy.reset(after: ContinuousClock.now - began) }
             guard let wait = policy.delay(after: end.code, atLeast: end.retryAfter) else { return end.code }
+            // One alone can be this device's own process, just before it was launched again.
+            if end.code == .sessionTimedOut, policy.replacedCount >= 2 { coordinator.tell(.cursorShared) }
             try? await Task.sleep(for: wait)
         }
         return nil

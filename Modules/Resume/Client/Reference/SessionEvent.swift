@@ -31,6 +31,8 @@ public enum SessionEvent: Hashable, Sendable {
     case reconnectNeeded(ReconnectReason)
     /// The app has no token: nothing was sent. Open again when there is one.
     case tokenUnavailable
+    /// Another client has a copy of this one's cursor, and the two take the session from each other. Give each a store of its own.
+    case cursorShared
     /// The cursor could not be read or written. It is kept in memory, and written again later.
     case storageFailed(String)
 }
