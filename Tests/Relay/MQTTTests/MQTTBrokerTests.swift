@@ -67,18 +67,60 @@
             for file in files { try file.close() }
         }
 
+        private func refusals(of party: BrokerParty) -> (Locked<[String]>, Task<Void, Never>) {
+            let refusals = Locked<[String]>([])
+            let subscription = party.diagnostics.subscribe()
+            let reader = Task {
+                for await event in subscription {
+                    if case .rejected(_, let reason) = event { refusals.withLock { $0.append(reason) } }
+                }
+            }
+            return (refusals, reader)
+        }
+
+        @Test(arguments: [
+            ("max_packet_size 600", "packets of at most 600 bytes"),
+            ("max_inflight_messages 3", "3 messages at a time"),
+        ])
+        func `A limit of the broker that is too small is reported once, when it accepts the connection`(
+            setting: String, expected: String
+        ) async throws {
+            let party = try await BrokerParty([setting], isKnown: false)
+            let (events, reader) = refusals(of: party)
+            try party.open(0)
+            try await eventually("word of the limit") {
+                events.withLock { $0.contains { $0.contains(expected) } }
+            }
+            party.links[0].drop()
+            try await eventually("the next connection") { events.withLock { $0.count >= 2 } }
+            #expect(events.withLock { $0.count { $0.contains(expected) } } == 1)
+            await party.close()
+            reader.cancel()
+        }
+
+        @Test(arguments: [
+            ("allow_anonymous false", "Not authorized"), ("retain_available false", "no retained messages"),
+            ("max_qos 0", "QoS 0 only"),
+        ])
+        func `A broker's refusal is reported in its own words, and in no others`(
+            setting: String, expected: String
+        ) async throws {
+            let party = try await BrokerParty([setting], isKnown: false)
+            let (events, reader) = refusals(of: party)
+            try party.open(0)
+            try await eventually("three refusals") { events.withLock { $0.count >= 3 } }
+            let told = events.withLock { $0 }
+            #expect(told.allSatisfy { $0.contains("refuses the connection: ") && $0.contains(expected) }, "\(told)")
+            await party.close()
+            reader.cancel()
+        }
+
         @Test func `A topic that the broker forbids is reported, and the link goes on`() async throws {
             let rules = FileManager.default.temporaryDirectory.appending(path: "mesh-acl-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: rules) }
             try Data("topic readwrite #\ntopic deny sessionmesh/1/+/from/+/queue\n".utf8).write(to: rules)
             let party = try await BrokerParty(["acl_file \(rules.path)"])
-            let events = Locked<[String]>([])
-            let subscription = party.diagnostics.subscribe()
-            let reader = Task {
-                for await event in subscription {
-                    if case .rejected(_, let reason) = event { events.withLock { $0.append(reason) } }
-                }
-            }
+            let (events, reader) = refusals(of: party)
             try await party.meet()
             try await party.send(words[0], on: .queue)
             try await eventually("word of the refusal") {

@@ -7,8 +7,8 @@
     // to the main actor.
     extension MosquittoClient {
         nonisolated func setCallbacks(on handle: OpaquePointer) {
-            mosquitto_connect_v5_callback_set(handle) { _, user, reason, _, _ in
-                MosquittoClient.of(user)?.answered(reason)
+            mosquitto_connect_v5_callback_set(handle) { _, user, reason, _, properties in
+                MosquittoClient.of(user)?.answered(reason, BrokerLimits(properties))
             }
             mosquitto_disconnect_v5_callback_set(handle) { _, user, reason, _ in
                 MosquittoClient.of(user)?.ended(reason)
@@ -33,23 +33,30 @@
 
         private var current: (any RelayClientObserver)? { state.withLock { $0.observer } }
 
-        private func answered(_ reason: Int32) {
+        private func answered(_ reason: Int32, _ limits: BrokerLimits) {
             guard reason == 0 else {
-                current?.refused("\(broker.url) refuses the connection: \(Self.reason(reason))")
-                return
+                let advice = BrokerLimits.advice(refusal: reason).map { ": \($0)" } ?? ""
+                let text = "\(broker.url) refuses the connection: \(Self.reason(reason))\(advice)"
+                return state.withLock { $0.brokerReason = text }
             }
-            let wasFull = state.withLock { state in
+            let (wasFull, isNews) = state.withLock { state in
                 state.isConnected = true
-                defer { state.isFull = false }
-                return state.isFull
+                defer { (state.isFull, state.limits) = (false, limits) }
+                return (state.isFull, state.limits != limits)
             }
             current?.connected()
+            if isNews { for problem in limits.problems { current?.refused("\(broker.url): \(problem)") } }
             if wasFull { current?.writable() }
         }
 
         private func ended(_ reason: Int32) {
-            // The broker's own word; the loop says what it is to the connection.
-            if reason > 0x80 { current?.refused("\(broker.url) ends the connection: \(Self.reason(reason))") }
+            // Session taken over: MQTT 5.0, 2.4.
+            if reason == 0x8E { state.withLock { $0.isReplaced = true } }
+            // The library's word for the broken connection would say less.
+            if reason > 0x80 {
+                let text = "\(broker.url) ends the connection: \(Self.reason(reason))"
+                state.withLock { $0.brokerReason = text }
+            }
         }
 
         private func subscribed(_ refusal: Int32?) {

@@ -26,6 +26,12 @@
         struct State {
             var observer: (any RelayClientObserver)?
             var isConnected = false
+            /// The broker has given this client's place to another with its identity.
+            var isReplaced = false
+            /// The broker's own words for why it refuses or ends the connection.
+            var brokerReason: String?
+            /// What the broker stated last, so that it is reported once.
+            var limits = BrokerLimits()
             var isStopping = false
             /// The library looks up a name or waits for a handshake, which nothing can cut short.
             var isConnecting = false
@@ -209,23 +215,25 @@
         private static let lookMilliseconds: Int32 = 5_000
 
         private func run() {
-            var backoff = Backoff(from: .milliseconds(50), to: .seconds(5))
+            var pauses = RelayPauses(from: .milliseconds(50), to: .seconds(5))
             var random = SplitMix64(seed: .random(in: 0 ... .max))
             while !state.withLock({ $0.isStopping }) {
                 let began = ContinuousClock.now
-                let reason = connectOnce()
-                let wasConnected = state.withLock { state in
+                let ended = connectOnce()
+                let (wasConnected, isReplaced, reason) = state.withLock { state in
                     defer {
-                        state.isConnected = false
+                        (state.isConnected, state.isReplaced, state.brokerReason) = (false, false, nil)
                         state.immediate = []
                         state.early = []
                     }
-                    return state.isConnected
+                    return (state.isConnected, state.isReplaced, state.brokerReason ?? ended)
                 }
                 let observer = state.withLock { $0.observer }
                 if wasConnected { observer?.disconnected(reason) } else { observer?.refused(reason) }
-                if ContinuousClock.now - began > .seconds(5) { backoff.reset() }
-                rest(backoff.next(&random))
+                let pause = pauses.next(
+                    after: wasConnected ? ContinuousClock.now - began : nil, isReplaced: isReplaced, &random)
+                if isReplaced, pauses.isCloned { observer?.refused("\(broker.url): \(RelayPauses.clonedText)") }
+                rest(pause)
             }
             let waiters = state.withLock { state in
                 state.hasEnded = true

@@ -1,0 +1,59 @@
+#if MQTT
+    import CMosquitto
+
+    /// The limits that a broker states when it accepts a connection (MQTT 5.0, 3.2.2.3), where they are too small for a link.
+    struct BrokerLimits: Hashable, Sendable {
+        var packetBytes: UInt32 = .max
+        var keepsRetained = true
+        var qualityOfServiceMax: UInt8 = 2
+        var receiveMaximum: UInt16 = .max
+
+        /// With fewer messages under way, each waits for a round trip of the one before.
+        static let receiveMaximumMin: UInt16 = 10
+
+        init() {}
+
+        /// - Parameter properties: of CONNACK, nil where there are none.
+        init(_ properties: OpaquePointer?) {
+            mosquitto_property_read_int32(
+                properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), &packetBytes, false)
+            var byte: UInt8 = 1
+            mosquitto_property_read_byte(properties, Int32(MQTT_PROP_RETAIN_AVAILABLE.rawValue), &byte, false)
+            keepsRetained = byte != 0
+            mosquitto_property_read_byte(
+                properties, Int32(MQTT_PROP_MAXIMUM_QOS.rawValue), &qualityOfServiceMax, false)
+            mosquitto_property_read_int16(
+                properties, Int32(MQTT_PROP_RECEIVE_MAXIMUM.rawValue), &receiveMaximum, false)
+        }
+
+        private static let noRetained = "it keeps no retained messages, so peers don't find each other; allow them"
+        private static let lowQuality = "it takes QoS 0 only, so messages can be lost; allow QoS 1"
+
+        /// What to change at a broker that refuses a connection for one of its limits, because the link's will needs more.
+        static func advice(refusal code: Int32) -> String? {
+            switch code {
+            case 0x9A: noRetained
+            case 0x9B: lowQuality
+            default: nil
+            }
+        }
+
+        /// A sentence for each limit that is too small, which says what to change at the broker.
+        var problems: [String] {
+            var problems: [String] = []
+            if packetBytes < MosquittoClient.packetBytesMax {
+                problems.append(
+                    "it takes packets of at most \(packetBytes) bytes, so larger messages can't be sent; raise its packet size "
+                        + "to \(MosquittoClient.packetBytesMax)")
+            }
+            if !keepsRetained { problems.append(Self.noRetained) }
+            if qualityOfServiceMax < 1 { problems.append(Self.lowQuality) }
+            if receiveMaximum < Self.receiveMaximumMin {
+                problems.append(
+                    "it takes \(receiveMaximum) messages at a time (Receive Maximum), so sending is slow; allow "
+                        + "\(Self.receiveMaximumMin) or more")
+            }
+            return problems
+        }
+    }
+#endif
