@@ -3,10 +3,12 @@
         public import Foundation
     #endif
     public import MeshBase
+    import MeshMailbox
     // What its transport is.
     @_exported public import MeshRelay
     public import MeshSecurity
     public import MeshTransport
+    import MeshWebSocket
 
     /// The identity, trusted peers and gateway of a link.
     public struct GatewayLinkConfiguration: Sendable {
@@ -19,6 +21,9 @@
         /// Returns the token by which the app's server knows the user. Called for each connection, and never twice at
         /// once. nil tries again later.
         public var token: @Sendable () async -> String?
+        /// Whether to sign the opening of the mailbox as earlier versions did, for a gateway of such a version. A gateway that
+        /// forwards another one's challenge could then open the mailbox there.
+        public var signsForAnyServer = false
         /// PEM file of the authorities to believe; nil for the system's.
         public var authoritiesPath: String?
 
@@ -29,6 +34,15 @@
         ) {
             (self.identity, self.trustedPeers, self.url, self.token) = (identity, trustedPeers, url, token)
         }
+    }
+
+    extension GatewayLinkConfiguration {
+        var subprotocol: String {
+            signsForAnyServer ? MailboxFrame.firstSubprotocol : MailboxFrame.subprotocol
+        }
+
+        /// The name of the server that is dialed; nil if nothing is signed for one.
+        var server: String? { signsForAnyServer ? nil : (try? WebSocketAddress(url))?.host.lowercased() }
     }
 
     extension GatewayLinkConfiguration: RelayLinkConfiguration {
@@ -66,7 +80,9 @@
                     identity: configuration.identity, trustedPeers: configuration.trustedPeers,
                     lanes: configuration.lanes,
                     client: GatewayRelayClient(
-                        configuration, dial: try URLSessionMailboxSocket.makeDial(configuration.url, session)),
+                        configuration,
+                        dial: try URLSessionMailboxSocket.makeDial(
+                            configuration.url, subprotocol: configuration.subprotocol, session)),
                     diagnostics: diagnostics)
             }
         }

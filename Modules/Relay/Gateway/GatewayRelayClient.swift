@@ -108,10 +108,11 @@
 
     extension GatewayRelayClient {
         private func connect() async {
-            var backoff = Backoff(from: .milliseconds(250), to: .seconds(30))
+            var pauses = RelayPauses(from: .milliseconds(250), to: .seconds(30))
             var random = SplitMix64(seed: .random(in: 0 ... .max))
             while !Task.isCancelled {
                 let connection = Connection(self)
+                let began = ContinuousClock.now
                 do {
                     try await dial(connection)
                     await withTaskCancellationHandler {
@@ -122,8 +123,11 @@
                 } catch {
                     if !Task.isCancelled { observer?.refused("\(address): \(error)") }
                 }
-                if connection.wasOpen.withLock({ $0 }) { backoff.reset() }
-                try? await Task.sleep(for: backoff.next(&random))
+                let end = connection.howItEnded.withLock { $0 }
+                let pause = pauses.next(
+                    after: end.wasOpen ? ContinuousClock.now - began : nil, isReplaced: end.isReplaced, &random)
+                if end.isReplaced, pauses.isCloned { observer?.refused("\(address): \(RelayPauses.clonedText)") }
+                try? await Task.sleep(for: pause)
             }
         }
 
@@ -194,12 +198,13 @@
                 guard let challenge, let observer else { return }
                 guard let token else { return drop("the app has no token now") }
                 let identity = configuration.identity
-                guard let signature = try? identity.signature(of: MailboxFrame.signed(challenge)) else {
+                let server = configuration.server
+                guard let signature = try? identity.signature(of: MailboxFrame.signed(challenge, server: server)) else {
                     return drop("the identity's key signs nothing")
                 }
                 let opening = MailboxOpening(
                     token: token, publicKey: identity.publicKeyDER, signature: signature,
-                    will: observer.nextWill().bytes)
+                    will: observer.nextWill().bytes, server: server)
                 perform { $0.open(opening, $1) }
             }
         }
@@ -209,7 +214,7 @@
         /// What a socket says.
         fileprivate final class Connection: MailboxSocketObserver {
             private let client: GatewayRelayClient
-            let wasOpen = Locked(false)
+            let howItEnded = Locked((wasOpen: false, isReplaced: false))
             let end: Task<Void, Never>
             private let over: AsyncStream<Never>.Continuation
 
@@ -247,18 +252,22 @@
                     state.socket = nil
                     return (state.wasOpen, state.dropReason)
                 }
-                self.wasOpen.withLock { $0 = wasOpen }
+                howItEnded.withLock { $0 = (wasOpen, code == Self.replaced) }
                 client.perform { core, _ in core.disconnected() }
                 let why = "\(client.address): \(reason ?? code.map(Self.reason) ?? "the connection has broken")"
                 if wasOpen { client.observer?.disconnected(why) } else { client.observer?.refused(why) }
                 over.finish()
             }
 
+            private static let replaced: UInt16 = 4009
+
             private static func reason(_ code: UInt16) -> String {
                 switch code {
                 case 4004: "the gateway does not accept this token or this key"
                 case 4008: "the gateway has too much to do, or this user too many devices"
-                case 4009: "another connection holds this mailbox"
+                case replaced: "another connection holds this mailbox"
+                case 4015: "the token has expired, or is about to"
+                case 4016: "the server's app has disconnected this user"
                 default: "the gateway has closed the connection with \(code)"
                 }
             }

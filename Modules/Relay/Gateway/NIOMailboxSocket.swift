@@ -21,10 +21,11 @@
                 }
             }
             let loop = MultiThreadedEventLoopGroup.singleton.next()
+            let subprotocol = subprotocol
             return { observer in
                 try await WebSocketDialer.dial(
-                    address, tls: tls, protocols: [MailboxFrame.subprotocol], on: loop
-                ) { SocketObserver(observer, loop) }
+                    address, tls: tls, protocols: [subprotocol], on: loop
+                ) { SocketObserver(observer, subprotocol, loop) }
             }
         }
     }
@@ -41,10 +42,11 @@
     /// Belongs to the loop.
     private final class SocketObserver: WebSocketObserver {
         private let observer: any MailboxSocketObserver
+        private let subprotocol: String
         private let loop: any EventLoop
 
-        init(_ observer: any MailboxSocketObserver, _ loop: any EventLoop) {
-            (self.observer, self.loop) = (observer, loop)
+        init(_ observer: any MailboxSocketObserver, _ subprotocol: String, _ loop: any EventLoop) {
+            (self.observer, self.subprotocol, self.loop) = (observer, subprotocol, loop)
         }
 
         func opened(_ socket: WebSocket) {
@@ -52,7 +54,7 @@
         }
 
         func received(_ message: [UInt8], isText: Bool, on socket: WebSocket) {
-            guard !isText, socket.subprotocol == MailboxFrame.subprotocol else { return socket.drop() }
+            guard !isText, socket.subprotocol == subprotocol else { return socket.drop() }
             observer.received(message)
         }
 

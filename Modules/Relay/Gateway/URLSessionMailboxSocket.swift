@@ -18,15 +18,19 @@
             (self.task, self.observer) = (task, observer)
         }
 
-        /// - Parameter url: `wss:`, or `ws:` on this machine.
+        /// - Parameters:
+        ///   - url: `wss:`, or `ws:` on this machine.
+        ///   - subprotocol: one of `MailboxFrame.subprotocols`.
         /// - Throws: `URLError` with `badURL`, also for one that would send in clear text.
-        static func makeDial(_ url: String, _ session: URLSession) throws -> MailboxDial {
+        static func makeDial(
+            _ url: String, subprotocol: String, _ session: URLSession
+        ) throws -> MailboxDial {
             let isHere = { ["localhost", "127.0.0.1", "::1"].contains($0) }
             guard let url = URL(string: url), url.scheme == "wss" || url.scheme == "ws" && isHere(url.host ?? "") else {
                 throw URLError(.badURL)
             }
             return { observer in
-                let task = session.webSocketTask(with: url, protocols: [MailboxFrame.subprotocol])
+                let task = session.webSocketTask(with: url, protocols: [subprotocol])
                 let socket = URLSessionMailboxSocket(task, observer)
                 task.resume()
                 // One that is never made ends its reading at once.

@@ -34,6 +34,7 @@ public struct GatewayCore: Sendable {
     private var sessions: [GatewaySessionID: Int] = [:]
     /// By stream, in the order in which they came.
     private var audience: [String: [Int]] = [:]
+    private var disconnected: DisconnectedUsers
     private var dueTimes = DueTimes()
     private var directives: [(key: Int, directive: GatewayDirective)] = []
 
@@ -41,6 +42,7 @@ public struct GatewayCore: Sendable {
     public init(_ settings: GatewaySettings = .init(), admission: GatewayAdmission = .init(), seed: UInt64) {
         self.settings = SharedSettings(settings)
         self.admission = AdmissionLimit(admission)
+        disconnected = DisconnectedUsers(lifetime: settings.tokenLifetimeMax)
         random = SplitMix64(seed: seed)
     }
 
@@ -104,11 +106,40 @@ public struct GatewayCore: Sendable {
     ///
     /// - Parameters:
     ///   - stream: the user's, whatever the app calls it; nil where the token is not accepted.
+    ///   - issued: when the token was issued; nil if that isn't known.
+    ///   - expires: when the token expires; nil if it doesn't.
     ///   - ready: what READY tells, where a session begins.
     public mutating func authenticated(
-        _ stream: String?, ready: ReadyFields = .none, on key: Int, _ now: Duration
+        _ stream: String?, issued: Duration? = nil, expires: Duration? = nil, ready: ReadyFields = .none, on key: Int,
+        _ now: Duration
     ) {
-        with(key, now) { $0.authenticated(stream, ready, now) }
+        guard let connection = connections[key] else { return }
+        if let stream, !disconnected.accepts(stream, issued: issued, askedAt: connection.askedAt, now) {
+            return with(key, now) { $0.disconnected() }
+        }
+        let lead = settings.settings.tokenRenewalLead
+        with(key, now) { connection in
+            connection.token = expires.map { TokenLife(expiresAt: $0, lead: lead, now) }
+            connection.authenticated(stream == DisconnectionLog.stream ? nil : stream, ready, now)
+        }
+    }
+
+    /// Closes the connections of a user. Tokens that were issued before aren't accepted any more, for
+    /// `GatewaySettings.tokenLifetimeMax`, and neither is an answer about a token that was asked for before.
+    ///
+    /// - Parameter madeAt: when the app said so, which another process may have heard earlier; `now` unless told otherwise.
+    public mutating func disconnect(_ stream: String, madeAt: Duration? = nil, _ now: Duration) {
+        disconnected.add(stream, madeAt: min(madeAt ?? now, now), now)
+        for key in connections.keys.sorted() where connections[key]?.user == stream {
+            with(key, now) { $0.disconnected() }
+        }
+    }
+
+    /// Closes all connections, resumably, so that the app is asked about each token again.
+    package mutating func authenticateAgain(_ now: Duration) {
+        for key in connections.keys.sorted() {
+            with(key, now) { $0.failed("the gateway can't tell who was disconnected") }
+        }
     }
 
     /// The answer to `locate`.
@@ -141,7 +172,7 @@ extension GatewayCore {
         let (session, stream) = (connection.session, connection.stream)
         body(&connection)
         if case .admitting = connection.phase {
-            if let wait = admission.take(now) { connection.postponed(wait) } else { connection.admitted() }
+            if let wait = admission.take(now) { connection.postponed(wait) } else { connection.admitted(now) }
         }
         for directive in connection.takeDirectives() { directives.append((key, directive)) }
         watch(&connection, key)

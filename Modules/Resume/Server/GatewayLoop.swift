@@ -1,4 +1,5 @@
 #if WebSocket
+    import Foundation
     import MeshBase
     import MeshResume
     import MeshResumeGateway
@@ -16,6 +17,11 @@
         private var sockets: [Int: WebSocket] = [:]
         /// The frame that was made last. All sockets of a user get the same bytes one after another.
         private var prepared: (bytes: [UInt8], message: PreparedMessage)?
+        private var disconnections = DisconnectionLog()
+        private var isReadingDisconnections = false
+        private let catchUpInterval: Duration
+        /// Where mailboxes hear of them.
+        var mailboxes: MailboxLoop?
         private var isShuttingDown = false
         private var whenEmpty: EventLoopPromise<Void>?
         private(set) var counts = GatewayCounts()
@@ -24,6 +30,7 @@
             self.loop = loop
             self.app = app
             self.buffer = buffer
+            catchUpInterval = settings.connection.catchUpInterval
             core = GatewayCore(settings.connection, admission: settings.admission, seed: .random(in: 0 ... .max))
         }
 
@@ -64,19 +71,31 @@
 
         func noticed(_ notices: [ReplayNotice]) {
             let now = now
-            for notice in notices { core.noticed(notice, now) }
+            for notice in notices {
+                core.noticed(notice, now)
+                hear(disconnections.noticed(notice, now))
+            }
             carryOut()
+            readDisconnections()
         }
 
         func tick() {
             core.tick(now)
             carryOut()
+            readDisconnections()
         }
 
         func published() { counts.published += 1 }
 
         func currentCounts() -> GatewayCounts {
+            var counts = counts
             (counts.connections, counts.unsentBytes) = (sockets.count, core.unsentBytes)
+            if let mailboxes {
+                counts.connections += mailboxes.connectionCount
+                counts.unsentBytes += mailboxes.unsentBytes
+                counts.accepted += mailboxes.acceptedCount
+                counts.closed.merge(mailboxes.closedCounts, uniquingKeysWith: +)
+            }
             return counts
         }
 
@@ -95,6 +114,61 @@
         }
     }
 
+    // MARK: - Users that were disconnected
+
+    extension GatewayLoop {
+        private func hear(_ news: DisconnectionLog.News) {
+            switch news {
+            case .users(let users):
+                for user in users {
+                    core.disconnect(user.user, madeAt: now.advanced(to: user.madeAt), now)
+                    mailboxes?.disconnect(user.user, madeAt: user.madeAt)
+                }
+            case .missed:
+                core.authenticateAgain(now)
+                mailboxes?.authenticateAgain()
+            }
+            carryOut()
+        }
+
+        /// Asks the buffer, one question at a time. One without an answer is asked again with the next tick.
+        func readDisconnections() {
+            guard !isReadingDisconnections else { return }
+            if disconnections.isUnknown {
+                askForDisconnections(
+                    { [buffer] in try await buffer.standing(of: DisconnectionLog.stream) },
+                    { gateway, standing in
+                        gateway.disconnections.located(standing, gateway.now)
+                        gateway.readDisconnections()
+                    })
+            } else if let position = disconnections.page(after: catchUpInterval, now) {
+                askForDisconnections(
+                    { [buffer] in
+                        try await buffer.page(of: DisconnectionLog.stream, after: position, limit: 1000)
+                    },
+                    { gateway, page in
+                        gateway.hear(gateway.disconnections.take(page, gateway.now))
+                        gateway.readDisconnections()
+                    })
+            }
+        }
+
+        private func askForDisconnections<Answer: Sendable>(
+            _ question: @escaping @Sendable () async throws -> Answer,
+            _ tell: @escaping @Sendable (GatewayLoop, Answer) -> Void
+        ) {
+            isReadingDisconnections = true
+            let (bound, loop) = (NIOLoopBound(self, eventLoop: loop), loop)
+            Task {
+                let answer = try? await question()
+                loop.execute {
+                    bound.value.isReadingDisconnections = false
+                    if let answer { tell(bound.value, answer) } else { bound.value.disconnections.failed() }
+                }
+            }
+        }
+    }
+
     // MARK: - Carrying out
 
     extension GatewayLoop {
@@ -110,8 +184,11 @@
                     let app = app
                     ask(
                         key, { try await app.user(of: token, properties) },
-                        { core, user, now in
-                            core.authenticated(user?.stream, ready: user?.ready ?? .none, on: key, now)
+                        { core, answer, now in
+                            let (user, ready) = answer ?? (nil, .none)
+                            core.authenticated(
+                                user?.name, issued: user?.issued.map { now.advanced(to: $0) },
+                                expires: user?.expires.map { now.advanced(to: $0) }, ready: ready, on: key, now)
                         })
                 case .locate(let stream):
                     ask(
@@ -173,10 +250,15 @@
     extension GatewayApp {
         fileprivate func user(
             of token: String, _ properties: ClientProperties?
-        ) async throws -> (stream: String, ready: ReadyFields)? {
+        ) async throws -> (user: GatewayUser?, ready: ReadyFields)? {
             guard let user = try await authenticate(token, properties) else { return nil }
             guard let properties else { return (user, .none) }
-            return (user, try await ready(user, properties))
+            return (user, try await ready(user.name, properties))
         }
+    }
+
+    extension Duration {
+        /// In the time of a core for which it is this time now.
+        func advanced(to date: Date) -> Duration { self + .seconds(date.timeIntervalSinceNow) }
     }
 #endif

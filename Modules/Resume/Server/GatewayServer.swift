@@ -1,4 +1,5 @@
 #if WebSocket
+    import Foundation
     import MeshBase
     import MeshMailbox
     import MeshResume
@@ -59,6 +60,7 @@
             mailboxes store: (any MailboxStore)? = nil
         ) async throws -> GatewayServer {
             let tls = try ServerCertificate.context(settings.certificateFile, settings.keyFile)
+            let settings = settings.withServerNames()
             let loop = MultiThreadedEventLoopGroup.singleton.next()
             let gateway = try await loop.submit {
                 NIOLoopBound(GatewayLoop(settings, app, buffer, on: loop), eventLoop: loop)
@@ -73,8 +75,12 @@
             let listener = try await WebSocketServer.start(
                 host: settings.host, port: settings.port, tls: tls,
                 protocols: [FrameEncoding.binary, .json].map(\.subprotocol)
-                    + (store == nil ? [] : [MailboxFrame.subprotocol]),
+                    + (store == nil ? [] : MailboxFrame.subprotocols),
                 limits: settings.socket, on: loop, observer: reception)
+            try await loop.submit {
+                gateway.value.mailboxes = mailboxes.value
+                gateway.value.readDisconnections()
+            }.get()
             let metrics = try await startMetrics(settings, buffer, gateway, loop)
             var readers = [read(buffer.notices(), loop) { gateway.value.noticed($0) }]
             if let store {
@@ -94,6 +100,19 @@
             let position = try await buffer.append(event, to: stream)
             loop.execute { self.gateway.value.published() }
             return position
+        }
+
+        /// Closes a user's connections, streams and mailboxes, at every gateway on the same buffer, with close code 4016.
+        ///
+        /// Every gateway hears of it at once, or, after a time without the buffer, before it serves on. It then refuses the
+        /// user's tokens that were issued before (`GatewayUser.issued`), for `GatewaySettings.tokenLifetimeMax`. Whether the
+        /// user may come again is up to `GatewayApp.authenticate`. A gateway that starts later knows of it for as long as the
+        /// buffer keeps an event.
+        ///
+        /// - Parameter user: its name, as `authenticate` returns it.
+        /// - Throws: `ReplayBufferError`; some gateways may have heard of it.
+        public func disconnect(user: String) async throws {
+            _ = try await buffer.append(Disconnection(user: user, madeAt: Date()).event(), to: DisconnectionLog.stream)
         }
 
         /// Returns the counters of the gateway so far. They are all zero once it has ended.

@@ -32,13 +32,23 @@ public struct GatewayServerSettings: Sendable {
 
     /// Loopback, and a port of the system's choice.
     public init() {}
+
+    #if WebSocket
+        /// The names of the certificate are those of the server, unless others are set.
+        func withServerNames() -> Self {
+            guard mailbox.serverNames.isEmpty, let certificateFile else { return self }
+            var settings = self
+            settings.mailbox.serverNames = ServerCertificate.names(certificateFile)
+            return settings
+        }
+    #endif
 }
 
 /// The app's part of a gateway: checking tokens, and answering for its users.
 public struct GatewayApp: Sendable {
-    /// Checks a token and returns the user's stream, by a name of the app's choice, or nil to refuse the token. If it
-    /// throws, there is no answer now, and the client comes again.
-    public var authenticate: @Sendable (_ token: String, ClientProperties?) async throws -> String?
+    /// Checks a token and returns its user, or nil to refuse the token. If it throws, there is no answer now, and the client
+    /// comes again.
+    public var authenticate: @Sendable (_ token: String, ClientProperties?) async throws -> GatewayUser?
 
     /// Returns the fields that READY gives a user whose session begins. If it throws, there is no answer now, and the
     /// client comes again.
@@ -49,6 +59,20 @@ public struct GatewayApp: Sendable {
         authenticate: @escaping @Sendable (_ token: String, ClientProperties?) async throws -> String?,
         ready: @escaping @Sendable (_ user: String, ClientProperties) async throws -> ReadyFields = { _, _ in .none }
     ) {
-        (self.authenticate, self.ready) = (authenticate, ready)
+        self.init(
+            users: { token, properties in try await authenticate(token, properties).map { GatewayUser($0) } },
+            ready: ready)
+    }
+
+    /// The app's part, with tokens that expire.
+    ///
+    /// - Parameters:
+    ///   - users: checks a token, as `authenticate` does.
+    ///   - ready: what READY tells a user whose session begins.
+    public init(
+        users: @escaping @Sendable (_ token: String, ClientProperties?) async throws -> GatewayUser?,
+        ready: @escaping @Sendable (_ user: String, ClientProperties) async throws -> ReadyFields = { _, _ in .none }
+    ) {
+        (authenticate, self.ready) = (users, ready)
     }
 }

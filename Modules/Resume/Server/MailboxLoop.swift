@@ -1,4 +1,5 @@
 #if WebSocket
+    import Foundation
     import MeshBase
     import MeshMailbox
     import MeshResume
@@ -19,6 +20,9 @@
         /// Of each connection one after another, also its last ones.
         private var writers: [Int: AsyncStream<MailboxWrite>.Continuation] = [:]
         private var isShuttingDown = false
+        private(set) var acceptedCount = 0
+        /// By close code.
+        private(set) var closedCounts: [UInt16: Int] = [:]
 
         init(_ settings: GatewayServerSettings, _ app: GatewayApp, _ store: any MailboxStore, on loop: any EventLoop) {
             (self.loop, self.app, self.store, watch) = (loop, app, store, settings.onMailboxActivity)
@@ -38,6 +42,7 @@
         func opened(_ socket: WebSocket) {
             guard !isShuttingDown else { return socket.close(1001, "this gateway ends") }
             sockets[socket.key] = socket
+            acceptedCount += 1
             var random = SystemRandomNumberGenerator()
             let challenge = (0..<MailboxFrame.challengeByteCount).map { _ in
                 UInt8.random(in: 0 ... .max, using: &random)
@@ -81,6 +86,16 @@
             carryOut()
         }
 
+        func disconnect(_ user: String, madeAt: Date) {
+            core.disconnect(user, madeAt: now.advanced(to: madeAt), now)
+            carryOut()
+        }
+
+        func authenticateAgain() {
+            core.authenticateAgain()
+            carryOut()
+        }
+
         func shutDown() {
             isShuttingDown = true
             core.shutDown()
@@ -104,12 +119,18 @@
             case .send(let bytes): sockets[key]?.send(PreparedMessage(binary: bytes))
             case .pause: sockets[key]?.pause()
             case .resume: sockets[key]?.resume()
-            case .close(let code, let reason): sockets[key]?.close(code.rawValue, reason)
+            case .close(let code, let reason):
+                closedCounts[code.rawValue, default: 0] += 1
+                sockets[key]?.close(code.rawValue, reason)
             case .write(let write): writer(of: key).yield(write)
             case .authenticate(let token):
                 ask(
                     key, { [app] in try await app.authenticate(token, nil) },
-                    { core, user, now in core.authenticated(user, on: key, now) })
+                    { core, user, now in
+                        core.authenticated(
+                            user?.name, issued: user?.issued.map { now.advanced(to: $0) },
+                            expires: user?.expires.map { now.advanced(to: $0) }, on: key, now)
+                    })
             case .locate(let stream):
                 ask(
                     key, { [store] in try await store.standing(of: stream) },

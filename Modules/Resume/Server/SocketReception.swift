@@ -12,7 +12,7 @@
         }
 
         private func observer(of socket: WebSocket) -> any WebSocketObserver {
-            guard let mailboxes, socket.subprotocol == MailboxFrame.subprotocol else { return streams }
+            guard let mailboxes, MailboxFrame.subprotocols.contains(socket.subprotocol ?? "") else { return streams }
             return mailboxes
         }
 

@@ -1,4 +1,5 @@
 #if WebSocket
+    import NIOCore
     package import NIOSSL
 
     package enum ServerCertificate {
@@ -22,6 +23,20 @@
                         .invalidCertificate, "no TLS with '\(certificate)' and '\(key)'", cause: error)
                 }
             default: throw WebSocketError(.invalidCertificate, "a certificate and its key go together")
+            }
+        }
+
+        /// The names and addresses for which a certificate was issued (RFC 5280, 4.2.1.6), in small letters.
+        /// - Returns: none if the file can't be read.
+        package static func names(_ certificate: String) -> [String] {
+            guard let leaf = try? NIOSSLCertificate.fromPEMFile(certificate).first else { return [] }
+            return leaf._subjectAlternativeNames().compactMap { name in
+                switch name.nameType {
+                case .dnsName: String(decoding: name.contents, as: UTF8.self).lowercased()
+                case .ipAddress:
+                    try? SocketAddress(packedIPAddress: ByteBuffer(bytes: name.contents), port: 0).ipAddress
+                default: nil
+                }
             }
         }
     }

@@ -218,7 +218,7 @@ private struct Desk {
         let id = GatewaySessionID(epoch: standing.epoch, stream: "u", nonce: 1).text
         let resume = #"{"op":6,"d":{"token":"u","session_id":"\#(id)","seq":3}}"#
         connection.receive(Array(resume.utf8), .zero)
-        connection.admitted()
+        connection.admitted(.zero)
         connection.authenticated("u", .none, .zero)
         connection.located(standing, .zero)
         let late = buffer.page(of: "u", after: .init(epoch: standing.epoch, sequence: 9), limit: 5, .zero)

@@ -375,4 +375,37 @@ struct MailboxCoreTests {
         #expect(isAllTaken && !isBeyondTaken)
         #expect(values.values(["1"], of: "a") == ["1": []])
     }
+
+    /// A device that has dialed another gateway has signed for that one's name.
+    @Test(arguments: [
+        ("gateway.example", "gateway.example", true), ("eu.example.org", "eu.example.org", true),
+        ("rogue.example", "rogue.example", false), ("a.eu.example.org", "a.eu.example.org", false),
+        ("example.org", "example.org", false), ("rogue.example", "gateway.example", false),
+    ])
+    func `A signature for another server opens nothing`(signedFor: String, said: String, isOpened: Bool) throws {
+        var settings = MailboxSettings()
+        settings.serverNames = ["gateway.example", "*.example.org"]
+        // The bytes that were to be signed stand for the signature.
+        var core = MailboxCore(settings) { key, signature, signed in signature == signed ? MailboxID(bytes: key) : nil }
+        let challenge = [UInt8](repeating: 7, count: MailboxFrame.challengeByteCount)
+        core.open(1, challenge: challenge, .zero)
+        let opening = MailboxOpening(
+            token: "anna", publicKey: try Self.id(1).bytes,
+            signature: MailboxFrame.signed(challenge, server: signedFor), will: [0], server: said)
+        core.receive(MailboxRequest.open(opening).bytes, on: 1, .zero)
+        let directives = core.takeDirectives().map(\.directive)
+        #expect(directives.contains(.authenticate(token: "anna")) == isOpened)
+        let isRefused = directives.contains { if case .close(.authenticationFailed, _) = $0 { true } else { false } }
+        #expect(isRefused != isOpened)
+    }
+
+    @Test(arguments: [true, false])
+    func `A device of an earlier version signs for any server, where that is accepted`(isAccepted: Bool) throws {
+        var settings = MailboxSettings()
+        settings.serverNames = ["gateway.example"]
+        settings.acceptsUnnamedServer = isAccepted
+        var gateway = Gateway(settings)
+        gateway.open(1, try Self.id(1))
+        #expect((gateway.closed[1] == nil) == isAccepted)
+    }
 }

@@ -212,6 +212,29 @@
             await server.shutDown()
         }
 
+        @Test func `A user that the app disconnects is cut off at every gateway`() async throws {
+            let isBanned = Locked(false)
+            let app = GatewayApp(users: { token, _ in
+                token == "anna" && isBanned.withLock { $0 } ? nil : GatewayUser(token)
+            })
+            let buffer = MemoryReplayBuffer()
+            var servers: [GatewayServer] = []
+            for _ in 0..<3 { servers.append(try await GatewayServer.start(app: app, buffer: buffer)) }
+            let clients = try servers.map { try Client($0, "anna") }
+            let other = try Client(servers[0], "bert")
+            for client in clients + [other] { try await client.waitUntilLive() }
+            isBanned.withLock { $0 = true }
+            try await servers[0].disconnect(user: "anna")
+            for (server, client) in zip(servers, clients) {
+                #expect(await client.runs.value == .authenticationFailed)
+                #expect(await server.counts().closed[CloseCode.disconnected.rawValue] == 1)
+            }
+            try await servers[1].publish(event(1), to: "bert")
+            #expect(await other.received(1) == [1])
+            await other.end()
+            for server in servers { await server.shutDown() }
+        }
+
         @Test func `The subprotocol is the best that both know, and none where none is offered`() async throws {
             let server = try await start(MemoryReplayBuffer())
             let (binary, json) = (FrameEncoding.binary.subprotocol, FrameEncoding.json.subprotocol)

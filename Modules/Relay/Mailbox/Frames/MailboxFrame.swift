@@ -2,8 +2,14 @@ import MeshWire
 
 /// What both sides hold to.
 package enum MailboxFrame {
-    /// In `Sec-WebSocket-Protocol`.
-    package static let subprotocol = "sessionmesh.mailbox.v1"
+    /// In `Sec-WebSocket-Protocol`. The opening of a mailbox names the server, and is signed for it.
+    package static let subprotocol = "sessionmesh.mailbox.v2"
+    /// The same without the server's name.
+    package static let firstSubprotocol = "sessionmesh.mailbox.v1"
+    /// Best first.
+    package static let subprotocols = [subprotocol, firstSubprotocol]
+    /// UTF-8 bytes of a server's name: those of a name in DNS (RFC 1035, 2.3.4).
+    package static let serverBytesMax = 255
     /// Bytes of the number that a device signs.
     package static let challengeByteCount = 32
     /// UTF-8 bytes of the app's token.
@@ -17,8 +23,14 @@ package enum MailboxFrame {
     /// Of a message's bytes: with base64 and its sender's id it fits an event of a replay buffer.
     package static let bytesMax = 48_600
 
-    /// What a device signs: nothing that it signs elsewhere begins so.
-    package static func signed(_ challenge: [UInt8]) -> [UInt8] { Array("SessionMesh mailbox 1\0".utf8) + challenge }
+    /// The bytes that a device signs: nothing that it signs elsewhere begins so.
+    ///
+    /// - Parameter server: the name of the server that the device has dialed, in small letters. Another server that was dialed
+    ///   can't open the mailbox here with a signature for its own name. nil for the first version of the protocol.
+    package static func signed(_ challenge: [UInt8], server: String?) -> [UInt8] {
+        guard let server else { return Array("SessionMesh mailbox 1\0".utf8) + challenge }
+        return Array("SessionMesh mailbox 2\0".utf8) + challenge + Array(server.utf8)
+    }
 
     /// All of the bytes, and no byte more.
     static func read<Frame>(

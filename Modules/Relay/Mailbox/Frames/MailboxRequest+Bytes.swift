@@ -17,6 +17,7 @@ extension MailboxRequest {
             writer.writeCounted(opening.signature)
             writer.writeCounted(opening.will)
             writer.write(opening.after)
+            if let server = opening.server { writer.write(server) }
         case .follow(let ids):
             writer.write(Operation.follow.rawValue)
             for id in ids { writer.write(id) }
@@ -50,7 +51,9 @@ extension MailboxRequest {
                     publicKey: try reader.readCounted(max: MailboxFrame.smallBytesMax, "public key"),
                     signature: try reader.readCounted(max: MailboxFrame.smallBytesMax, "signature"),
                     will: try reader.readCounted(max: MailboxFrame.smallBytesMax, "will"),
-                    after: try reader.readPosition()))
+                    after: try reader.readPosition(),
+                    server: reader.isAtEnd
+                        ? nil : try reader.readText(max: MailboxFrame.serverBytesMax, "server's name")))
         case .follow:
             guard reader.remaining <= MailboxFrame.followedMax * MailboxID.byteCount else {
                 throw MailboxError("at most \(MailboxFrame.followedMax) are followed")

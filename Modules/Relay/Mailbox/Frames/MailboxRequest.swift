@@ -19,19 +19,23 @@ package struct MailboxOpening: Hashable, Sendable {
     package var token: String
     /// SubjectPublicKeyInfo in DER, which hashes to the mailbox's id.
     package var publicKey: [UInt8]
-    /// Over `MailboxFrame.signed(challenge)`: ECDSA over P-256, both numbers in 32 bytes.
+    /// Over `MailboxFrame.signed(_:server:)`: ECDSA over P-256, both numbers in 32 bytes.
     package var signature: [UInt8]
     /// What the gateway says of this device once its connection has gone.
     package var will: [UInt8]
     /// Where this process is in its queue; nil where it does not know.
     package var after: MailboxPosition?
 
+    /// The name of the server for which it's signed; nil in the first version of the protocol.
+    package var server: String?
+
     /// `after` is the last position that this device has handed on; nil for none.
     package init(
-        token: String, publicKey: [UInt8], signature: [UInt8], will: [UInt8], after: MailboxPosition? = nil
+        token: String, publicKey: [UInt8], signature: [UInt8], will: [UInt8], after: MailboxPosition? = nil,
+        server: String? = nil
     ) {
         (self.token, self.publicKey, self.signature) = (token, publicKey, signature)
-        (self.will, self.after) = (will, after)
+        (self.will, self.after, self.server) = (will, after, server)
     }
 }
 

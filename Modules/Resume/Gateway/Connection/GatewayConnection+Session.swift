@@ -1,10 +1,12 @@
+import MeshBase
 import MeshResume
 
 // MARK: - From the handshake on
 
 extension GatewayConnection {
-    mutating func admitted() {
+    mutating func admitted(_ now: Duration) {
         guard case .admitting(let frame) = phase else { return }
+        askedAt = now
         phase = .authenticating(frame)
         switch frame {
         case .identify(let token, let properties): direct(.authenticate(token: token, properties))
@@ -66,6 +68,17 @@ extension GatewayConnection {
 
     /// Another connection goes on with the session.
     mutating func replaced() { close(.sessionTimedOut, "another connection goes on with this session") }
+
+    /// The app has disconnected its user.
+    mutating func disconnected() { close(.disconnected, "the app has disconnected this user") }
+
+    /// The client comes again with a new token, at a time of its own: many tokens may expire together.
+    mutating func renewToken(_ now: Duration, _ token: TokenLife) {
+        guard !isClosed else { return }
+        let isExpired = now >= token.expiresAt
+        send(.reconnect(after: isExpired ? .zero : settings.tokenRenewalLead / 2 * random.fraction()))
+        close(.tokenExpired, isExpired ? "the token has expired" : "the token expires soon: resume with a new one")
+    }
 
     /// The gateway ends: its clients come again elsewhere, resumably.
     mutating func shutDown(retryAfter wait: Duration) {

@@ -26,6 +26,10 @@ struct GatewayConnection: Sendable {
     private var frames: TokenBucket
     var unsentBytes = 0
     private var stalledSince: Duration?
+    /// When the app was last asked about a token.
+    var askedAt = Duration.zero
+    /// nil if the token doesn't expire.
+    var token: TokenLife?
     /// When the core looks at this connection next.
     var watchedUntil: Duration?
 
@@ -74,6 +78,14 @@ struct GatewayConnection: Sendable {
     }
     var stream: String? {
         if case .streaming(let reader) = phase { reader.place.stream } else { nil }
+    }
+    /// The stream of its user, from the app's answer on.
+    var user: String? {
+        switch phase {
+        case .locating(let stream, _, _): stream
+        case .streaming(let reader): reader.place.stream
+        case .awaitingHandshake, .admitting, .authenticating, .closed: nil
+        }
     }
     var isClosed: Bool { if case .closed = phase { true } else { false } }
 }
@@ -124,6 +136,7 @@ extension GatewayConnection {
         case .awaitingHandshake where identifyDue <= now: close(.notAuthenticated, "identify or resume in time")
         default: break
         }
+        if let token, token.due <= now { renewToken(now, token) }
         if now - heardAt >= settings.heartbeatInterval * 2 { close(.unknownError, "no heartbeat: resume") }
         if let since = stalledSince, now - since >= settings.stallTimeout {
             close(.unknownError, "this client reads too slowly: resume")
@@ -148,6 +161,7 @@ extension GatewayConnection {
         case .streaming(let reader): due = min(due, reader.place.toldAt + settings.catchUpInterval)
         default: break
         }
+        if let token { due = min(due, token.due) }
         if let stalledSince { due = min(due, stalledSince + settings.stallTimeout) }
         return due
     }

@@ -24,6 +24,11 @@ public struct GatewaySettings: Sendable {
     /// A connection to which nothing came for this long asks the buffer whether it has missed a notice.
     package var catchUpInterval = Duration.seconds(30)
 
+    /// A client is asked for a new token this long before its token expires.
+    public var tokenRenewalLead = Duration.seconds(30)
+    /// The longest life of a token. A user that was disconnected is remembered for as long.
+    public var tokenLifetimeMax = Duration.seconds(86_400)
+
     /// Creates settings with the default of every value.
     public init() {}
 }

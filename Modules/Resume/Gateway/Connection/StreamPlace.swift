@@ -21,6 +21,9 @@ struct StreamPlace: Hashable, Sendable {
 
     mutating func doubt(_ now: Duration) { (toldAt, isDoubted) = (now, true) }
 
+    /// The buffer had no answer, and is to be asked again.
+    mutating func failed() { (isReading, isDoubted) = (false, true) }
+
     /// - Returns: whether it is the next and is to be sent now.
     mutating func take(_ notice: ReplayNotice, hasRoom: Bool, _ now: Duration) -> Bool {
         guard notice.epoch == sent.epoch else {

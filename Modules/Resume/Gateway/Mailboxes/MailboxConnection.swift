@@ -19,6 +19,12 @@ struct MailboxConnection: Sendable {
     /// Proven; its name is the stream of its queue.
     var id: MailboxID?
     var name = ""
+    /// The user of its token, from the app's answer on.
+    var user: String?
+    /// When the app was asked about the token.
+    var askedAt = Duration.zero
+    /// nil if the token doesn't expire.
+    var token: TokenLife?
     var will: [UInt8] = []
     /// What it has said of itself, and whom it lets in: written again where the store has lost them.
     var presence: [UInt8]?
@@ -90,6 +96,9 @@ struct MailboxConnection: Sendable {
         phase = .closed
         direct(.close(code, reason: reason))
     }
+
+    /// The app has disconnected its user.
+    mutating func disconnected() { close(.disconnected, "the app has disconnected this user") }
 
     mutating func write(_ write: MailboxWrite) {
         writeCount += 1
@@ -250,6 +259,12 @@ extension MailboxConnection {
     mutating func tick(_ now: Duration) {
         guard !isClosed else { return }
         if !isOpen, openDue <= now { return close(.notAuthenticated, "open your mailbox in time") }
+        if let token, token.due <= now {
+            let isExpired = now >= token.expiresAt
+            return close(
+                .tokenExpired,
+                isExpired ? "the token has expired" : "the token expires soon: come again with a new one")
+        }
         if isHasty {
             (isHasty, hastyCount) = (false, 0)
             pauseOrResume()

@@ -25,6 +25,7 @@ package struct MailboxCore: Sendable {
     private let settings: MailboxSettings
     private let prove: Proof
     private var admission: AdmissionLimit
+    private var disconnected: DisconnectedUsers
     private var connections: [Int: MailboxConnection] = [:]
     /// Whose connection is here, by the mailbox' name.
     private var holders: [String: Int] = [:]
@@ -36,6 +37,7 @@ package struct MailboxCore: Sendable {
         self.settings = settings
         prove = proof
         self.admission = AdmissionLimit(admission)
+        disconnected = DisconnectedUsers(lifetime: settings.tokenLifetimeMax)
     }
 
     /// Connections that are open.
@@ -119,29 +121,56 @@ extension MailboxCore {
             return
         }
         let isAdmitted = admission.take(now) == nil
-        let id =
-            isAdmitted
-            ? prove(opening.publicKey, opening.signature, MailboxFrame.signed(connection.challenge)) : nil
+        let isForHere = settings.accepts(server: opening.server)
+        let signed = MailboxFrame.signed(connection.challenge, server: opening.server)
+        let id = isAdmitted && isForHere ? prove(opening.publicKey, opening.signature, signed) : nil
         with(key) { connection in
             guard isAdmitted else {
                 return connection.close(.rateLimited, "many connect at this time: come again later")
             }
+            guard isForHere else {
+                return connection.close(.authenticationFailed, "the signature is for another server")
+            }
             guard let id else {
                 return connection.close(.authenticationFailed, "the signature is not of this key")
             }
-            (connection.id, connection.name) = (id, id.description)
+            (connection.id, connection.name, connection.askedAt) = (id, id.description, now)
             connection.phase = .authenticating(opening)
             connection.direct(.authenticate(token: opening.token))
         }
     }
 
-    /// - Parameter user: nil where the token is not accepted.
-    package mutating func authenticated(_ user: String?, on key: Int, _ now: Duration) {
+    /// - Parameters:
+    ///   - user: nil where the token is not accepted.
+    ///   - issued: when the token was issued; nil if that isn't known.
+    ///   - expires: when the token expires; nil if it doesn't.
+    package mutating func authenticated(
+        _ user: String?, issued: Duration? = nil, expires: Duration? = nil, on key: Int, _ now: Duration
+    ) {
+        let (disconnected, lead) = (disconnected, settings.tokenRenewalLead)
         with(key) { connection in
             guard case .authenticating(let opening) = connection.phase else { return }
             guard let user else { return connection.close(.authenticationFailed, "the token is not accepted") }
+            guard disconnected.accepts(user, issued: issued, askedAt: connection.askedAt, now) else {
+                return connection.disconnected()
+            }
+            connection.user = user
+            connection.token = expires.map { TokenLife(expiresAt: $0, lead: lead, now) }
             connection.phase = .enrolling(opening, user: "user/\(user)")
             connection.direct(.find(names: nil, stream: "user/\(user)"))
+        }
+    }
+
+    /// Closes the connections of a user. See `GatewayCore.disconnect`. O(connections).
+    package mutating func disconnect(_ user: String, madeAt: Duration, _ now: Duration) {
+        disconnected.add(user, madeAt: min(madeAt, now), now)
+        for key in connections.keys.sorted() where connections[key]?.user == user { with(key) { $0.disconnected() } }
+    }
+
+    /// Closes all connections, so that the app is asked about each token again.
+    package mutating func authenticateAgain() {
+        for key in connections.keys.sorted() {
+            with(key) { $0.close(.unknownError, "the gateway can't tell who was disconnected") }
         }
     }
 

@@ -28,11 +28,31 @@ public struct MailboxSettings: Sendable {
     /// After so long without news the store is asked whether any was missed.
     package var catchUpInterval = Duration.seconds(30)
 
+    /// A device is asked for a new token this long before its token expires.
+    public var tokenRenewalLead = Duration.seconds(30)
+    /// The longest life of a token. A user that was disconnected is remembered for as long.
+    public var tokenLifetimeMax = Duration.seconds(86_400)
+
+    /// The names under which devices dial this gateway, in small letters; `*.example.org` for all names one level below. A
+    /// device signs the opening of its mailbox for the name that it has dialed, so another gateway can't pass the signature on.
+    /// Any name counts while there is none here. `GatewayServer` takes the names of its certificate.
+    public var serverNames: [String] = []
+    /// Whether devices of earlier versions, which sign for any server, may open their mailboxes.
+    public var acceptsUnnamedServer = true
+
     /// Whether `MailboxDirective.tell` says what passes.
     public var tellsActivity = false
 
     /// Creates settings with the default of every value.
     public init() {}
+
+    /// Whether a device may have signed for that name; nil for any.
+    func accepts(server: String?) -> Bool {
+        guard let server else { return acceptsUnnamedServer }
+        if serverNames.isEmpty || serverNames.contains(server) { return true }
+        guard let dot = server.firstIndex(of: ".") else { return false }
+        return serverNames.contains("*" + server[dot...])
+    }
 }
 
 /// What a connection wants done, in this order.

@@ -1,0 +1,128 @@
+package import Foundation
+import MeshResume
+
+/// Users that the app has disconnected, for as long as an earlier token can be valid.
+struct DisconnectedUsers: Sendable {
+    private struct Moment {
+        /// When the app called.
+        var madeAt: Duration
+        /// When this process heard of it. The clocks of two gateways differ.
+        var heardAt: Duration
+    }
+
+    /// Beyond it the user that was disconnected first is forgotten.
+    static let usersMax = 10_000
+
+    private let lifetime: Duration
+    private var moments: [String: Moment] = [:]
+
+    init(lifetime: Duration) { self.lifetime = lifetime }
+
+    mutating func add(_ user: String, madeAt: Duration, _ now: Duration) {
+        if moments.count >= Self.usersMax, moments[user] == nil {
+            moments = moments.filter { now - $0.value.heardAt < lifetime }
+        }
+        if moments.count >= Self.usersMax, moments[user] == nil,
+            let oldest = moments.min(by: { $0.value.heardAt < $1.value.heardAt })
+        {
+            moments[oldest.key] = nil
+        }
+        moments[user] = Moment(madeAt: max(madeAt, moments[user]?.madeAt ?? madeAt), heardAt: now)
+    }
+
+    /// - Parameters:
+    ///   - issued: nil if the app doesn't know.
+    ///   - askedAt: when the app was asked about the token. Its answer may be from before the user was disconnected.
+    func accepts(_ user: String, issued: Duration?, askedAt: Duration, _ now: Duration) -> Bool {
+        guard let moment = moments[user], now - moment.heardAt < lifetime else { return true }
+        return askedAt > moment.heardAt && issued.map { $0 > moment.madeAt } ?? true
+    }
+}
+
+/// The stream of a buffer by which all its gateways hear of users that were disconnected, and how far this process has read it.
+///
+/// A value without I/O. `page` says what to ask the buffer; its answer, and each notice, go in.
+package struct DisconnectionLog: Sendable {
+    /// What came of a page or a notice.
+    package enum News: Hashable, Sendable {
+        /// These users were disconnected, in this order.
+        case users([Disconnection])
+        /// Some of the stream was trimmed before it was read here, so any user may have been disconnected.
+        case missed
+    }
+
+    /// No user has this name.
+    package static let stream = "sessionmesh/disconnected"
+
+    private var place: StreamPlace?
+    /// Later the entries before are of no use here: all connections of this process end with the place.
+    private var hasBegun = false
+
+    package init() {}
+
+    /// The answer of the buffer about the stream as a whole.
+    package mutating func located(_ standing: ReplayStanding, _ now: Duration) {
+        let sequence = hasBegun ? standing.newest : standing.oldest - 1
+        hasBegun = true
+        place = StreamPlace(
+            stream: Self.stream, sent: ReplayPosition(epoch: standing.epoch, sequence: sequence),
+            newest: standing.newest, toldAt: now)
+    }
+
+    /// Whether the buffer is to be asked about the stream as a whole.
+    package var isUnknown: Bool { place == nil }
+
+    /// The page to read next, if there is one: it was noticed, or nothing was heard for long.
+    package mutating func page(after silence: Duration, _ now: Duration) -> ReplayPosition? {
+        guard var place = self.place else { return nil }
+        if now - place.toldAt >= silence { place.doubt(now) }
+        let position = place.nextPage(hasRoom: true)
+        self.place = place
+        return position
+    }
+
+    package mutating func take(_ page: ReplayPage, _ now: Duration) -> News {
+        guard var place = self.place, place.isReading else { return .users([]) }
+        do {
+            let entries = try place.take(page, now)
+            self.place = place
+            return .users(entries.compactMap { Disconnection($0.event) })
+        } catch {
+            self.place = nil
+            return .missed
+        }
+    }
+
+    package mutating func noticed(_ notice: ReplayNotice, _ now: Duration) -> News {
+        guard notice.stream == Self.stream, var place = self.place else { return .users([]) }
+        let isNext = place.take(notice, hasRoom: true, now)
+        self.place = place
+        return .users(isNext ? [Disconnection(notice.entry.event)].compactMap { $0 } : [])
+    }
+
+    /// The buffer has no answer now: it is asked again.
+    package mutating func failed() { place?.failed() }
+}
+
+/// A user that the app has disconnected, as all gateways of a buffer are told.
+package struct Disconnection: Codable, Hashable, Sendable {
+    package var user: String
+    /// By the clock of the gateway that was called.
+    package var madeAt: Date
+
+    private static let type = "DISCONNECTED"
+
+    package init(user: String, madeAt: Date) { (self.user, self.madeAt) = (user, madeAt) }
+
+    init?(_ event: ReplayEvent) {
+        guard event.type == Self.type, let read = try? JSONDecoder().decode(Self.self, from: Data(event.json)),
+            read.madeAt.timeIntervalSinceReferenceDate.isFinite
+        else { return nil }
+        self = read
+    }
+
+    /// - Throws: `ReplayBufferError` for a name that is too long for an event.
+    package func event() throws -> ReplayEvent {
+        try ReplayEvent(type: Self.type, json: Array(JSONEncoder().encode(self)))
+    }
+}
