@@ -11,6 +11,7 @@
         private let loop: any EventLoop
         private let app: GatewayApp
         private let buffer: any ReplayBuffer
+        private let onProblem: (@Sendable (GatewayProblem) -> Void)?
         private let start = ContinuousClock.now
         private var core: GatewayCore
         private var sockets: [Int: WebSocket] = [:]
@@ -24,6 +25,7 @@
             self.loop = loop
             self.app = app
             self.buffer = buffer
+            onProblem = settings.onProblem
             core = GatewayCore(settings.connection, admission: settings.admission, seed: .random(in: 0 ... .max))
         }
 
@@ -75,6 +77,12 @@
 
         func published() { counts.published += 1 }
 
+        /// - Parameter cause: for the operator. Clients don't learn it.
+        func failed(_ source: GatewayProblem.Source, _ cause: String) {
+            counts.unanswered[source, default: 0] += 1
+            onProblem?(GatewayProblem(source: source, cause: cause))
+        }
+
         func currentCounts() -> GatewayCounts {
             (counts.connections, counts.unsentBytes) = (sockets.count, core.unsentBytes)
             return counts
@@ -109,18 +117,18 @@
                     counts.handshakes += 1
                     let app = app
                     ask(
-                        key, { try await app.user(of: token, properties) },
+                        .app, key, { try await app.user(of: token, properties) },
                         { core, user, now in
                             core.authenticated(user?.stream, ready: user?.ready ?? .none, on: key, now)
                         })
                 case .locate(let stream):
                     ask(
-                        key, { [buffer] in try await buffer.standing(of: stream) },
+                        .events, key, { [buffer] in try await buffer.standing(of: stream) },
                         { core, standing, now in core.located(standing, on: key, now) })
                 case .read(let stream, let position, let limit):
                     counts.pagesRead += 1
                     ask(
-                        key, { [buffer] in try await buffer.page(of: stream, after: position, limit: limit) },
+                        .events, key, { [buffer] in try await buffer.page(of: stream, after: position, limit: limit) },
                         { core, page, now in core.read(page, on: key, now) })
                 }
             }
@@ -150,7 +158,7 @@
 
         /// Asks the app or the buffer, and tells the core on the loop.
         private func ask<Answer: Sendable>(
-            _ key: Int, _ question: @escaping @Sendable () async throws -> Answer,
+            _ source: GatewayProblem.Source, _ key: Int, _ question: @escaping @Sendable () async throws -> Answer,
             _ tell: @escaping @Sendable (inout GatewayCore, Answer, Duration) -> Void
         ) {
             let bound = NIOLoopBound(self, eventLoop: loop)
@@ -162,7 +170,9 @@
                     let gateway = bound.value
                     switch answer {
                     case .success(let answer): tell(&gateway.core, answer, gateway.now)
-                    case .failure(let error): gateway.core.failed("no answer now: \(error)", on: key, gateway.now)
+                    case .failure(let error):
+                        gateway.failed(source, "\(error)")
+                        gateway.core.failed("no answer now", on: key, gateway.now)
                     }
                     gateway.carryOut()
                 }

@@ -64,7 +64,9 @@
                 NIOLoopBound(GatewayLoop(settings, app, buffer, on: loop), eventLoop: loop)
             }.get()
             let mailboxes = try await loop.submit {
-                NIOLoopBound(store.map { MailboxLoop(settings, app, $0, on: loop) }, eventLoop: loop)
+                NIOLoopBound(
+                    store.map { MailboxLoop(settings, app, $0, on: loop) { gateway.value.failed($0, $1) } },
+                    eventLoop: loop)
             }.get()
             let reception = try await loop.submit {
                 NIOLoopBound<any WebSocketObserver>(

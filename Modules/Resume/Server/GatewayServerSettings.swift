@@ -23,6 +23,9 @@ public struct GatewayServerSettings: Sendable {
     public var mailbox = MailboxSettings()
     /// Is told what passes between mailboxes: who, when and how much. Called on the gateway's event loop; must not block.
     package var onMailboxActivity: (@Sendable (MailboxActivity) -> Void)?
+    /// Is told why a client got no answer: for a log. Called on the gateway's event loop for each question that failed, so it
+    /// must not block. `/metrics` counts them.
+    public var onProblem: (@Sendable (GatewayProblem) -> Void)?
     /// The rate at which new clients are admitted.
     public var admission = GatewayAdmission()
     /// The bounds for clients that haven't authenticated.
@@ -32,6 +35,26 @@ public struct GatewayServerSettings: Sendable {
 
     /// Loopback, and a port of the system's choice.
     public init() {}
+}
+
+/// A question that the app or a store could not answer. The client learns only that it should come again.
+public struct GatewayProblem: Sendable {
+    /// What was asked. Later versions may know more.
+    public struct Source: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+
+        /// The app's closures, `authenticate` and `ready`.
+        public static let app = Source(description: "app")
+        /// The buffer of events.
+        public static let events = Source(description: "events")
+        /// The store of mailboxes.
+        public static let mailboxes = Source(description: "mailboxes")
+    }
+
+    /// What was asked.
+    public let source: Source
+    /// The description of the error. It may name the store's address.
+    public let cause: String
 }
 
 /// The app's part of a gateway: checking tokens, and answering for its users.

@@ -131,6 +131,25 @@
             await server.shutDown()
         }
 
+        @Test func `What a store says goes to the operator, and not to the client`() async throws {
+            var settings = GatewayServerSettings()
+            let problems = Locked<[GatewayProblem]>([])
+            settings.onProblem = { problem in problems.withLock { $0.append(problem) } }
+            let server = try await GatewayServer.start(settings, app: app, buffer: DownBuffer())
+            let socket = try await WebSocketDialer.connect(WebSocketAddress("ws://127.0.0.1:\(server.port)/"))
+            socket.send(text: Array(PlainClient.identify("anna").utf8))
+            var said = ""
+            await socket.read { if case .text(let bytes) = $0 { said += String(decoding: bytes, as: UTF8.self) } }
+            #expect(said.contains(#""reason":"no answer now""#))
+            #expect(!said.contains("10.0.0.7"), "\(said)")
+            #expect(problems.withLock { $0.map(\.source) } == [.events])
+            #expect(problems.withLock { $0.allSatisfy { $0.cause.contains("10.0.0.7") } })
+            let text = await server.counts().text
+            #expect(text.contains(#"sessionmesh_gateway_unanswered_total{source="events"} 1"#))
+            #expect(!text.contains("10.0.0.7"))
+            await server.shutDown()
+        }
+
         @Test func `Clear text is served on this machine only`() async throws {
             var settings = GatewayServerSettings()
             settings.host = "0.0.0.0"
@@ -141,6 +160,18 @@
             #expect(throws: WebSocketError.self) { try WebSocketAddress("ws://127.0.0.1.example.org/") }
             #expect(try WebSocketAddress("wss://example.org").port == 443)
         }
+    }
+
+    /// Its errors name where it is.
+    private struct DownBuffer: ReplayBuffer {
+        private static let error = ReplayBufferError(.unavailable, "redis://10.0.0.7:6379/0: refused")
+
+        func append(_ event: ReplayEvent, to stream: String) async throws -> ReplayPosition { throw Self.error }
+        func standing(of stream: String) async throws -> ReplayStanding { throw Self.error }
+        func page(of stream: String, after position: ReplayPosition, limit: Int) async throws -> ReplayPage {
+            throw Self.error
+        }
+        func notices() -> AsyncStream<ReplayNotice> { AsyncStream { $0.finish() } }
     }
 
     let app = GatewayApp { token, _ in token.isEmpty ? nil : token }
