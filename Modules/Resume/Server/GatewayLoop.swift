@@ -122,6 +122,8 @@
                             core.authenticated(user?.stream, ready: user?.ready ?? .none, on: key, now)
                         })
                 case .locate(let stream):
+                    // Asked for users only.
+                    sockets[key]?.markAuthenticated()
                     ask(
                         .events, key, { [buffer] in try await buffer.standing(of: stream) },
                         { core, standing, now in core.located(standing, on: key, now) })

@@ -53,11 +53,14 @@
         /// Starts a gateway that serves clients from a buffer.
         ///
         /// - Parameter store: where those of devices are kept; without it there are none.
-        /// - Throws: `WebSocketError`.
+        /// - Throws: `WebSocketError`: `invalidSettings` for a port, a `publishToken` or a `connectionsMax` that can't be used.
         public static func start(
             _ settings: GatewayServerSettings = .init(), app: GatewayApp, buffer: any ReplayBuffer,
             mailboxes store: (any MailboxStore)? = nil
         ) async throws -> GatewayServer {
+            if let token = settings.publishToken, token.utf8.count < 16 {
+                throw WebSocketError(.invalidSettings, "a publishToken has at least 16 bytes")
+            }
             let tls = try ServerCertificate.context(settings.certificateFile, settings.keyFile)
             let loop = MultiThreadedEventLoopGroup.singleton.next()
             let gateway = try await loop.submit {
@@ -76,8 +79,12 @@
                 host: settings.host, port: settings.port, tls: tls,
                 protocols: [FrameEncoding.binary, .json].map(\.subprotocol)
                     + (store == nil ? [] : [MailboxFrame.subprotocol]),
-                limits: settings.socket, on: loop, observer: reception)
-            let metrics = try await startMetrics(settings, buffer, gateway, loop)
+                allowedOrigins: settings.allowedOrigins, limits: settings.socket, on: loop, observer: reception)
+            let metrics: HTTPService?
+            do { metrics = try await startMetrics(settings, buffer, gateway, loop) } catch {
+                await listener.stop()
+                throw error
+            }
             var readers = [read(buffer.notices(), loop) { gateway.value.noticed($0) }]
             if let store {
                 readers.append(read(store.notices(), loop) { mailboxes.value?.noticed($0) })

@@ -15,8 +15,12 @@ public struct GatewayServerSettings: Sendable {
     public var keyFile: String?
     /// Prometheus text at `/metrics`, on loopback, 0 for one of the system's choice; nil for none.
     public var metricsPort: Int?
-    /// Whether `POST /publish/USER/TYPE` on the metrics port appends an event, for trying it out.
-    public var publishesByHTTP = false
+    /// The token with which `POST /publish/USER/TYPE` on the metrics port appends an event, for trying it out, in the header
+    /// `Authorization: Bearer TOKEN`: at least 16 bytes. nil serves no such page.
+    public var publishToken: String?
+    /// Sites whose pages may connect from a browser, such as `https://app.example`, besides the gateway's own. Empty by
+    /// default: apps don't send `Origin`, and browsers always do.
+    public var allowedOrigins: Set<String> = []
     /// The times and bounds of a client's connection.
     public var connection = GatewaySettings()
     /// The bounds of a device's mailbox.
@@ -39,7 +43,7 @@ public struct GatewayServerSettings: Sendable {
 
 /// A question that the app or a store could not answer. The client learns only that it should come again.
 public struct GatewayProblem: Sendable {
-    /// What was asked. Later versions may know more.
+    /// The part of a gateway that was asked. Later versions may know more.
     public struct Source: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
@@ -51,7 +55,7 @@ public struct GatewayProblem: Sendable {
         public static let mailboxes = Source(description: "mailboxes")
     }
 
-    /// What was asked.
+    /// The part that was asked.
     public let source: Source
     /// The description of the error. It may name the store's address.
     public let cause: String

@@ -117,6 +117,8 @@
                     .app, key, { [app] in try await app.authenticate(token, nil) },
                     { core, user, now in core.authenticated(user, on: key, now) })
             case .locate(let stream):
+                // Asked for users only.
+                sockets[key]?.markAuthenticated()
                 ask(
                     .mailboxes, key, { [store] in try await store.standing(of: stream) },
                     { core, standing, now in core.located(standing, on: key, now) })

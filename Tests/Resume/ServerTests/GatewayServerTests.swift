@@ -1,5 +1,9 @@
 #if WebSocket
     import Foundation
+
+    #if canImport(FoundationNetworking)
+        import FoundationNetworking
+    #endif
     import MeshBase
     import MeshResume
     import MeshResumeGateway
@@ -129,6 +133,60 @@
             await #expect(throws: WebSocketError.self) { try await WebSocketDialer.connect(address) }
             for socket in sockets { socket.drop() }
             await server.shutDown()
+        }
+
+        private func post(
+            _ server: GatewayServer, _ path: String, _ headers: [String: String], _ body: String = "1"
+        ) async throws -> Int {
+            var request = URLRequest(
+                url: try #require(URL(string: "http://127.0.0.1:\(server.metricsPort ?? 0)\(path)")))
+            request.httpMethod = "POST"
+            request.httpBody = Data(body.utf8)
+            for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
+            let (_, response) = try await URLSession.shared.data(for: request)
+            return (response as? HTTPURLResponse)?.statusCode ?? 0
+        }
+
+        @Test func `Events are published over HTTP with the token only, and not at all without one`() async throws {
+            var settings = GatewayServerSettings()
+            settings.metricsPort = 0
+            let closed = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
+            #expect(try await post(closed, "/publish/anna/E", ["Authorization": "Bearer "]) == 404)
+            await closed.shutDown()
+            settings.publishToken = "a token of its own"
+            let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
+            let right = ["Authorization": "Bearer a token of its own"]
+            for wrong in [[:], ["Authorization": "Bearer "], ["Authorization": "Bearer a token of its owm"]] {
+                #expect(try await post(server, "/publish/anna/E", wrong) == 401)
+            }
+            let foreign = right.merging(["Origin": "http://attacker.example"]) { $1 }
+            #expect(try await post(server, "/publish/anna/E", foreign) == 403)
+            #expect(await server.counts().published == 0)
+            #expect(try await post(server, "/publish/anna/E", right) == 200)
+            #expect(try await post(server, "/publish/anna/E", right, "{") == 400)
+            #expect(await server.counts().published == 1)
+            await server.shutDown()
+        }
+
+        @Test func `Settings that can't be used are refused, and the message names them`() async throws {
+            func message(_ change: (inout GatewayServerSettings) -> Void) async throws -> String? {
+                var settings = GatewayServerSettings()
+                change(&settings)
+                do {
+                    let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
+                    await server.shutDown()
+                    return nil
+                } catch let error as WebSocketError {
+                    #expect(error.code == .invalidSettings)
+                    return error.message
+                }
+            }
+            for port in [99_999, 65_536, -1] {
+                #expect(try await message { $0.port = port } == "port \(port) is not from 0 to 65535")
+                #expect(try await message { $0.metricsPort = port } == "port \(port) is not from 0 to 65535")
+            }
+            #expect(try await message { $0.publishToken = "short" } == "a publishToken has at least 16 bytes")
+            #expect(try await message { $0.socket.connectionsMax = 1 } == nil)
         }
 
         @Test func `What a store says goes to the operator, and not to the client`() async throws {
