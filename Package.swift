@@ -423,8 +423,10 @@ let modules: [Module] = [
             "MeshTransport", "MeshDelivery", "MeshDiscovery", "MeshPipeTransport", "MeshSeries", "MeshSession",
             "MeshSQLiteStorage", "MeshResumeGateway", "MeshMailbox", "MeshDiagnostics",
         ],
-        needs: [argumentParser, security, udpTransport, redisReplay, mqttTransport, gatewayTransport, relay, inspector]
-            + gatewayServer + webSocket,
+        needs: [
+            argumentParser, crypto, security, udpTransport, redisReplay, mqttTransport, gatewayTransport, relay,
+            inspector,
+        ] + gatewayServer + webSocket,
         tests: ["MeshTestSupport"]),
 
     // Examples

@@ -6,6 +6,7 @@ Usage: resume_client.py PATH_OF_MESH    starts `mesh gateway` itself, and ends i
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -14,9 +15,13 @@ import urllib.request
 import websockets
 
 
+TOKEN = "the token for publishing"
+
+
 def publish(port, user, number):
     request = urllib.request.Request(
-        f"http://127.0.0.1:{port}/publish/{user}/NUMBER", data=str(number).encode(), method="POST")
+        f"http://127.0.0.1:{port}/publish/{user}/NUMBER", data=str(number).encode(), method="POST",
+        headers={"Authorization": f"Bearer {TOKEN}"})
     with urllib.request.urlopen(request) as answer:
         return json.load(answer)["s"]
 
@@ -80,7 +85,7 @@ async def goodbye(socket):
     assert socket.close_code == 4000, socket.close_code
 
 
-gateway = subprocess.Popen([sys.argv[1], "gateway", "--json"], stdout=subprocess.PIPE, text=True)
+gateway = subprocess.Popen([sys.argv[1], "gateway", "--json", "--publish"], env={**os.environ, "MESH_PUBLISH_TOKEN": TOKEN}, stdout=subprocess.PIPE, text=True)
 try:
     serving = json.loads(gateway.stdout.readline())
     asyncio.run(converse(serving["url"], serving["metrics_port"]))

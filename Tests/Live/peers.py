@@ -266,7 +266,7 @@ def pair(world, first, second):
 
     one = run(first, "--new-secret")
     secret = json.loads(one.stdout.readline())["secret"]
-    other = run(second, "--secret", "-")
+    other = run(second, "--secret-file", "-")
     said, error = other.communicate(secret + "\n", timeout=300)
     expect(other.returncode == 0, f"{second} was not paired: {error}")
     said, error = one.communicate(timeout=300)

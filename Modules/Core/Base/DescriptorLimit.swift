@@ -9,14 +9,9 @@
 /// How many files and sockets this process may have open.
 package enum DescriptorLimit {
     /// As many as the system lets it have, up to `most`. What is more already stays.
-    package static func raise(to most: UInt64) {
+    package static func raise(to most: UInt64 = .max) {
         #if canImport(Darwin) || canImport(Glibc) || canImport(Musl)
             var limit = rlimit()
-            #if canImport(Glibc)
-                let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-            #else
-                let resource = RLIMIT_NOFILE
-            #endif
             guard getrlimit(resource, &limit) == 0 else { return }
             let wanted = min(limit.rlim_max, rlim_t(most))
             guard wanted > limit.rlim_cur else { return }
@@ -24,4 +19,21 @@ package enum DescriptorLimit {
             _ = setrlimit(resource, &limit)
         #endif
     }
+
+    /// How many it may have now, and how many it may ask for. `Int.max` where there is no limit, or none is known.
+    package static var current: (soft: Int, hard: Int) {
+        #if canImport(Darwin) || canImport(Glibc) || canImport(Musl)
+            var limit = rlimit()
+            if getrlimit(resource, &limit) == 0 {
+                return (Int(clamping: limit.rlim_cur), Int(clamping: limit.rlim_max))
+            }
+        #endif
+        return (.max, .max)
+    }
+
+    #if canImport(Glibc)
+        private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #elseif canImport(Darwin) || canImport(Musl)
+        private static let resource = RLIMIT_NOFILE
+    #endif
 }

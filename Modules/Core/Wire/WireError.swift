@@ -108,3 +108,10 @@ extension WireError {
         WireError(.truncated, "\(needed) bytes needed, \(remaining) left")
     }
 }
+
+extension WireError? {
+    /// Why a frame of fields can't be read, for the peer that sent it.
+    package var frameProblem: String {
+        self?.code == .truncated ? "the frame ends within a field" : "a field of the frame can't be read"
+    }
+}

@@ -1,5 +1,6 @@
 #if Inspector
     import Foundation
+    import MeshBase
     import MeshDiagnostics
     import MeshWebSocket
 
@@ -36,10 +37,7 @@
             let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             let prefix = Array("/\(token)/".utf8)
             let given = Array(parts[0].utf8)
-            guard given.count >= prefix.count else { return nil }
-            // In a time that does not tell how much of it is right.
-            let difference = zip(prefix, given).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) }
-            guard difference == 0 else { return nil }
+            guard given.prefix(prefix.count).isEqualInConstantTime(to: prefix) else { return nil }
             return (String(decoding: given.dropFirst(prefix.count), as: UTF8.self), parts.count > 1 ? parts[1] : "")
         }
 

@@ -1,6 +1,7 @@
 // Elsewhere than on Apple's systems it is compiled with MESH_URLSESSION only, to see that it is right (.ci/run).
 #if WebSocket && (canImport(Darwin) || MESH_URLSESSION)
     import Foundation
+    import MeshBase
     import MeshMailbox
 
     #if canImport(FoundationNetworking)
@@ -25,10 +26,9 @@
         static func makeDial(
             _ url: String, subprotocol: String, _ session: URLSession
         ) throws -> MailboxDial {
-            let isHere = { ["localhost", "127.0.0.1", "::1"].contains($0) }
-            guard let url = URL(string: url), url.scheme == "wss" || url.scheme == "ws" && isHere(url.host ?? "") else {
-                throw URLError(.badURL)
-            }
+            guard let url = URL(string: url), (1...65_535).contains(url.port ?? 443),
+                url.scheme == "wss" || url.scheme == "ws" && Loopback.contains(url.host ?? "")
+            else { throw URLError(.badURL) }
             return { observer in
                 let task = session.webSocketTask(with: url, protocols: [subprotocol])
                 let socket = URLSessionMailboxSocket(task, observer)

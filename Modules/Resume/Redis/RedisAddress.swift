@@ -19,8 +19,9 @@
 
         /// Reads an address from a URL.
         ///
+        /// - Parameter password: Takes the place of the URL's, so that a URL in a program's arguments holds no secret.
         /// - Throws: `ReplayBufferError.Code.invalidAddress`.
-        public init(_ url: String) throws(ReplayBufferError) {
+        public init(_ url: String, password: String? = nil) throws(ReplayBufferError) {
             guard let parts = URLComponents(string: url), let scheme = parts.scheme else { throw Self.refusal(url) }
             var database = "0"
             switch scheme {
@@ -41,7 +42,7 @@
             guard let number = Int(database), (0...65535).contains(number) else { throw Self.refusal(url) }
             self.database = number
             user = parts.user.flatMap { $0.isEmpty ? nil : $0 }
-            password = parts.password
+            self.password = password ?? parts.password
         }
 
         /// The address without its password.

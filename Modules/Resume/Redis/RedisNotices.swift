@@ -5,12 +5,28 @@
     /// Reads what all processes append, on one connection and one thread, however many streams there are.
     ///
     /// After a lost connection it goes on where it was. What was trimmed meanwhile is counted and not told, and what an old
-    /// incarnation of the store held neither: a new one is read from its beginning.
+    /// incarnation of the store held neither: a new one is read from its beginning. An entry that can't be read, because
+    /// another program wrote it, is skipped and counted.
     final class RedisNotices: Sendable {
         private struct State {
             var isClosed = false
             var missedCount: UInt64 = 0
+            var skippedCount: UInt64 = 0
             var begun: CheckedContinuation<ReplayBufferError?, Never>?
+        }
+
+        /// How far this process has read.
+        private struct Place {
+            /// Counts only entries of ours: the store is asked whether it has come as far.
+            var tail: ReplayScript.Tail
+            /// The last entry, whoever wrote it.
+            var id: ReplayScript.EntryID
+
+            /// Behind all entries with the tail's number.
+            init(_ tail: ReplayScript.Tail) {
+                self.tail = tail
+                id = ReplayScript.EntryID(number: tail.count, rest: .max)
+            }
         }
 
         private let address: RedisAddress
@@ -33,6 +49,9 @@
         /// Entries that were trimmed before this process had read them.
         var missedCount: UInt64 { state.withLock { $0.missedCount } }
 
+        /// Entries that can't be read.
+        var skippedCount: UInt64 { state.withLock { $0.skippedCount } }
+
         /// Returns once every later event will be told.
         func start() async throws(ReplayBufferError) {
             let failure = await withCheckedContinuation { continuation in
@@ -51,7 +70,7 @@
         private func run() {
             var backoff = Backoff(from: .milliseconds(50), to: .seconds(2))
             var random = SplitMix64(seed: .random(in: 0 ... .max))
-            var place: ReplayScript.Tail?
+            var place: Place?
             while !isClosed {
                 do {
                     let timeout = script.settings.timeout + .milliseconds(Self.blockMilliseconds)
@@ -68,16 +87,22 @@
         }
 
         private func follow(
-            _ connection: ScriptConnection, _ place: inout ReplayScript.Tail?, hasAnswered: () -> Void
+            _ connection: ScriptConnection, _ place: inout Place?, hasAnswered: () -> Void
         ) throws(RedisFailure) {
             while !isClosed {
-                let value = try connection.call(script.arguments(.tail, known: place))
+                let value = try connection.call(script.arguments(.tail, known: place?.tail))
                 guard let tail = ReplayScript.tail(value) else { throw RedisFailure("no tail: \(value)") }
-                if place == nil { place = tail }
-                if place?.incarnation != tail.incarnation { place = .init(incarnation: tail.incarnation, count: 0) }
+                if place == nil { place = Place(tail) }
+                if place?.tail.incarnation != tail.incarnation {
+                    place = Place(.init(incarnation: tail.incarnation, count: 0))
+                }
+                // The list has begun anew because a skipped entry had an id after which no number can come.
+                if let read = place, read.tail.count < tail.count, tail.count < read.id.number {
+                    place = Place(read.tail)
+                }
                 hasAnswered()
                 begin(nil)
-                while !isClosed, let from = place, let notices = try read(connection, from) {
+                while !isClosed, let from = place, let notices = try read(connection, from.id) {
                     place = tell(notices, from)
                 }
             }
@@ -85,33 +110,47 @@
 
         /// - Returns: nil when there was nothing.
         private func read(
-            _ connection: ScriptConnection, _ from: ReplayScript.Tail
-        ) throws(RedisFailure) -> [(tail: ReplayScript.Tail, notice: ReplayNotice)]? {
-            // Beyond the largest second half of an id with that number.
+            _ connection: ScriptConnection, _ from: ReplayScript.EntryID
+        ) throws(RedisFailure) -> [ReplayScript.NoticeEntry]? {
             let value = try connection.plainCall([
                 "XREAD", "COUNT", "\(Self.batchCount)", "BLOCK", "\(Self.blockMilliseconds)", "STREAMS",
-                script.noticesKey, "\(from.count)-\(UInt64.max)",
+                script.noticesKey, from.description,
             ])
             if case .none = value { return nil }
             guard let notices = ReplayScript.notices(value) else { throw RedisFailure("damaged notices") }
             return notices
         }
 
-        /// - Returns: the new place; nil where they are another incarnation's, of which the beginning is missing.
-        private func tell(
-            _ notices: [(tail: ReplayScript.Tail, notice: ReplayNotice)], _ from: ReplayScript.Tail
-        ) -> ReplayScript.Tail? {
-            guard let first = notices.first, let last = notices.last else { return from }
-            guard notices.allSatisfy({ $0.tail.incarnation == from.incarnation }) else {
-                return .init(incarnation: last.tail.incarnation, count: 0)
+        /// - Returns: the new place; the beginning of another incarnation where the entries are that one's.
+        private func tell(_ entries: [ReplayScript.NoticeEntry], _ from: Place) -> Place {
+            guard let last = entries.last else { return from }
+            let read = entries.compactMap(\.content)
+            if let other = read.last(where: { $0.incarnation != from.tail.incarnation }) {
+                return Place(.init(incarnation: other.incarnation, count: 0))
             }
-            let missed = first.tail.count > from.count + 1 ? first.tail.count - from.count - 1 : 0
-            if missed > 0 { state.withLock { $0.missedCount += missed } }
-            let events = notices.map(\.notice).filter { $0.entry.sequence > 0 }
+            var missed: UInt64 = 0
+            if let first = entries.firstIndex(where: { $0.content != nil }) {
+                // A skipped entry may have moved the numbers on.
+                let before = first > 0 ? entries[first - 1].id.number : from.id.number
+                let number = entries[first].id.number
+                missed = number > before ? number - before - 1 : 0
+            }
+            let skipped = UInt64(entries.count - read.count)
+            if missed > 0 || skipped > 0 {
+                state.withLock { state in
+                    state.missedCount += missed
+                    state.skippedCount += skipped
+                }
+            }
+            let notices = read.map(\.notice)
+            let events = notices.filter { $0.entry.sequence > 0 }
             if !events.isEmpty { topic.publish(contentsOf: events) }
-            let told = notices.compactMap { ReplayScript.word($0.notice) }
+            let told = notices.compactMap { ReplayScript.word($0) }
             if !told.isEmpty { words.publish(contentsOf: told) }
-            return last.tail
+            var place = from
+            place.id = last.id
+            if let newest = entries.last(where: { $0.content != nil }) { place.tail.count = newest.id.number }
+            return place
         }
 
         private func begin(_ failure: String?) {

@@ -116,6 +116,10 @@
         /// The number of events that were trimmed from Redis' list of notices before this process had read them.
         public var missedNoticeCount: UInt64 { parts.notices.missedCount }
 
+        /// The number of entries in Redis' list of notices that this process couldn't read and has skipped. It grows if
+        /// another program writes to the list.
+        public var skippedNoticeCount: UInt64 { parts.notices.skippedCount }
+
         private func ask(_ operation: ReplayScript.Operation) async throws -> ReplayScript.Answer {
             let value = try await parts.commands.ask(operation)
             guard let answer = ReplayScript.answer(value) else {

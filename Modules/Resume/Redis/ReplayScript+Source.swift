@@ -53,7 +53,10 @@
                 if not exceeds and now - tonumber(string.match(first[1], '%d+$')) <= limit.age then break end
                 bytes, length, last, from = bytes - weight(first[2]), length - 1, first[1], '(' .. first[1]
               end
-              if last then redis.call('XTRIM', key, 'MINID', whole(tonumber(string.match(last, '^%d+')) + 1)) end
+              if last then
+                local number, time = string.match(last, '^(%d+)-(%d+)$')
+                redis.call('XTRIM', key, 'MINID', number .. '-' .. whole(math.min(tonumber(time) + 1, 2 ^ 53)))
+              end
               return bytes
             end
 
@@ -71,7 +74,23 @@
             local function tell(number, kind, json)
               count = count + 1
               local notice = {'i', incarnation, 's', ARGV[13], 'e', epoch, 'n', number, 't', kind, 'j', json}
-              redis.call('XADD', notices, whole(count) .. '-' .. whole(now), unpack(notice))
+              local added = redis.pcall('XADD', notices, whole(count) .. '-' .. whole(now), unpack(notice))
+              if type(added) == 'table' and added.err then
+                -- Another program has added a larger id: numbers go on after it, if they can.
+                local info = redis.call('XINFO', 'STREAM', notices)
+                for index = 1, #info, 2 do
+                  if info[index] == 'last-generated-id' then
+                    local last = tonumber(string.match(info[index + 1], '^%d+'))
+                    if last < 2 ^ 52 then
+                      count = last + 1
+                    else
+                      redis.call('DEL', notices)
+                      noticeBytes = 0
+                    end
+                  end
+                end
+                redis.call('XADD', notices, whole(count) .. '-' .. whole(now), unpack(notice))
+              end
               noticeBytes = trim(notices, noticeLimit, noticeBytes + weight(notice))
               redis.call('HSET', home, 'count', whole(count), 'bytes', whole(noticeBytes))
             end

@@ -22,6 +22,29 @@
             var count: UInt64
         }
 
+        /// The id of an entry in a Redis stream: its number, and the time at which it came.
+        struct EntryID: Sendable, CustomStringConvertible {
+            let number: UInt64
+            let rest: UInt64
+
+            init(number: UInt64, rest: UInt64) { (self.number, self.rest) = (number, rest) }
+
+            init?(_ text: String) {
+                let halves = text.split(separator: "-", omittingEmptySubsequences: false).map { UInt64($0) }
+                guard halves.count == 2, let number = halves[0], let rest = halves[1] else { return nil }
+                self.init(number: number, rest: rest)
+            }
+
+            var description: String { "\(number)-\(rest)" }
+        }
+
+        /// An entry in the list of notices.
+        struct NoticeEntry: Sendable {
+            let id: EntryID
+            /// nil where another program wrote something else.
+            let content: (incarnation: UInt64, notice: ReplayNotice)?
+        }
+
         struct Answer: Sendable {
             let tail: Tail
             let standing: ReplayStanding
@@ -123,23 +146,28 @@
             return ReplayEntry(sequence: id, event: event)
         }
 
-        /// What XREAD says of a stream of notices: how far each is, since when, and what it says.
-        static func notices(_ value: RedisValue) -> [(tail: Tail, notice: ReplayNotice)]? {
+        /// What XREAD says of the list of notices.
+        static func notices(_ value: RedisValue) -> [NoticeEntry]? {
             guard let items = value.list?.first?.list, items.count == 2, let raw = items[1].list else { return nil }
-            let notices = raw.compactMap(notice)
-            return notices.count == raw.count ? notices : nil
+            let entries = raw.compactMap(noticeEntry)
+            return entries.count == raw.count ? entries : nil
         }
 
-        private static func notice(_ value: RedisValue) -> (tail: Tail, notice: ReplayNotice)? {
-            guard let (count, fields) = item(value), fields.count == 12, let incarnation = fields[1].number,
+        private static func noticeEntry(_ value: RedisValue) -> NoticeEntry? {
+            guard let pair = value.list, pair.count == 2, let id = pair[0].string.flatMap(EntryID.init) else {
+                return nil
+            }
+            guard let fields = pair[1].list, fields.count == 12, let incarnation = fields[1].number,
                 let stream = fields[3].string, let epoch = fields[5].number, let sequence = fields[7].number,
                 let type = fields[9].string, let json = fields[11].bytes,
                 let event = ReplayEvent(stored: type, json: json)
-            else { return nil }
-            return (
-                Tail(incarnation: incarnation, count: count),
-                ReplayNotice(stream: stream, epoch: epoch, entry: ReplayEntry(sequence: sequence, event: event))
-            )
+            else { return NoticeEntry(id: id, content: nil) }
+            return NoticeEntry(
+                id: id,
+                content: (
+                    incarnation,
+                    ReplayNotice(stream: stream, epoch: epoch, entry: ReplayEntry(sequence: sequence, event: event))
+                ))
         }
 
         /// - Returns: nil for an event's notice.
@@ -153,10 +181,10 @@
 
         /// An entry of a Redis stream: the first half of its id, and its fields.
         private static func item(_ value: RedisValue) -> (number: UInt64, fields: [RedisValue])? {
-            guard let pair = value.list, pair.count == 2, let id = pair[0].string, let fields = pair[1].list,
-                let number = UInt64(id.prefix { $0 != "-" })
+            guard let pair = value.list, pair.count == 2, let id = pair[0].string.flatMap(EntryID.init),
+                let fields = pair[1].list
             else { return nil }
-            return (number, fields)
+            return (id.number, fields)
         }
     }
 #endif

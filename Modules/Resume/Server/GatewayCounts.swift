@@ -18,6 +18,8 @@ public struct GatewayCounts: Hashable, Sendable {
     public var pagesRead = 0
     /// Events that this process has appended.
     public var published = 0
+    /// The number of questions that the app or a store could not answer.
+    public var unanswered: [GatewayProblem.Source: Int] = [:]
     /// The number of closed connections by close code.
     public var closed: [UInt16: Int] = [:]
 
@@ -35,6 +37,12 @@ public struct GatewayCounts: Hashable, Sendable {
             Self.lines("pages_read_total", "counter", "Pages read from the buffer.", pagesRead),
             Self.lines("published_total", "counter", "Events that this process appended.", published),
         ]
+        lines.append("# HELP sessionmesh_gateway_unanswered_total Questions without an answer.\n")
+        lines.append("# TYPE sessionmesh_gateway_unanswered_total counter\n")
+        for source in [GatewayProblem.Source.app, .events, .mailboxes] {
+            lines.append(
+                "sessionmesh_gateway_unanswered_total{source=\"\(source)\"} \(unanswered[source, default: 0])\n")
+        }
         lines.append("# HELP sessionmesh_gateway_closed_total Sockets that the gateway closed.\n")
         lines.append("# TYPE sessionmesh_gateway_closed_total counter\n")
         for (code, count) in closed.sorted(by: { $0.key < $1.key }) {

@@ -12,6 +12,7 @@
         private let loop: any EventLoop
         private let app: GatewayApp
         private let buffer: any ReplayBuffer
+        private let onProblem: (@Sendable (GatewayProblem) -> Void)?
         private let start = ContinuousClock.now
         private var core: GatewayCore
         private var sockets: [Int: WebSocket] = [:]
@@ -20,8 +21,8 @@
         private var disconnections = DisconnectionLog()
         private var isReadingDisconnections = false
         private let catchUpInterval: Duration
-        /// Where mailboxes hear of them.
-        var mailboxes: MailboxLoop?
+        /// Where mailboxes hear of them. The server holds it.
+        weak var mailboxes: MailboxLoop?
         private var isShuttingDown = false
         private var whenEmpty: EventLoopPromise<Void>?
         private(set) var counts = GatewayCounts()
@@ -31,6 +32,7 @@
             self.app = app
             self.buffer = buffer
             catchUpInterval = settings.connection.catchUpInterval
+            onProblem = settings.onProblem
             core = GatewayCore(settings.connection, admission: settings.admission, seed: .random(in: 0 ... .max))
         }
 
@@ -86,6 +88,12 @@
         }
 
         func published() { counts.published += 1 }
+
+        /// - Parameter cause: for the operator. Clients don't learn it.
+        func failed(_ source: GatewayProblem.Source, _ cause: String) {
+            counts.unanswered[source, default: 0] += 1
+            onProblem?(GatewayProblem(source: source, cause: cause))
+        }
 
         func currentCounts() -> GatewayCounts {
             var counts = counts
@@ -183,7 +191,7 @@
                     counts.handshakes += 1
                     let app = app
                     ask(
-                        key, { try await app.user(of: token, properties) },
+                        .app, key, { try await app.user(of: token, properties) },
                         { core, answer, now in
                             let (user, ready) = answer ?? (nil, .none)
                             core.authenticated(
@@ -191,13 +199,15 @@
                                 expires: user?.expires.map { now.advanced(to: $0) }, ready: ready, on: key, now)
                         })
                 case .locate(let stream):
+                    // Asked for users only.
+                    sockets[key]?.markAuthenticated()
                     ask(
-                        key, { [buffer] in try await buffer.standing(of: stream) },
+                        .events, key, { [buffer] in try await buffer.standing(of: stream) },
                         { core, standing, now in core.located(standing, on: key, now) })
                 case .read(let stream, let position, let limit):
                     counts.pagesRead += 1
                     ask(
-                        key, { [buffer] in try await buffer.page(of: stream, after: position, limit: limit) },
+                        .events, key, { [buffer] in try await buffer.page(of: stream, after: position, limit: limit) },
                         { core, page, now in core.read(page, on: key, now) })
                 }
             }
@@ -227,7 +237,7 @@
 
         /// Asks the app or the buffer, and tells the core on the loop.
         private func ask<Answer: Sendable>(
-            _ key: Int, _ question: @escaping @Sendable () async throws -> Answer,
+            _ source: GatewayProblem.Source, _ key: Int, _ question: @escaping @Sendable () async throws -> Answer,
             _ tell: @escaping @Sendable (inout GatewayCore, Answer, Duration) -> Void
         ) {
             let bound = NIOLoopBound(self, eventLoop: loop)
@@ -239,7 +249,9 @@
                     let gateway = bound.value
                     switch answer {
                     case .success(let answer): tell(&gateway.core, answer, gateway.now)
-                    case .failure(let error): gateway.core.failed("no answer now: \(error)", on: key, gateway.now)
+                    case .failure(let error):
+                        gateway.failed(source, "\(error)")
+                        gateway.core.failed("no answer now", on: key, gateway.now)
                     }
                     gateway.carryOut()
                 }

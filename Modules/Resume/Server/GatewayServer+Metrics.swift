@@ -1,4 +1,5 @@
 #if WebSocket
+    import MeshBase
     import MeshResumeGateway
     import MeshWebSocket
     import NIOCore
@@ -16,15 +17,22 @@
                     let counts = try? await loop.submit { gateway.value.currentCounts() }.get()
                     return .init(status: 200, text: (counts ?? GatewayCounts()).text)
                 case let path where path.count == 3 && path[0] == "publish" && request.method == "POST":
-                    guard settings.publishesByHTTP else { return .init(status: 404, text: "\n") }
+                    guard let token = settings.publishToken else { return .init(status: 404, text: "\n") }
+                    let given = request.authorization ?? ""
+                    guard given.utf8.isEqualInConstantTime(to: "Bearer \(token)".utf8) else {
+                        return .init(status: 401, text: "\n", headers: [(name: "WWW-Authenticate", value: "Bearer")])
+                    }
                     do {
                         let event = try ReplayEvent(type: path[2], json: request.body)
                         let position = try await buffer.append(event, to: path[1])
                         loop.execute { gateway.value.published() }
                         return .init(status: 200, text: "{\"s\":\(position.sequence)}\n")
                     } catch {
-                        let isTheirs = (error as? ReplayBufferError)?.code == .invalidEvent
-                        return .init(status: isTheirs ? 400 : 503, text: "\(error)\n")
+                        if let error = error as? ReplayBufferError, error.code == .invalidEvent {
+                            return .init(status: 400, text: "\(error.message)\n")
+                        }
+                        loop.execute { gateway.value.failed(.events, "\(error)") }
+                        return .init(status: 503, text: "no answer now\n")
                     }
                 default: return .init(status: 404, text: "\n")
                 }

@@ -54,11 +54,14 @@
         /// Starts a gateway that serves clients from a buffer.
         ///
         /// - Parameter store: where those of devices are kept; without it there are none.
-        /// - Throws: `WebSocketError`.
+        /// - Throws: `WebSocketError`: `invalidSettings` for a port, a `publishToken` or a `connectionsMax` that can't be used.
         public static func start(
             _ settings: GatewayServerSettings = .init(), app: GatewayApp, buffer: any ReplayBuffer,
             mailboxes store: (any MailboxStore)? = nil
         ) async throws -> GatewayServer {
+            if let token = settings.publishToken, token.utf8.count < 16 {
+                throw WebSocketError(.invalidSettings, "a publishToken has at least 16 bytes")
+            }
             let tls = try ServerCertificate.context(settings.certificateFile, settings.keyFile)
             let settings = settings.withServerNames()
             let loop = MultiThreadedEventLoopGroup.singleton.next()
@@ -66,7 +69,9 @@
                 NIOLoopBound(GatewayLoop(settings, app, buffer, on: loop), eventLoop: loop)
             }.get()
             let mailboxes = try await loop.submit {
-                NIOLoopBound(store.map { MailboxLoop(settings, app, $0, on: loop) }, eventLoop: loop)
+                NIOLoopBound(
+                    store.map { MailboxLoop(settings, app, $0, on: loop) { gateway.value.failed($0, $1) } },
+                    eventLoop: loop)
             }.get()
             let reception = try await loop.submit {
                 NIOLoopBound<any WebSocketObserver>(
@@ -76,12 +81,16 @@
                 host: settings.host, port: settings.port, tls: tls,
                 protocols: [FrameEncoding.binary, .json].map(\.subprotocol)
                     + (store == nil ? [] : MailboxFrame.subprotocols),
-                limits: settings.socket, on: loop, observer: reception)
+                allowedOrigins: settings.allowedOrigins, limits: settings.socket, on: loop, observer: reception)
             try await loop.submit {
                 gateway.value.mailboxes = mailboxes.value
                 gateway.value.readDisconnections()
             }.get()
-            let metrics = try await startMetrics(settings, buffer, gateway, loop)
+            let metrics: HTTPService?
+            do { metrics = try await startMetrics(settings, buffer, gateway, loop) } catch {
+                await listener.stop()
+                throw error
+            }
             var readers = [read(buffer.notices(), loop) { gateway.value.noticed($0) }]
             if let store {
                 readers.append(read(store.notices(), loop) { mailboxes.value?.noticed($0) })

@@ -15,14 +15,21 @@ public struct GatewayServerSettings: Sendable {
     public var keyFile: String?
     /// Prometheus text at `/metrics`, on loopback, 0 for one of the system's choice; nil for none.
     public var metricsPort: Int?
-    /// Whether `POST /publish/USER/TYPE` on the metrics port appends an event, for trying it out.
-    public var publishesByHTTP = false
+    /// The token with which `POST /publish/USER/TYPE` on the metrics port appends an event, for trying it out, in the header
+    /// `Authorization: Bearer TOKEN`: at least 16 bytes. nil serves no such page.
+    public var publishToken: String?
+    /// Sites whose pages may connect from a browser, such as `https://app.example`, besides the gateway's own. Empty by
+    /// default: apps don't send `Origin`, and browsers always do.
+    public var allowedOrigins: Set<String> = []
     /// The times and bounds of a client's connection.
     public var connection = GatewaySettings()
     /// The bounds of a device's mailbox.
     public var mailbox = MailboxSettings()
     /// Is told what passes between mailboxes: who, when and how much. Called on the gateway's event loop; must not block.
     package var onMailboxActivity: (@Sendable (MailboxActivity) -> Void)?
+    /// Is told why a client got no answer: for a log. Called on the gateway's event loop for each question that failed, so it
+    /// must not block. `/metrics` counts them.
+    public var onProblem: (@Sendable (GatewayProblem) -> Void)?
     /// The rate at which new clients are admitted.
     public var admission = GatewayAdmission()
     /// The bounds for clients that haven't authenticated.
@@ -42,6 +49,26 @@ public struct GatewayServerSettings: Sendable {
             return settings
         }
     #endif
+}
+
+/// A question that the app or a store could not answer. The client learns only that it should come again.
+public struct GatewayProblem: Sendable {
+    /// The part of a gateway that was asked. Later versions may know more.
+    public struct Source: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+
+        /// The app's closures, `authenticate` and `ready`.
+        public static let app = Source(description: "app")
+        /// The buffer of events.
+        public static let events = Source(description: "events")
+        /// The store of mailboxes.
+        public static let mailboxes = Source(description: "mailboxes")
+    }
+
+    /// The part that was asked.
+    public let source: Source
+    /// The description of the error. It may name the store's address.
+    public let cause: String
 }
 
 /// The app's part of a gateway: checking tokens, and answering for its users.

@@ -14,6 +14,7 @@
         private let app: GatewayApp
         private let store: any MailboxStore
         private let watch: (@Sendable (MailboxActivity) -> Void)?
+        private let failed: (GatewayProblem.Source, _ cause: String) -> Void
         private let start = ContinuousClock.now
         private var core: MailboxCore
         private var sockets: [Int: WebSocket] = [:]
@@ -24,8 +25,13 @@
         /// By close code.
         private(set) var closedCounts: [UInt16: Int] = [:]
 
-        init(_ settings: GatewayServerSettings, _ app: GatewayApp, _ store: any MailboxStore, on loop: any EventLoop) {
+        /// - Parameter failed: told of a question that the app or the store could not answer.
+        init(
+            _ settings: GatewayServerSettings, _ app: GatewayApp, _ store: any MailboxStore, on loop: any EventLoop,
+            failed: @escaping (GatewayProblem.Source, _ cause: String) -> Void
+        ) {
             (self.loop, self.app, self.store, watch) = (loop, app, store, settings.onMailboxActivity)
+            self.failed = failed
             var mailbox = settings.mailbox
             mailbox.tellsActivity = watch != nil
             core = MailboxCore(mailbox, admission: settings.admission) { key, signature, signed in
@@ -125,32 +131,34 @@
             case .write(let write): writer(of: key).yield(write)
             case .authenticate(let token):
                 ask(
-                    key, { [app] in try await app.authenticate(token, nil) },
+                    .app, key, { [app] in try await app.authenticate(token, nil) },
                     { core, user, now in
                         core.authenticated(
                             user?.name, issued: user?.issued.map { now.advanced(to: $0) },
                             expires: user?.expires.map { now.advanced(to: $0) }, on: key, now)
                     })
             case .locate(let stream):
+                // Asked for users only.
+                sockets[key]?.markAuthenticated()
                 ask(
-                    key, { [store] in try await store.standing(of: stream) },
+                    .mailboxes, key, { [store] in try await store.standing(of: stream) },
                     { core, standing, now in core.located(standing, on: key, now) })
             case .find(let names, let stream):
                 ask(
-                    key, { [store] in try await store.values(names, of: stream) },
+                    .mailboxes, key, { [store] in try await store.values(names, of: stream) },
                     { core, values, now in core.found(values, on: key, now) })
             case .read(let stream, let position, let limit):
                 ask(
-                    key, { [store] in try await store.page(of: stream, after: position, limit: limit) },
+                    .mailboxes, key, { [store] in try await store.page(of: stream, after: position, limit: limit) },
                     { core, page, now in core.read(page, on: key, now) })
             case .view(let stream):
                 // Without an answer it is asked again by time.
                 ask(
-                    nil, { [store] in try await store.values(MailboxCore.viewedNames, of: stream) },
+                    .mailboxes, nil, { [store] in try await store.values(MailboxCore.viewedNames, of: stream) },
                     { core, values, now in core.viewed(values, of: stream, now) })
             case .tell(let activity): watch?(activity)
             case .pass(let bytes, let stream):
-                ask(nil, { [store] in try await store.pass(bytes, to: stream) }, { _, _, _ in })
+                ask(.mailboxes, nil, { [store] in try await store.pass(bytes, to: stream) }, { _, _, _ in })
             }
         }
 
@@ -166,6 +174,7 @@
                     if let failure, write.isPost { outcome = failure } else { outcome = await store.perform(write) }
                     if case .failed = outcome { failure = outcome }
                     loop.execute {
+                        if case .failed(let cause) = outcome { bound.value.failed(.mailboxes, cause) }
                         bound.value.core.wrote(write, outcome, on: key, bound.value.now)
                         bound.value.carryOut()
                     }
@@ -176,7 +185,7 @@
 
         /// - Parameter key: whose connection ends where there is no answer; nil for nobody's.
         private func ask<Answer: Sendable>(
-            _ key: Int?, _ question: @escaping @Sendable () async throws -> Answer,
+            _ source: GatewayProblem.Source, _ key: Int?, _ question: @escaping @Sendable () async throws -> Answer,
             _ tell: @escaping @Sendable (inout MailboxCore, Answer, Duration) -> Void
         ) {
             let (bound, loop) = (NIOLoopBound(self, eventLoop: loop), loop)
@@ -188,7 +197,8 @@
                     switch answer {
                     case .success(let answer): tell(&mailboxes.core, answer, mailboxes.now)
                     case .failure(let error):
-                        if let key { mailboxes.core.failed("\(error)", on: key, mailboxes.now) }
+                        mailboxes.failed(source, "\(error)")
+                        if let key { mailboxes.core.failed(on: key, mailboxes.now) }
                     }
                     mailboxes.carryOut()
                 }

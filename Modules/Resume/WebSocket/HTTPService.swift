@@ -5,10 +5,13 @@
 
     /// A few pages over HTTP on loopback, for operators: metrics, health. A connection has one request of at most 128 KiB, 10 s
     /// to make it, and as long again to take its answer. How long the answer takes is up to the closure that makes it.
+    /// Requests of other sites' pages, and those that call this machine by another name, are refused (403 and 421).
     package final class HTTPService: Sendable {
         package struct Request: Sendable {
             package let method: String
             package let path: String
+            /// Its header `Authorization`.
+            package let authorization: String?
             package let body: [UInt8]
         }
 
@@ -38,6 +41,7 @@
         package static func start(
             port: Int, on loop: any EventLoop, answer: @escaping @Sendable (Request) async -> Response
         ) async throws(WebSocketError) -> HTTPService {
+            try WebSocketError.require(port: port)
             do {
                 let channel = try await ServerBootstrap(group: loop, childGroup: loop)
                     .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -90,9 +94,14 @@
                 guard let head else { return }
                 isAnswering = true
                 deadline?.cancel()
-                let request = HTTPService.Request(method: head.method.rawValue, path: head.uri, body: body)
-                let answer = answer
                 let channel = context.channel
+                if let status = OriginPolicy().refusal(head, port: channel.localAddress?.port) {
+                    return write(.init(status: Int(status.code), text: "\(status.reasonPhrase)\n"), to: channel)
+                }
+                let request = HTTPService.Request(
+                    method: head.method.rawValue, path: head.uri,
+                    authorization: head.headers.first(name: "Authorization"), body: body)
+                let answer = answer
                 channel.eventLoop.makeFutureWithTask { await answer(request) }.assumeIsolated()
                     .whenSuccess { self.write($0, to: channel) }
             }

@@ -25,6 +25,7 @@
         package let key: Int
         /// What both sides have agreed on.
         package let subprotocol: String?
+        private let onAuthenticated: @Sendable () -> Void
         private weak var observer: (any WebSocketObserver)?
         private var kept: (any WebSocketObserver)?
         private let isServer: Bool
@@ -43,9 +44,11 @@
         private var isOver = false
 
         init(
-            key: Int, _ observer: any WebSocketObserver, isServer: Bool, subprotocol: String?, _ limits: WebSocketLimits
+            key: Int, _ observer: any WebSocketObserver, isServer: Bool, subprotocol: String?,
+            _ limits: WebSocketLimits,
+            onAuthenticated: @escaping @Sendable () -> Void = {}
         ) {
-            (self.key, self.subprotocol) = (key, subprotocol)
+            (self.key, self.subprotocol, self.onAuthenticated) = (key, subprotocol, onAuthenticated)
             self.observer = observer
             self.isServer = isServer
             closeTimeout = limits.closeTimeout
@@ -89,6 +92,9 @@
             let channel = context.channel
             context.eventLoop.scheduleTask(in: TimeAmount(closeTimeout)) { channel.close(promise: nil) }
         }
+
+        /// A user has authenticated on this socket.
+        package func markAuthenticated() { onAuthenticated() }
 
         package func pause() { isPaused = true }
 

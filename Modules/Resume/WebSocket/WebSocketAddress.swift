@@ -1,3 +1,5 @@
+import MeshBase
+
 /// Where a WebSocket is: `wss://host:port/path`, or `ws:` on this machine.
 package struct WebSocketAddress: Hashable, Sendable {
     package let isSecure: Bool
@@ -28,7 +30,7 @@ package struct WebSocketAddress: Hashable, Sendable {
             throw WebSocketError(.invalidAddress, "'\(text)' names no host and port")
         }
         self.port = port
-        guard isSecure || allowsClearText || Self.isThisMachine(host) else {
+        guard isSecure || allowsClearText || Loopback.contains(host) else {
             throw WebSocketError(.invalidAddress, "'\(text)' would send in clear text")
         }
     }
@@ -38,11 +40,5 @@ package struct WebSocketAddress: Hashable, Sendable {
             return (scheme, text.dropFirst(scheme.count + 3))
         }
         throw WebSocketError(.invalidAddress, "'\(text)' begins neither with wss:// nor with ws://")
-    }
-
-    private static func isThisMachine(_ host: String) -> Bool {
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        let isLoopback = parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
-        return isLoopback || host == "::1" || host == "localhost"
     }
 }

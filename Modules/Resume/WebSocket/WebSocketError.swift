@@ -10,6 +10,8 @@ public struct WebSocketError: CodedError {
         public static let invalidAddress = Code(description: "invalidAddress")
         /// A certificate or its key cannot be read, or they do not belong together.
         public static let invalidCertificate = Code(description: "invalidCertificate")
+        /// A setting is out of range; the message names it.
+        public static let invalidSettings = Code(description: "invalidSettings")
         /// The server did not make it a WebSocket.
         public static let refused = Code(description: "refused")
         /// The system or the network failed; `cause` has its error.
@@ -30,8 +32,18 @@ public struct WebSocketError: CodedError {
         case .invalidAddress:
             "Use wss://host:port/path. Without a certificate only this machine can be reached, as with ws://127.0.0.1:port."
         case .invalidCertificate: "Give a certificate and its key as PEM files that belong together."
+        case .invalidSettings: "Change the setting that the message names."
         case .refused: "Check the path and the subprotocol: another server may answer there."
         default: "Check that the server runs, that the port is free for it, and that the network works."
+        }
+    }
+}
+
+extension WebSocketError {
+    /// - Throws: `invalidSettings`. The system would take the port modulo 65,536.
+    static func require(port: Int) throws(WebSocketError) {
+        guard (0...65_535).contains(port) else {
+            throw WebSocketError(.invalidSettings, "port \(port) is not from 0 to 65535")
         }
     }
 }

@@ -71,6 +71,43 @@ import Testing
         #expect(GatewayFrame.invalidSession("no", resumable: true).encoded(as: .binary) == [9, 1, 2, 0x6e, 0x6f])
     }
 
+    @Test(arguments: [
+        (#"{"op":6,"d":{"token":"t","session_id":"s","seq":-1}}"#, "`d.seq` is not a number from 0 to 2^64-1"),
+        (#"{"op":6,"d":{"token":"t","session_id":"s","seq":1.5}}"#, "`d.seq` is not a number from 0 to 2^64-1"),
+        (#"{"op":6,"d":{"token":"t","session_id":"s","seq":"1"}}"#, "`d.seq` is not a number from 0 to 2^64-1"),
+        (#"{"op":6,"d":{"token":"t","session_id":"s","seq":null}}"#, "`d.seq` is not a number from 0 to 2^64-1"),
+        (#"{"op":6,"d":{"token":"t","seq":1}}"#, "`d.session_id` is missing"),
+        (#"{"op":6,"d":{"token":"\ud800","session_id":"s","seq":1}}"#, "`d.token` is not a string"),
+        (#"{"op":2,"d":{"token":7}}"#, "`d.token` is not a string"),
+        (#"{"op":2,"d":{"token":"t","properties":{"os":1}}}"#, "`d.properties.os` is not a string"),
+        (#"{"op":2}"#, "`d` is missing"), (#"{"op":2,"d":[]}"#, "`d` is not an object"),
+        (#"{"op":1,"d":18446744073709551616}"#, "`d` is not a number from 0 to 2^64-1"),
+        (#"{"op":1e30}"#, "`op` is not a whole number"), (#"{}"#, "`op` is missing"),
+        ("[1]", "the frame is not a JSON object"), ("{", "the frame can't be read as JSON"),
+    ])
+    func `A frame that can't be read is told by the field, without the decoder's words`(json: String, message: String) {
+        do throws(FrameError) {
+            let frame = try ClientFrame(json: json.utf8)
+            Issue.record("\(json) is read as \(frame)")
+        } catch {
+            #expect(error.message == message, "\(json)")
+        }
+    }
+
+    @Test func `A binary frame that can't be read is told without the decoder's words`() {
+        for (bytes, message) in [
+            ([6, 5, 0x61], "the frame ends within a field"), ([], "the frame ends within a field"),
+            ([6, 1, 0xff, 0, 0], "a field of the frame can't be read"),
+        ] as [([UInt8], String)] {
+            do throws(FrameError) {
+                let frame = try ClientFrame(bytes, as: .binary)
+                Issue.record("\(bytes) is read as \(frame)")
+            } catch {
+                #expect(error.message == message, "\(bytes)")
+            }
+        }
+    }
+
     /// - Returns: what is wrong with how these bytes are read.
     private func complaint(_ bytes: [UInt8], _ encoding: FrameEncoding) throws -> String? {
         _ = try? ServerFrame(bytes, as: encoding).payload(as: [String: Int].self)

@@ -167,5 +167,26 @@
             #expect(last == 20)
             #expect(reader.missedNoticeCount < 20)
         }
+
+        /// Ids: the store's next number before and after its time, numbers that it hasn't reached, and the last of all.
+        @Test(arguments: ["4-1", "4-4102444800000", "5-1", "*", "\(UInt64.max)-\(UInt64.max)"])
+        func `A notice that can't be read is skipped and counted, and the next ones come`(id: String) async throws {
+            let server = try RedisServer()
+            let reader = try await RedisReplayBuffer.connect(to: server.address, settings)
+            let publisher = try await RedisReplayBuffer.connect(to: server.address, settings)
+            var notices = reader.notices().makeAsyncIterator()
+            let first = try await publisher.fill(1...3)
+            for number in 1...3 { #expect(await notices.next()?.entry.sequence == UInt64(number)) }
+            try server.command("XADD", "mesh:notices", id, "another", "program's")
+            while reader.skippedNoticeCount == 0 { await Task.yield() }
+            #expect(try await publisher.fill(4...6) == ReplayPosition(epoch: first.epoch, sequence: 6))
+            for number in 4...6 {
+                let notice = await notices.next()
+                #expect(notice?.entry.sequence == UInt64(number))
+                #expect(notice?.epoch == first.epoch)
+            }
+            #expect(reader.skippedNoticeCount == 1)
+            #expect(reader.missedNoticeCount == 0)
+        }
     }
 #endif

@@ -95,6 +95,7 @@
             let address = try RedisAddress("redis://:secret@127.0.0.1:\(server.port)/3")
             let buffer = try await RedisReplayBuffer.connect(to: address)
             #expect(try await buffer.fill(1...2).sequence == 2)
+            #expect(try RedisAddress("redis://:other@127.0.0.1:\(server.port)/3", password: "secret") == address)
             await #expect(throws: ReplayBufferError.self) {
                 try await RedisReplayBuffer.connect(to: RedisAddress("redis://:wrong@127.0.0.1:\(server.port)"))
             }

@@ -1,5 +1,9 @@
 #if WebSocket
     import Foundation
+
+    #if canImport(FoundationNetworking)
+        import FoundationNetworking
+    #endif
     import MeshBase
     import MeshResume
     import MeshResumeGateway
@@ -131,6 +135,79 @@
             await server.shutDown()
         }
 
+        private func post(
+            _ server: GatewayServer, _ path: String, _ headers: [String: String], _ body: String = "1"
+        ) async throws -> Int {
+            var request = URLRequest(
+                url: try #require(URL(string: "http://127.0.0.1:\(server.metricsPort ?? 0)\(path)")))
+            request.httpMethod = "POST"
+            request.httpBody = Data(body.utf8)
+            for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
+            let (_, response) = try await URLSession.shared.data(for: request)
+            return (response as? HTTPURLResponse)?.statusCode ?? 0
+        }
+
+        @Test func `Events are published over HTTP with the token only, and not at all without one`() async throws {
+            var settings = GatewayServerSettings()
+            settings.metricsPort = 0
+            let closed = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
+            #expect(try await post(closed, "/publish/anna/E", ["Authorization": "Bearer "]) == 404)
+            await closed.shutDown()
+            settings.publishToken = "a token of its own"
+            let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
+            let right = ["Authorization": "Bearer a token of its own"]
+            for wrong in [[:], ["Authorization": "Bearer "], ["Authorization": "Bearer a token of its owm"]] {
+                #expect(try await post(server, "/publish/anna/E", wrong) == 401)
+            }
+            let foreign = right.merging(["Origin": "http://attacker.example"]) { $1 }
+            #expect(try await post(server, "/publish/anna/E", foreign) == 403)
+            #expect(await server.counts().published == 0)
+            #expect(try await post(server, "/publish/anna/E", right) == 200)
+            #expect(try await post(server, "/publish/anna/E", right, "{") == 400)
+            #expect(await server.counts().published == 1)
+            await server.shutDown()
+        }
+
+        @Test func `Settings that can't be used are refused, and the message names them`() async throws {
+            func message(_ change: (inout GatewayServerSettings) -> Void) async throws -> String? {
+                var settings = GatewayServerSettings()
+                change(&settings)
+                do {
+                    let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
+                    await server.shutDown()
+                    return nil
+                } catch let error as WebSocketError {
+                    #expect(error.code == .invalidSettings)
+                    return error.message
+                }
+            }
+            for port in [99_999, 65_536, -1] {
+                #expect(try await message { $0.port = port } == "port \(port) is not from 0 to 65535")
+                #expect(try await message { $0.metricsPort = port } == "port \(port) is not from 0 to 65535")
+            }
+            #expect(try await message { $0.publishToken = "short" } == "a publishToken has at least 16 bytes")
+            #expect(try await message { $0.socket.connectionsMax = 1 } == nil)
+        }
+
+        @Test func `What a store says goes to the operator, and not to the client`() async throws {
+            var settings = GatewayServerSettings()
+            let problems = Locked<[GatewayProblem]>([])
+            settings.onProblem = { problem in problems.withLock { $0.append(problem) } }
+            let server = try await GatewayServer.start(settings, app: app, buffer: DownBuffer())
+            let socket = try await WebSocketDialer.connect(WebSocketAddress("ws://127.0.0.1:\(server.port)/"))
+            socket.send(text: Array(PlainClient.identify("anna").utf8))
+            var said = ""
+            await socket.read { if case .text(let bytes) = $0 { said += String(decoding: bytes, as: UTF8.self) } }
+            #expect(said.contains(#""reason":"no answer now""#))
+            #expect(!said.contains("10.0.0.7"), "\(said)")
+            #expect(problems.withLock { $0.map(\.source) } == [.events])
+            #expect(problems.withLock { $0.allSatisfy { $0.cause.contains("10.0.0.7") } })
+            let text = await server.counts().text
+            #expect(text.contains(#"sessionmesh_gateway_unanswered_total{source="events"} 1"#))
+            #expect(!text.contains("10.0.0.7"))
+            await server.shutDown()
+        }
+
         @Test func `Clear text is served on this machine only`() async throws {
             var settings = GatewayServerSettings()
             settings.host = "0.0.0.0"
@@ -141,6 +218,18 @@
             #expect(throws: WebSocketError.self) { try WebSocketAddress("ws://127.0.0.1.example.org/") }
             #expect(try WebSocketAddress("wss://example.org").port == 443)
         }
+    }
+
+    /// Its errors name where it is.
+    private struct DownBuffer: ReplayBuffer {
+        private static let error = ReplayBufferError(.unavailable, "redis://10.0.0.7:6379/0: refused")
+
+        func append(_ event: ReplayEvent, to stream: String) async throws -> ReplayPosition { throw Self.error }
+        func standing(of stream: String) async throws -> ReplayStanding { throw Self.error }
+        func page(of stream: String, after position: ReplayPosition, limit: Int) async throws -> ReplayPage {
+            throw Self.error
+        }
+        func notices() -> AsyncStream<ReplayNotice> { AsyncStream { $0.finish() } }
     }
 
     let app = GatewayApp { token, _ in token.isEmpty ? nil : token }

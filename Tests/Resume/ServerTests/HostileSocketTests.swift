@@ -38,7 +38,7 @@
             let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
             for frame in Self.frames {
                 let socket = try await RawSocket(server)
-                socket.send(Array(RawSocket.upgrade.utf8) + frame.bytes)
+                socket.send(Array(RawSocket.upgrade(server).utf8) + frame.bytes)
                 let said = await socket.rest()
                 #expect(RawSocket.closeCode(in: said) == frame.code, "\(frame.what)")
             }
@@ -50,7 +50,8 @@
 
         @Test func `Cut anywhere, what a client says harms nobody`() async throws {
             try await withServer { server, _ in
-                let whole = Array(RawSocket.upgrade.utf8) + RawSocket.frame(0x81, Array(PlainClient.identify("u").utf8))
+                let whole =
+                    Array(RawSocket.upgrade(server).utf8) + RawSocket.frame(0x81, Array(PlainClient.identify("u").utf8))
                 for end in stride(from: 0, to: whole.count, by: 7) {
                     let socket = try await RawSocket(server)
                     socket.send(Array(whole[..<end]))
@@ -66,14 +67,14 @@
             var settings = GatewayServerSettings()
             settings.socket.upgradeTimeout = .milliseconds(100)
             let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
-            for begun in ["", "G", String(RawSocket.upgrade.dropLast(2))] {
+            for begun in ["", "G", String(RawSocket.upgrade(server).dropLast(2))] {
                 let socket = try await RawSocket(server)
                 socket.send(Array(begun.utf8))
                 #expect(await socket.rest().isEmpty, "after \(begun.count) bytes")
             }
             for request in [
                 "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-                RawSocket.upgrade.replacing("Version: 13", with: "Version: 12"), "\0\0\0\0\r\n\r\n",
+                RawSocket.upgrade(server).replacing("Version: 13", with: "Version: 12"), "\0\0\0\0\r\n\r\n",
                 "GET / HTTP/1.1\r\nX: \(String(repeating: "x", count: 20_000))\r\n\r\n",
             ] {
                 let socket = try await RawSocket(server)
@@ -91,10 +92,27 @@
             settings.socket.closeTimeout = .milliseconds(50)
             let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
             let socket = try await RawSocket(server)
-            socket.send(Array(RawSocket.upgrade.utf8))
+            socket.send(Array(RawSocket.upgrade(server).utf8))
             #expect(RawSocket.closeCode(in: await socket.rest()) == CloseCode.notAuthenticated.rawValue)
             #expect(!CloseCode.notAuthenticated.isFatal)
             await server.shutDown()
+        }
+
+        @Test func `Pages of other sites get no socket, and clients that are no browsers do`() async throws {
+            try await withServer { server, _ in
+                let own = "127.0.0.1:\(server.port)"
+                for (host, headers, status) in [
+                    (own, "", "101"), (own, "Origin: http://\(own)\r\n", "101"),
+                    ("attacker.example:\(server.port)", "", "421"), (own, "Origin: http://attacker.example\r\n", "403"),
+                    (own, "Origin: null\r\n", "403"),
+                ] {
+                    let socket = try await RawSocket(server)
+                    let close = status == "101" ? RawSocket.frame(0x88, [3, 232]) : []
+                    socket.send(Array(RawSocket.upgrade(host, headers).utf8) + close)
+                    let said = String(decoding: await socket.rest().prefix(12), as: UTF8.self)
+                    #expect(said == "HTTP/1.1 \(status)", "\(host) \(headers)")
+                }
+            }
         }
 
         // MARK: TLS

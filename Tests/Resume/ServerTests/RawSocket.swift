@@ -9,10 +9,15 @@
 
     /// A TCP connection that says what no WebSocket library would.
     struct RawSocket: Sendable {
-        static let upgrade = """
-            GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r
-            Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n
+        /// - Parameter headers: more of them, each with its end of line.
+        static func upgrade(_ host: String, _ headers: String = "") -> String {
             """
+            GET / HTTP/1.1\r\nHost: \(host)\r\nUpgrade: websocket\r\nConnection: Upgrade\r
+            \(headers)Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n
+            """
+        }
+
+        static func upgrade(_ server: GatewayServer) -> String { upgrade("127.0.0.1:\(server.port)") }
 
         private let channel: any Channel
         private let incoming: AsyncStream<ByteBuffer>

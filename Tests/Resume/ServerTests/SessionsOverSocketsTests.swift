@@ -139,7 +139,7 @@
                 $0.connection.stallTimeout = .seconds(1)
             }
             let socket = try await RawSocket(server, reads: false)
-            socket.send(Array(RawSocket.upgrade.utf8))
+            socket.send(Array(RawSocket.upgrade(server).utf8))
             socket.send(RawSocket.frame(0x81, Array(PlainClient.identify("anna").utf8)))
             while await server.counts().handshakes == 0 { await Task.yield() }
             let large = try ReplayEvent(type: "LARGE", json: Array("\"\(String(repeating: "x", count: 60_000))\"".utf8))

@@ -11,6 +11,7 @@
             _ answer: @escaping @Sendable (HTTPService.Request) async -> HTTPService.Response
         ) async throws -> NIOAsyncTestingChannel {
             let channel = try await NIOAsyncTestingChannel { try HTTPService.configure($0, answer: answer) }
+            channel.localAddress = try SocketAddress(ipAddress: "127.0.0.1", port: 8080)
             try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).get()
             return channel
         }
@@ -29,15 +30,29 @@
                 for await _ in gate {}
                 return .init(status: 200, text: request.path)
             }
-            try await channel.writeInbound(ByteBuffer(string: "GET /slow HTTP/1.1\r\nHost: here\r\n\r\n"))
+            try await channel.writeInbound(ByteBuffer(string: "GET /slow HTTP/1.1\r\nHost: localhost:8080\r\n\r\n"))
             for await _ in begun {}
             await channel.testingEventLoop.advanceTime(by: HTTPService.patience * 6)
             #expect(channel.isActive)
             // A second request on the same connection is none.
-            try await channel.writeInbound(ByteBuffer(string: "GET /second HTTP/1.1\r\nHost: here\r\n\r\n"))
+            try await channel.writeInbound(ByteBuffer(string: "GET /second HTTP/1.1\r\nHost: localhost:8080\r\n\r\n"))
             opener.finish()
             #expect(try await whatIsSent(on: channel) == "HTTP/1.1 200")
             #expect(paths.withLock { $0 } == ["/slow"])
+            _ = try? await channel.finish()
+        }
+
+        @Test(arguments: [
+            ("Host: attacker.example:8080", "HTTP/1.1 421"),
+            ("Host: localhost:8080\r\nOrigin: http://attacker.example", "HTTP/1.1 403"), ("X: no host", "HTTP/1.1 400"),
+        ])
+        func `A page of another site gets no answer`(headers: String, status: String) async throws {
+            let channel = try await connection { _ in
+                Issue.record("asked")
+                return .init(status: 200, text: "")
+            }
+            try await channel.writeInbound(ByteBuffer(string: "GET / HTTP/1.1\r\n\(headers)\r\n\r\n"))
+            #expect(try await whatIsSent(on: channel) == status)
             _ = try? await channel.finish()
         }
 

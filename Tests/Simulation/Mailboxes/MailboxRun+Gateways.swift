@@ -32,7 +32,7 @@ extension MailboxRun {
         guard now >= downUntil else {
             switch question {
             case .view, .pass: return
-            default: return gateways[gateway].failed("unavailable", on: key, time)
+            default: return gateways[gateway].failed(on: key, time)
             }
         }
         switch question {

@@ -97,6 +97,90 @@
             }
         }
 
+        // MARK: Secrets
+
+        /// Commands of which an argument is a secret or a port that can't be.
+        @Test(arguments: [
+            ("peer --name phone --link mqtts://me:hush@broker.example", "put it into a file (--password-file)"),
+            ("pair --name phone --new-secret --link mqtts://me:hush@broker.example", "(--password-file)"),
+            ("replay --link mqtt://me:hu/sh@127.0.0.1", "(--password-file)"),
+            ("peer --name phone --link wss://me:hush@gateway.example", "(--token-file)"),
+            ("gateway --redis redis://:hush@redis.example", "(--redis-password-file)"),
+            ("peer --name phone --link wss://gateway.example --token hush", "Unknown option '--token'"),
+            ("pair --name phone --secret hush", "Unknown option '--secret'"),
+            ("gateway --secret hush", "Unknown option '--secret'"),
+            ("gateway --port 99999", "The value '99999' is invalid"),
+            ("gateway --metrics-port 65536", "The value '65536' is invalid"),
+            ("gateway --listen 0.0.0.0", "needs a secret"),
+            ("gateway --publish", "--publish needs a token"),
+            ("gateway token anna", "a token needs the gateway's secret"),
+            ("peer --name phone --home \"$1\" --link wss://127.0.0.1:99999", "99999"),
+            ("peer --name phone --home \"$1\" --link mqtts://127.0.0.1:99999", "99999"),
+        ])
+        func `A secret in an argument is refused, and so is a port that no system has`(
+            arguments: String, said: String
+        ) async throws {
+            let (output, status) = try await run("\"$0\" \(arguments) </dev/null")
+            #expect(output.contains(said), "\(output)")
+            #expect(!output.contains("me:hu"), "\(output)")
+            #expect(status != 0)
+        }
+
+        #if WebSocket
+            @Test func `A gateway takes as many connections as the system allows, and refuses more`() async throws {
+                let (refused, status) = try await run(#"ulimit -n 500; "$0" gateway --connections 5000 </dev/null"#)
+                #expect(refused.contains("set connectionsMax to at most 436"))
+                #expect(status == 1)
+                // Its output ends with the address, and then it is told to stop.
+                let (served, _) = try await run(
+                    #"ulimit -n 500; mkfifo "$1/f"; "$0" gateway >"$1/f" & read line <"$1/f"; kill $!; wait $!; echo "$line""#
+                )
+                #expect(served.contains("At most 436 connections"), "\(served)")
+                #expect(served.contains("Serving at ws://127.0.0.1:"), "\(served)")
+            }
+
+            @Test func `A secret comes from a file, the environment or standard input`() async throws {
+                let key = "0123456789abcdef"
+                let tokens = try #require(GatewayTokens(secret: key))
+                for script in [
+                    #"printf '%s\n' KEY >"$1/key"; "$0" gateway token anna --secret-file "$1/key""#,
+                    #"printf '%s\nmore\n' KEY | "$0" gateway token anna --secret-file -"#,
+                    #"MESH_GATEWAY_SECRET=KEY "$0" gateway token anna"#,
+                ] {
+                    let (output, status) = try await run(script.replacing("KEY", with: key))
+                    #expect(status == 0, "\(output)")
+                    #expect(tokens.user(of: output.trimmingCharacters(in: .newlines), now: 0)?.name == "anna")
+                }
+                let (output, status) = try await run(#"echo short | "$0" gateway token anna --secret-file -"#)
+                #expect(output.contains("at least 16 bytes"))
+                #expect(status == 1)
+            }
+
+            @Test func `A token names one user until it expires, and only with its key`() throws {
+                let tokens = try #require(GatewayTokens(secret: "0123456789abcdef"))
+                for user in ["anna", "a.b/c+d=e", "Jürgen 時計", ""] {
+                    let token = tokens.token(for: user, expiry: 100)
+                    #expect(tokens.user(of: token, now: 99)?.name == user)
+                    #expect(tokens.user(of: token, now: 100) == nil)
+                    #expect(GatewayTokens(secret: "0123456789abcdeg")?.user(of: token, now: 0) == nil)
+                    for index in token.indices {
+                        for other in ["x", "y", "."] where token[index...index] != other {
+                            let changed = token.replacingCharacters(in: index...index, with: other)
+                            let isSame = tokens.user(of: changed, now: 0)?.name == user && index == token.indices.last
+                            #expect(tokens.user(of: changed, now: 0) == nil || isSame, "\(changed)")
+                        }
+                        #expect(tokens.user(of: String(token[..<index]), now: 0) == nil)
+                    }
+                }
+                let parts = tokens.token(for: "anna", expiry: 100).split(separator: ".")
+                let others = tokens.token(for: "bernd", expiry: 100).split(separator: ".")
+                #expect(
+                    tokens.user(of: [parts[0], others[1], parts[2], parts[3]].joined(separator: "."), now: 0) == nil)
+                #expect(tokens.user(of: "anna:0123456789abcdef", now: 0) == nil)
+                #expect(GatewayTokens(secret: "short") == nil)
+            }
+        #endif
+
         // MARK: The doctor
 
         private func lastLine(_ verdicts: [(String, NetworkDoctor.Verdict)]) throws -> String {

@@ -8,7 +8,7 @@
 
         #if WebSocket
             private static let subcommands: [any ParsableCommand.Type] = [
-                GatewayServeCommand.self, GatewayBenchCommand.self, BenchServerCommand.self,
+                GatewayServeCommand.self, GatewayTokenCommand.self, GatewayBenchCommand.self, BenchServerCommand.self,
             ]
         #else
             private static let subcommands: [any ParsableCommand.Type] = [GatewayServeCommand.self]

@@ -1,11 +1,13 @@
 #if CommandLineTools
     import ArgumentParser
     import Foundation
+    import MeshBase
     import MeshResumeGateway
     import MeshToolOutput
 
     #if WebSocket
         import MeshGatewayServer
+        import MeshWebSocket
     #endif
     #if Redis
         import MeshRedisReplay
@@ -15,13 +17,16 @@
         static let configuration = CommandConfiguration(
             commandName: "serve", abstract: "Serves until it is told to stop (SIGTERM or Ctrl-C).",
             discussion: """
-                For trying it out: without --secret a token is its user's name; with it a token is 'NAME:SECRET'. Each \
-                POST of JSON to /publish/USER/TYPE on the metrics port appends an event. When it stops, its clients are \
-                told to come again. Peers with `--link ws://…` have mailboxes at it.
+                Without a secret a token is its user's name: for trying it out, on this machine only. With --secret-file, \
+                `mesh gateway token USER` prints the tokens. With --publish each POST of JSON to /publish/USER/TYPE on the \
+                metrics port appends an event. When it stops, its clients are told to come again. Peers with \
+                `--link ws://…` have mailboxes at it.
+
+                Pages in browsers may not connect, unless --allow-origin names their site.
                 """)
 
         @Option(help: "The port of the WebSocket; 0 for one of the system's choice.")
-        var port = 0
+        var port: UInt16 = 0
 
         @Option(help: "The address at which it serves; others than this machine's need --certificate and --key.")
         var listen = "127.0.0.1"
@@ -33,10 +38,25 @@
         var key: String?
 
         @Option(help: "The port of /metrics and /publish on this machine; 0 for one of the system's choice.")
-        var metricsPort = 0
+        var metricsPort: UInt16 = 0
 
-        @Option(help: "What a token must end with, after its user's name and a colon.")
-        var secret: String?
+        @OptionGroup var secret: GatewaySecret
+
+        @Flag(help: "Serves POST /publish/USER/TYPE, with the header 'Authorization: Bearer TOKEN'.")
+        var publish = false
+
+        @Option(help: Secrets.help("With --publish: its token, at least 16 bytes", Secrets.publishing))
+        var publishTokenFile: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "A site whose pages may connect, such as https://app.example; may be repeated.", valueName: "origin"))
+        var allowOrigin: [String] = []
+
+        @Option(
+            help: ArgumentHelp(
+                "Connections at once; by default 100,000, or as many as the system allows.", valueName: "number"))
+        var connections: Int?
 
         @Option(help: "Seconds within which clients come again when it stops.")
         var shutdownSpread = 10
@@ -44,10 +64,13 @@
         @Option(
             help: ArgumentHelp(
                 """
-                The Redis that keeps the events, for any number of gateways: redis://[:password@]host[:port][/database] or \
+                The Redis that keeps the events, for any number of gateways: redis://host[:port][/database] or \
                 unix:///path; without it this process's memory does.
                 """, valueName: "url"))
         var redis: String?
+
+        @Option(help: Secrets.help("With --redis: its password", Secrets.redis))
+        var redisPasswordFile: String?
 
         @Flag(help: "Prints where it serves as JSON: one object on one line.")
         var json = false
@@ -57,14 +80,32 @@
 
         @OptionGroup var inspection: InspectOptions
 
+        func validate() throws {
+            if let redis { try Secrets.refusePassword(in: redis, "--redis-password-file", Secrets.redis) }
+            if publishTokenFile != nil, !publish { throw ValidationError("--publish-token-file is for --publish") }
+            if redisPasswordFile != nil, redis == nil { throw ValidationError("--redis-password-file is for --redis") }
+            for origin in allowOrigin {
+                let site = ["https://", "http://"].first(where: origin.hasPrefix).map { origin.dropFirst($0.count) }
+                guard let site, !site.isEmpty, !site.contains("/") else {
+                    throw ValidationError("--allow-origin takes a site such as https://app.example, not '\(origin)'")
+                }
+            }
+            if let connections, connections < 1 { throw ValidationError("--connections is at least 1") }
+        }
+
         func run() async throws {
             #if WebSocket
+                DescriptorLimit.raise()
                 let (stops, stop) = AsyncStream<Int32>.makeStream()
                 let watch = await SignalWatch([SIGTERM, SIGINT]) { stop.yield($0) }
                 defer { watch.cancel() }
-                let secret = secret
-                let app = GatewayApp { token, _ in Self.user(of: token, secret: secret) }
-                var settings = settings
+                let tokens = try secret.tokens()
+                guard tokens != nil || Loopback.contains(listen) else {
+                    throw ToolError("a gateway for other machines needs a secret: --secret-file or $\(Secrets.gateway)")
+                }
+                let app = GatewayApp(users: { token, _ in Self.user(of: token, tokens) })
+                var settings = try settings()
+                let redis = try redis.map { ($0, try Secrets.read(file: redisPasswordFile, variable: Secrets.redis)) }
                 #if Inspector
                     let inspection = inspect ? try await GatewayInspection(inspection) : nil
                     settings.onMailboxActivity = inspection?.watch
@@ -86,23 +127,55 @@
         }
 
         #if WebSocket
-            private var settings: GatewayServerSettings {
+            /// - Throws: `ToolError`.
+            private func settings() throws -> GatewayServerSettings {
                 var settings = GatewayServerSettings()
                 settings.host = listen
-                settings.port = port
+                settings.port = Int(port)
                 settings.certificateFile = certificate
                 settings.keyFile = key
-                settings.metricsPort = metricsPort
-                settings.publishesByHTTP = true
+                settings.metricsPort = Int(metricsPort)
+                settings.publishToken = try publishToken()
+                settings.allowedOrigins = Set(allowOrigin)
+                settings.onProblem = Self.problemPrinter()
+                if let connections {
+                    settings.socket.connectionsMax = connections
+                } else if settings.socket.connectionsMax < WebSocketLimits.connectionsDefault {
+                    ToolOutput.remark(
+                        "At most \(settings.socket.connectionsMax) connections: the system lets this process have no more "
+                            + "files and sockets (ulimit -Hn).")
+                }
                 settings.shutdownSpread = .seconds(max(0, shutdownSpread))
                 return settings
             }
 
+            /// - Returns: nil without --publish.
+            /// - Throws: `ToolError`.
+            private func publishToken() throws(ToolError) -> String? {
+                guard publish else { return nil }
+                guard let token = try Secrets.read(file: publishTokenFile, variable: Secrets.publishing) else {
+                    throw ToolError("--publish needs a token: --publish-token-file or $\(Secrets.publishing)")
+                }
+                return token
+            }
+
+            /// Prints a problem once while it stays the same.
+            private static func problemPrinter() -> @Sendable (GatewayProblem) -> Void {
+                let last = Locked<[GatewayProblem.Source: String]>([:])
+                return { problem in
+                    let isNew = last.withLock { $0.updateValue(problem.cause, forKey: problem.source) != problem.cause }
+                    if isNew { ToolOutput.remark("No answer from \(problem.source): \(problem.cause)") }
+                }
+            }
+
+            /// A Redis' URL and its password.
+            typealias RedisPlace = (url: String, password: String?)
+
             /// - Parameter redis: where events are kept; nil for this process's memory.
-            static func buffer(_ redis: String?) async throws -> any ReplayBuffer {
+            static func buffer(_ redis: RedisPlace?) async throws -> any ReplayBuffer {
                 guard let redis else { return MemoryReplayBuffer() }
                 #if Redis
-                    return try await RedisReplayBuffer.connect(to: RedisAddress(redis))
+                    return try await RedisReplayBuffer.connect(to: RedisAddress(redis.url, password: redis.password))
                 #else
                     _ = redis
                     throw ValidationError("mesh was built without the trait Redis; build with it to use --redis")
@@ -110,10 +183,11 @@
             }
 
             /// - Parameter redis: where mailboxes are kept; nil for this process's memory.
-            static func mailboxes(_ redis: String?) async throws -> any MailboxStore {
+            static func mailboxes(_ redis: RedisPlace?) async throws -> any MailboxStore {
                 guard let redis else { return MemoryMailboxStore() }
                 #if Redis
-                    return try await RedisReplayBuffer.connect(to: RedisAddress(redis), .mailboxes())
+                    return try await RedisReplayBuffer.connect(
+                        to: RedisAddress(redis.url, password: redis.password), .mailboxes())
                 #else
                     _ = redis
                     throw ValidationError("mesh was built without the trait Redis; build with it to use --redis")
@@ -132,11 +206,11 @@
                 }
             }
 
-            private static func user(of token: String, secret: String?) -> String? {
-                guard let secret else { return token.isEmpty ? nil : token }
-                guard token.hasSuffix(":" + secret) else { return nil }
-                let name = token.dropLast(secret.count + 1)
-                return name.isEmpty ? nil : String(name)
+            private static func user(of token: String, _ tokens: GatewayTokens?) -> GatewayUser? {
+                guard let tokens else { return token.isEmpty ? nil : GatewayUser(token) }
+                return tokens.user(of: token, now: Int64(Date().timeIntervalSince1970)).map { name, expiry in
+                    GatewayUser(name, expires: Date(timeIntervalSince1970: TimeInterval(expiry)))
+                }
             }
         #endif
     }

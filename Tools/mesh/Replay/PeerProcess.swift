@@ -19,13 +19,15 @@
         /// - Parameter receive: called on a thread of this child's own.
         /// - Throws: what the system says when it cannot start a process.
         init(
-            _ actor: ReplayPlan.Actor, arguments: [String], input: FileHandle, output: FileHandle,
+            _ actor: ReplayPlan.Actor, arguments: [String], secrets: [String: String], input: FileHandle,
+            output: FileHandle,
             receive: @escaping @Sendable (Event) -> Void
         ) throws {
             guard let executable = Bundle.main.executableURL else { throw ToolError("cannot find the mesh executable") }
             let process = Process()
             process.executableURL = executable
             process.arguments = ["play", "--name", actor.rawValue, "--json", "--as-child"] + arguments
+            process.environment = ProcessInfo.processInfo.environment.merging(secrets) { $1 }
             process.standardInput = input
             process.standardOutput = output
             let reports = Pipe()

@@ -24,6 +24,8 @@
         let delay: Duration?
         /// Where each peer keeps who it is; nil over links that do not ask.
         let homes: ReplayHomes?
+        /// Environment variables of both peers.
+        let secrets: [String: String]
         /// Where each peer writes what passes; nil for nowhere.
         let record: @Sendable (ReplayPlan.Actor) -> String?
 
@@ -63,6 +65,7 @@
                         actor,
                         arguments: options.arguments + (homes?.arguments(of: actor) ?? [])
                             + (record(actor).map { ["--record", $0] } ?? []) + (isLive ? ["--live"] : []),
+                        secrets: secrets,
                         input: input.fileHandleForReading,
                         output: output.fileHandleForWriting
                     ) { events.continuation.yield(.peer(actor, $0)) })

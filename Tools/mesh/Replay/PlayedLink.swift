@@ -42,13 +42,13 @@
                 #endif
             case .mqtt(let url):
                 #if MQTT
-                    try self.init(actor, home: home, broker: try MQTTBroker(argument: url))
+                    try self.init(actor, home: home, broker: try options.password.broker(at: url))
                 #else
                     throw ToolError.needsMQTT
                 #endif
             case .gateway(let url):
                 #if WebSocket
-                    try self.init(actor, home: home, gateway: url)
+                    try self.init(actor, home: home, gateway: url, token: options.token.read() ?? "replay")
                 #else
                     throw ToolError.needsWebSocket
                 #endif
@@ -83,11 +83,11 @@
         #endif
 
         #if WebSocket
-            private init(_ actor: ReplayPlan.Actor, home folder: String?, gateway url: String) throws {
+            private init(_ actor: ReplayPlan.Actor, home folder: String?, gateway url: String, token: String) throws {
                 let home = try PeerHome(actor, folder)
                 let configuration = GatewayLinkConfiguration(
                     identity: try home.identity(), trustedPeers: try home.trustedPeers(), url: url,
-                    token: { "replay" })
+                    token: { token })
                 try self.init(
                     actor, home, configuration.identity, configuration.trustedPeers, .unknown,
                     try RelayLink(configuration))

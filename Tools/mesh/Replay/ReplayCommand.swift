@@ -80,6 +80,7 @@
             let screen = live ? LiveScreen(LiveScene(title: title, delay: delay)) : nil
             let started = ContinuousClock.now
             let display: any ReplayDisplay = screen ?? ReplayProgress(plan: plan, isQuiet: json)
+            let secrets = try options.environment()
             let homes = options.link.needsHomes ? try await ReplayHomes(options: options) : nil
             defer { homes?.remove() }
             #if Inspector
@@ -95,7 +96,7 @@
             #endif
             let replay = PeerProcesses(
                 options: options, plan: plan, display: display, isLive: screen != nil,
-                delay: screen == nil ? nil : delay, homes: homes, record: record)
+                delay: screen == nil ? nil : delay, homes: homes, secrets: secrets, record: record)
             let peers: [PeerSummary]
             do {
                 var isComplete = false

@@ -26,6 +26,9 @@
                 """, valueName: "link"))
         var link = ReplayLink.pipe
 
+        @OptionGroup var password: BrokerPassword
+        @OptionGroup var token: GatewayToken
+
         @Option(help: ArgumentHelp("With --link udp: the network interface, by default loopback.", valueName: "name"))
         var interface: String?
 
@@ -40,6 +43,8 @@
 
         func validate() throws {
             guard interface == nil || link == .udp else { throw ValidationError("--interface is for --link udp") }
+            try password.validate(url: link.brokerURL)
+            try token.validate(url: link.gatewayURL)
             guard (1...86_400).contains(patience) else {
                 throw ValidationError("--patience is from 1 to 86400 seconds, not \(patience)")
             }
@@ -68,6 +73,15 @@
             return .seconds(patience) + (waits.max() ?? .zero)
         }
 
+        /// The secrets as a child process takes them: it reads neither this process's standard input nor its files.
+        /// - Throws: `ToolError`.
+        func environment() throws(ToolError) -> [String: String] {
+            var variables: [String: String] = [:]
+            if link.brokerURL != nil { variables[Secrets.password] = try password.read() }
+            if link.gatewayURL != nil { variables[Secrets.token] = try token.read() }
+            return variables
+        }
+
         /// The options as a child process takes them.
         var arguments: [String] {
             let recording = gpx.map { ["--gpx", $0] } ?? []
@@ -85,7 +99,7 @@
         case udp
         /// An MQTT broker, at which the peers meet.
         case mqtt(url: String)
-        /// A gateway that accepts the token 'replay', at which the peers have mailboxes.
+        /// A gateway at which the peers have mailboxes. Without another token they show 'replay'.
         case gateway(url: String)
 
         init?(argument: String) {
@@ -112,6 +126,9 @@
             case .mqtt(let url), .gateway(let url): url
             }
         }
+
+        var gatewayURL: String? { if case .gateway(let url) = self { url } else { nil } }
+        var brokerURL: String? { if case .mqtt(let url) = self { url } else { nil } }
 
         /// Whether each peer needs a home, in which it has been paired with the other.
         var needsHomes: Bool {

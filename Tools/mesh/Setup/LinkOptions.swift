@@ -31,8 +31,7 @@
 
         @OptionGroup var broker: BrokerOptions
 
-        @Option(help: "With --link wss://: what the gateway knows the user by.")
-        var token: String?
+        @OptionGroup var token: GatewayToken
         @OptionGroup var network: NetworkOptions
 
         @Option(
@@ -42,7 +41,7 @@
 
         func validate() throws {
             try broker.validate(for: link)
-            if token != nil, !link.isGateway { throw ValidationError("--token is for --link wss://host") }
+            try token.validate(url: link.gatewayURL)
             if link != .udp, network.isGiven {
                 throw ValidationError("--interface, --peer and --port are for --link udp")
             }
@@ -126,7 +125,7 @@
             /// - Throws: `ToolError`.
             init(argument url: String) throws {
                 guard let broker = MQTTBroker(url: url) else {
-                    throw ToolError("--link takes a broker such as mqtts://user:password@host:8883, not '\(url)'")
+                    throw ToolError("--link takes a broker such as mqtts://user@host:8883, not '\(url)'")
                 }
                 self = broker
             }
@@ -137,7 +136,7 @@
         extension LinkOptions {
             /// - Throws: `ToolError`.
             private func gatewayConnection(url: String, name: PeerName, home: PeerHome) throws -> PeerConnection {
-                let token = token ?? "me"
+                let token = try token.read() ?? "me"
                 var configuration = GatewayLinkConfiguration(
                     identity: try home.identity(), trustedPeers: try home.trustedPeers(), url: url, token: { token })
                 configuration.authoritiesPath = broker.authorities
@@ -199,8 +198,11 @@
                 valueName: "file"))
         var authorities: String?
 
+        @OptionGroup var password: BrokerPassword
+
         /// - Throws: `ValidationError`.
         func validate(for link: PeerLink) throws {
+            try password.validate(url: link.brokerURL)
             guard authorities != nil else { return }
             if case .mqtt(let url) = link, url.hasPrefix("mqtts://") { return }
             if case .gateway(let url) = link, url.hasPrefix("wss://") { return }
@@ -210,7 +212,7 @@
         #if MQTT
             /// - Throws: `ToolError`.
             func broker(at url: String) throws -> MQTTBroker {
-                var broker = try MQTTBroker(argument: url)
+                var broker = try password.broker(at: url)
                 broker.authoritiesPath = authorities
                 return broker
             }
@@ -240,7 +242,9 @@
         /// A gateway at which paired peers have mailboxes.
         case gateway(url: String)
 
-        var isGateway: Bool { if case .gateway = self { true } else { false } }
+        var isGateway: Bool { gatewayURL != nil }
+        var gatewayURL: String? { if case .gateway(let url) = self { url } else { nil } }
+        var brokerURL: String? { if case .mqtt(let url) = self { url } else { nil } }
 
         init?(argument: String) {
             if argument == "udp" {

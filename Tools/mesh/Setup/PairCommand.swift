@@ -16,8 +16,8 @@
                 the same. You compare the digits and never type them, so an attacker between the two has one chance in a \
                 million.
 
-                Without a person on both sides use a secret: `--new-secret` prints one. Give it to the other peer with \
-                `--secret`, or with `--secret -` on standard input, where no other user of the machine can read it.
+                Without a person on both sides use a secret: `--new-secret` prints one. Give it to the other peer in a file, \
+                or on standard input with `--secret-file -`.
 
                 With `--link mqtts://host` they meet at a broker, wherever they are, and always pair by a secret. The broker \
                 does not learn it.
@@ -29,10 +29,8 @@
         @Option(help: PeerName.help("The name of this peer, which the other one shows"), transform: PeerName.init)
         var name: PeerName
 
-        @Option(
-            help: ArgumentHelp(
-                "The secret that the other peer shows; '-' reads it from standard input.", valueName: "text"))
-        var secret: String?
+        @Option(help: Secrets.help("The secret that the other peer shows", Secrets.pairing))
+        var secretFile: String?
 
         @Flag(help: "Prints a new secret, and waits for the peer that gets it.")
         var newSecret = false
@@ -61,9 +59,9 @@
         var json = false
 
         func validate() throws {
-            let ways = [secret != nil, newSecret, list, forget != nil]
+            let ways = [secretFile != nil, newSecret, list, forget != nil]
             guard ways.count(where: \.self) <= 1 else {
-                throw ValidationError("only one of --secret, --new-secret, --list and --forget")
+                throw ValidationError("only one of --secret-file, --new-secret, --list and --forget")
             }
             guard network.peer.count <= 1 else { throw ValidationError("a peer is paired with one at a time") }
             try broker.validate(for: link)
@@ -75,8 +73,10 @@
             }
             guard case .mqtt = link else { return }
             guard !network.isGiven else { throw ValidationError("--interface, --peer and --port are for --link udp") }
-            guard secret != nil || newSecret || list || forget != nil else {
-                throw ValidationError("at a broker peers pair by a secret: --new-secret on one, --secret on the other")
+            let isInEnvironment = ProcessInfo.processInfo.environment[Secrets.pairing] != nil
+            guard secretFile != nil || isInEnvironment || newSecret || list || forget != nil else {
+                throw ValidationError(
+                    "at a broker peers pair by a secret: --new-secret on one, --secret-file on the other")
             }
         }
 
@@ -157,14 +157,13 @@
                     try report.show(secret)
                     return .secret(secret)
                 }
-                guard let secret else {
+                guard let text = try Secrets.read(file: secretFile, variable: Secrets.pairing) else {
                     guard isatty(STDIN_FILENO) == 1 else {
                         throw ToolError(
-                            "digits are compared by a person at a terminal; scripts use --new-secret and --secret")
+                            "digits are compared by a person at a terminal; scripts use --new-secret and --secret-file")
                     }
                     return .digits
                 }
-                let text = secret == "-" ? readLine() ?? "" : secret
                 guard let known = PairingSecret(text) else {
                     throw ToolError(
                         "that is no secret, or it has a typing error: compare it with what the other peer shows")

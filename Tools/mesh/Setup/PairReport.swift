@@ -26,7 +26,9 @@
         }
 
         func show(_ secret: PairingSecret) throws(OutputError) {
-            try say(Line(change: "secret", secret: secret.text), "The other peer needs:\n    --secret \(secret.text)")
+            try say(
+                Line(change: "secret", secret: secret.text),
+                "The other peer needs this on standard input, with --secret-file -:\n    \(secret.text)")
         }
 
         /// Says where others find this window, as soon as it is open.

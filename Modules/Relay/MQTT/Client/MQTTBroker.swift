@@ -1,5 +1,6 @@
 #if MQTT
     import Foundation
+    import MeshBase
 
     /// The address of a broker, and the credentials for it.
     public struct MQTTBroker: Hashable, Sendable {
@@ -11,7 +12,8 @@
         public var usesTLS: Bool
         /// The user name for the login; nil logs in without one.
         public var user: String?
-        /// The user's password; nil for none. Without TLS it travels in the clear.
+        /// The user's password; nil for none. It needs TLS, unless the broker is on this machine: else a client throws
+        /// `MQTTError.Code.invalidArgument`.
         public var password: String?
         /// PEM file of the authorities to believe; nil for the system's.
         public var authoritiesPath: String?
@@ -30,12 +32,20 @@
             guard let parts = URLComponents(string: url), let host = parts.host, !host.isEmpty,
                 parts.path.isEmpty || parts.path == "/", parts.query == nil, parts.fragment == nil,
                 parts.scheme == "mqtt" || parts.scheme == "mqtts",
-                (0...65_535).contains(parts.port ?? 0)
+                (1...65_535).contains(parts.port ?? 1883)
             else { return nil }
             let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
             self.init(host: bare, port: parts.port.map { UInt16($0) }, usesTLS: parts.scheme == "mqtts")
             user = parts.user
             password = parts.password
+        }
+
+        /// - Throws: `MQTTError.Code.invalidArgument` for a password that would leave this machine in clear text.
+        func requireSafePassword() throws(MQTTError) {
+            guard password == nil || usesTLS || Loopback.contains(host) else {
+                throw MQTTError(
+                    .invalidArgument, "the password for '\(host)' would travel in clear text: use mqtts://")
+            }
         }
 
         /// The broker's URL as `init(url:)` takes it, without the password.

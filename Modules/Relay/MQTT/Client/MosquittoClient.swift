@@ -70,6 +70,7 @@
         public init(
             broker: MQTTBroker, clientID: String, sessionExpiry: Duration = .seconds(7 * 86_400)
         ) throws(MQTTError) {
+            try broker.requireSafePassword()
             Self.prepareLibrary()
             self.broker = broker
             sessionExpirySeconds = UInt32(clamping: sessionExpiry.components.seconds)

@@ -42,7 +42,9 @@
         /// libmosquitto's client, unless `makeClient` makes another.
         /// - Throws: `MQTTError`; what `makeClient` throws.
         public func relayClient() throws -> any RelayClient {
-            try makeClient?() ?? MosquittoClient(broker: broker, clientID: clientID, sessionExpiry: sessionExpiry)
+            try broker.requireSafePassword()
+            return try makeClient?()
+                ?? MosquittoClient(broker: broker, clientID: clientID, sessionExpiry: sessionExpiry)
         }
     }
 

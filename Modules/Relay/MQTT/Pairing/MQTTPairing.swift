@@ -46,6 +46,7 @@
             isOwn: Bool = false, isAdministrator: Bool = false,
             makeClient: (@Sendable () throws -> any RelayClient)? = nil
         ) throws {
+            try broker.requireSafePassword()
             self.trustedPeers = trustedPeers
             let clientID = "sessionmesh-pairing-\(UInt64.random(in: 0 ... .max))"
             client =

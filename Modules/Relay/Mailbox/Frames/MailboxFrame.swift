@@ -46,7 +46,7 @@ package enum MailboxFrame {
                 return frame
             }
         } catch {
-            throw error as? MailboxError ?? MailboxError("this is no frame: \(error)")
+            throw error as? MailboxError ?? MailboxError((error as? WireError).frameProblem)
         }
     }
 }

@@ -88,7 +88,7 @@ enum BinaryFrame {
                 return frame
             }
         } catch {
-            throw error as? FrameError ?? FrameError(.decodeError, "this is no frame: \(error)")
+            throw error as? FrameError ?? FrameError(.decodeError, (error as? WireError).frameProblem)
         }
     }
 }

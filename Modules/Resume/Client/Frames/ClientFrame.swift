@@ -27,10 +27,8 @@ public enum ClientFrame: Hashable, Sendable {
     public init(json: some Sequence<UInt8>) throws(FrameError) {
         do {
             self = try JSONDecoder().decode(ClientFrame.self, from: Data(json))
-        } catch let error as FrameError {
-            throw error
         } catch {
-            throw FrameError(.decodeError, "this is no frame: \(error)")
+            throw FrameError(json: error)
         }
     }
 
@@ -41,13 +39,15 @@ public enum ClientFrame: Hashable, Sendable {
 }
 
 extension ClientFrame: Codable {
-    private struct Identify: Codable {
+    private struct Identify: Encodable {
         let token: String
-        let properties: Properties?
+        let properties: Properties
+
+        enum CodingKeys: CodingKey { case token, properties }
     }
 
     /// By the names that clients of chat gateways send.
-    private struct Properties: Codable {
+    private struct Properties: Encodable {
         var os, osVersion, appVersion, device, deviceID: String?
 
         enum CodingKeys: String, CodingKey {
@@ -58,7 +58,7 @@ extension ClientFrame: Codable {
         }
     }
 
-    private struct Resume: Codable {
+    private struct Resume: Encodable {
         let token: String
         let sessionID: String
         let seq: UInt64
@@ -71,20 +71,25 @@ extension ClientFrame: Codable {
 
     public init(from decoder: any Decoder) throws {
         let frame = try decoder.container(keyedBy: FrameKey.self)
-        let number = try frame.decode(Int.self, forKey: .op)
+        let number = try frame.integer(.op)
         switch FrameOperation(rawValue: number) {
-        case .heartbeat: self = .heartbeat(lastSeq: try frame.decodeIfPresent(UInt64.self, forKey: .d))
+        case .heartbeat: self = .heartbeat(lastSeq: try frame.sequenceIfPresent(.d))
         case .identify:
-            let identify = try frame.decode(Identify.self, forKey: .d)
-            let told = identify.properties
+            let identify = try frame.object(.d, keyedBy: Identify.CodingKeys.self)
+            let told = try identify.objectIfPresent(.properties, keyedBy: Properties.CodingKeys.self)
             self = .identify(
-                token: identify.token,
+                token: try identify.string(.token),
                 properties: ClientProperties(
-                    platform: told?.os ?? "unknown", appVersion: told?.appVersion ?? "",
-                    osVersion: told?.osVersion ?? "", deviceName: told?.device ?? "", deviceId: told?.deviceID))
+                    platform: try told?.stringIfPresent(.os) ?? "unknown",
+                    appVersion: try told?.stringIfPresent(.appVersion) ?? "",
+                    osVersion: try told?.stringIfPresent(.osVersion) ?? "",
+                    deviceName: try told?.stringIfPresent(.device) ?? "",
+                    deviceId: try told?.stringIfPresent(.deviceID)))
         case .resume:
-            let resume = try frame.decode(Resume.self, forKey: .d)
-            self = .resume(token: resume.token, sessionId: resume.sessionID, lastSeq: resume.seq)
+            let resume = try frame.object(.d, keyedBy: Resume.CodingKeys.self)
+            self = .resume(
+                token: try resume.string(.token), sessionId: try resume.string(.sessionID),
+                lastSeq: try resume.sequence(.seq))
         default: throw FrameError(.unknownOpcode, "a client does not send operation \(number)")
         }
     }

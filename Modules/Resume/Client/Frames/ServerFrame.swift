@@ -21,7 +21,7 @@ public struct ServerFrame: Sendable {
             let frame = try JSONDecoder().decode(Content.self, from: self.json)
             (event, type, retryAfter) = (frame.event, frame.type, frame.retryAfter)
         } catch {
-            throw FrameError(.decodeError, "this is no frame: \(error)")
+            throw FrameError(json: error)
         }
     }
 
@@ -43,24 +43,11 @@ public struct ServerFrame: Sendable {
 private struct Carrier<Value: Decodable>: Decodable { let d: Value }
 
 private struct Content: Decodable {
-    struct Hello: Decodable {
-        let interval: Double
-
-        enum CodingKeys: String, CodingKey { case interval = "heartbeat_interval" }
-    }
-
-    struct Ready: Decodable {
-        let sessionID: String
-
-        enum CodingKeys: String, CodingKey { case sessionID = "session_id" }
-    }
-
-    struct Resumed: Decodable { let replayed: Int, seq: UInt64 }
-
-    struct Reconnect: Decodable {
-        let wait: Double?
-
-        enum CodingKeys: String, CodingKey { case wait = "retry_after" }
+    private enum DataKey: String, CodingKey {
+        case replayed, seq
+        case interval = "heartbeat_interval"
+        case sessionID = "session_id"
+        case wait = "retry_after"
     }
 
     var event: IncomingEvent?
@@ -69,35 +56,36 @@ private struct Content: Decodable {
 
     init(from decoder: any Decoder) throws {
         let frame = try decoder.container(keyedBy: FrameKey.self)
-        switch FrameOperation(rawValue: try frame.decode(Int.self, forKey: .op)) {
+        switch FrameOperation(rawValue: try frame.integer(.op)) {
         case .dispatch: try readDispatch(frame)
         case .hello:
-            event = .hello(heartbeatInterval: try frame.decode(Hello.self, forKey: .d).interval / 1000)
+            let data = try frame.object(.d, keyedBy: DataKey.self)
+            event = .hello(heartbeatInterval: try data.field(Double.self, .interval, "a number") / 1000)
         case .heartbeatAck: event = .heartbeatAck
         case .invalidSession:
-            let resumable = try frame.decodeIfPresent(Bool.self, forKey: .d) ?? false
-            event = .invalidSession(
-                reason: try frame.decodeIfPresent(String.self, forKey: .reason), resumable: resumable)
+            let isResumable = try frame.isPresent(.d) && frame.field(Bool.self, .d, "true or false")
+            event = .invalidSession(reason: try frame.stringIfPresent(.reason), resumable: isResumable)
         case .reconnect:
             event = .reconnect
-            let milliseconds = try frame.decodeIfPresent(Reconnect.self, forKey: .d)?.wait
-            retryAfter = milliseconds.map { ServerFrame.wait(milliseconds: $0) }
+            if let data = try frame.objectIfPresent(.d, keyedBy: DataKey.self), data.isPresent(.wait) {
+                retryAfter = ServerFrame.wait(milliseconds: try data.field(Double.self, .wait, "a number"))
+            }
         case .ready, .resumed, .heartbeat, .identify, .resume, nil: break
         }
     }
 
     private mutating func readDispatch(_ frame: KeyedDecodingContainer<FrameKey>) throws {
-        let type = try frame.decode(String.self, forKey: .t)
+        let type = try frame.string(.t)
         switch type {
         case "READY":
-            let ready = try frame.decode(Ready.self, forKey: .d)
-            event = .ready(sessionId: ready.sessionID, initialSeq: try frame.decode(UInt64.self, forKey: .s))
+            let data = try frame.object(.d, keyedBy: DataKey.self)
+            event = .ready(sessionId: try data.string(.sessionID), initialSeq: try frame.sequence(.s))
         case "RESUMED":
-            let resumed = try frame.decode(Resumed.self, forKey: .d)
-            event = .resumed(replayedCount: resumed.replayed, currentSeq: resumed.seq)
+            let data = try frame.object(.d, keyedBy: DataKey.self)
+            event = .resumed(replayedCount: try data.integer(.replayed), currentSeq: try data.sequence(.seq))
         default:
             self.type = type
-            event = .pushEvent(seq: try frame.decode(UInt64.self, forKey: .s))
+            event = .pushEvent(seq: try frame.sequence(.s))
         }
     }
 }

@@ -48,7 +48,7 @@ public struct ReplayEvent: Hashable, Sendable {
                 .invalidEvent, "\(json.count) bytes of '\(type)'; the limit is \(Self.jsonBytesMax)")
         }
         guard JSONText.isValid(json) else {
-            throw ReplayBufferError(.invalidEvent, "the payload of '\(type)' is no JSON")
+            throw ReplayBufferError(.invalidEvent, "the payload of '\(type)' can't be read as JSON in UTF-8")
         }
         self.type = type
         self.json = json

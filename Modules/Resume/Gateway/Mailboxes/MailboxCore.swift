@@ -244,7 +244,7 @@ extension MailboxCore {
     }
 
     /// What was asked for has no answer now.
-    package mutating func failed(_ reason: String, on key: Int, _ now: Duration) {
+    package mutating func failed(on key: Int, _ now: Duration) {
         with(key) { $0.close(.unknownError, "try again later") }
     }
 }

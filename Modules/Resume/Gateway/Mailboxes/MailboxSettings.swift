@@ -126,6 +126,6 @@ package enum MailboxOutcome: Hashable, Sendable {
     case done
     /// The stream has no room for it.
     case full
-    /// It may have happened.
+    /// It may have happened. The cause is for the operator, not for the device.
     case failed(String)
 }

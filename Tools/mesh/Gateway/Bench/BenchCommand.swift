@@ -23,6 +23,12 @@
         @Option(help: "A Redis, for the return to a gateway that was ended and started again.") var redis: String?
         @Flag(help: "Prints JSON: one object with `rows`, on one line.") var json = false
 
+        func validate() throws {
+            if let redis {
+                try Secrets.refusePassword(in: redis, "--redis-password-file of `mesh gateway`", Secrets.redis)
+            }
+        }
+
         func run() async throws {
             DescriptorLimit.raise(to: 65_536)
             var rows: [BenchRow] = []

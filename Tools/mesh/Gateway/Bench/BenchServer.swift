@@ -31,7 +31,9 @@
             settings.connection.identifyTimeout = .seconds(120)
             settings.socket.connectionsPerAddress = 100_000
             let server = try await GatewayServer.start(
-                settings, app: GatewayApp { token, _ in token }, buffer: try await GatewayServeCommand.buffer(redis))
+                settings, app: GatewayApp { token, _ in token },
+                buffer: try await GatewayServeCommand.buffer(
+                    redis.map { ($0, try Secrets.read(file: nil, variable: Secrets.redis)) }))
             try ToolOutput.print("\(server.port)")
             while let (events, bytes) = BenchOrder.next() {
                 let event = try ReplayEvent(type: "LOAD", json: BenchOrder.payload(bytes))

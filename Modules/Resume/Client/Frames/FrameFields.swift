@@ -1,0 +1,48 @@
+/// Reads fields, and names the one that can't be read. Foundation says of a number out of range that the frame is no JSON.
+extension KeyedDecodingContainer {
+    func integer(_ key: Key) throws(FrameError) -> Int { try field(Int.self, key, "a whole number") }
+    func string(_ key: Key) throws(FrameError) -> String { try field(String.self, key, "a string") }
+    func sequence(_ key: Key) throws(FrameError) -> UInt64 { try field(UInt64.self, key, "a number from 0 to 2^64-1") }
+
+    /// - Returns: nil for null and for a field that isn't there.
+    func stringIfPresent(_ key: Key) throws(FrameError) -> String? { try isPresent(key) ? string(key) : nil }
+
+    func sequenceIfPresent(_ key: Key) throws(FrameError) -> UInt64? { try isPresent(key) ? sequence(key) : nil }
+
+    func object<Inner: CodingKey>(
+        _ key: Key, keyedBy type: Inner.Type
+    ) throws(FrameError) -> KeyedDecodingContainer<Inner> {
+        try read(key, "an object") { try nestedContainer(keyedBy: type, forKey: key) }
+    }
+
+    func objectIfPresent<Inner: CodingKey>(
+        _ key: Key, keyedBy type: Inner.Type
+    ) throws(FrameError) -> KeyedDecodingContainer<Inner>? { try isPresent(key) ? object(key, keyedBy: type) : nil }
+
+    /// - Parameter kind: what it must be, with its article.
+    func field<Value: Decodable>(_ type: Value.Type, _ key: Key, _ kind: String) throws(FrameError) -> Value {
+        try read(key, kind) { try decode(type, forKey: key) }
+    }
+
+    func isPresent(_ key: Key) -> Bool { contains(key) && (try? decodeNil(forKey: key)) != true }
+
+    private func read<Value>(_ key: Key, _ kind: String, _ body: () throws -> Value) throws(FrameError) -> Value {
+        do { return try body() } catch {
+            let path = (codingPath + [key]).map(\.stringValue).joined(separator: ".")
+            throw FrameError(.decodeError, contains(key) ? "`\(path)` is not \(kind)" : "`\(path)` is missing")
+        }
+    }
+}
+
+extension FrameError {
+    /// Why JSON is no frame, without the decoder's words.
+    init(json error: any Error) {
+        if let error = error as? FrameError {
+            self = error
+        } else if case DecodingError.typeMismatch(_, let context) = error, context.codingPath.isEmpty {
+            self.init(.decodeError, "the frame is not a JSON object")
+        } else {
+            self.init(.decodeError, "the frame can't be read as JSON")
+        }
+    }
+}

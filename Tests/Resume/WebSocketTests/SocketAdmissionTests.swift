@@ -1,0 +1,51 @@
+#if WebSocket
+    import MeshBase
+    import Testing
+
+    @testable import MeshWebSocket
+
+    @Suite struct SocketAdmissionTests {
+        private func limits(_ count: Int) -> WebSocketLimits {
+            var limits = WebSocketLimits()
+            limits.connectionsMax = count
+            return limits
+        }
+
+        @Test func `The last tenth of places is for addresses that are known`() {
+            var admission = SocketAdmission(limits(20))
+            admission.remember("known")
+            for number in 0..<18 { #expect(admission.admit("stranger \(number)") != nil) }
+            #expect(admission.admit("one more stranger") == nil)
+            #expect(admission.admit("known") != nil)
+            #expect(admission.admit("known") != nil)
+            #expect(admission.admit("known") == nil, "there is no place left")
+            admission.release("known")
+            #expect(admission.admit("one more stranger") == nil)
+            #expect(admission.admit("known") != nil)
+        }
+
+        @Test func `As many addresses are known as fit, and the newest are among them`() {
+            var admission = SocketAdmission(limits(1))
+            let count = 3 * SocketAdmission.knownAddressesMax
+            for number in 0..<count { admission.remember("\(number)") }
+            #expect(admission.knownCount <= SocketAdmission.knownAddressesMax)
+            for number in (count - SocketAdmission.knownAddressesMax / 2)..<count {
+                #expect(admission.isKnown("\(number)"))
+            }
+        }
+
+        @Test func `More connections than the hard limit of descriptors holds are refused`() throws {
+            let most = WebSocketLimits.connectionsThatFit
+            #expect(WebSocketLimits().connectionsMax == min(100_000, most))
+            #expect(try limits(most).fitted().connectionsMax <= most)
+            guard most < .max - 100 else { return }
+            do throws(WebSocketError) {
+                _ = try limits(most + 1).fitted()
+                Issue.record("\(most + 1) connections are accepted")
+            } catch {
+                #expect(error.code == .invalidSettings)
+                #expect(error.message.contains("set connectionsMax to at most \(most)"))
+            }
+        }
+    }
+#endif

@@ -1,0 +1,121 @@
+#if CommandLineTools
+    import ArgumentParser
+    import Foundation
+    import MeshToolOutput
+
+    #if MQTT
+        import MeshMQTTTransport
+    #endif
+
+    /// Where secrets come from: a file, standard input or the environment. Other users of a machine can read arguments.
+    enum Secrets {
+        static let bytesMax = 4096
+
+        /// Environment variables, for when no file is named.
+        static let password = "MESH_PASSWORD"
+        static let token = "MESH_TOKEN"
+        static let pairing = "MESH_PAIRING_SECRET"
+        static let gateway = "MESH_GATEWAY_SECRET"
+        static let publishing = "MESH_PUBLISH_TOKEN"
+        static let redis = "MESH_REDIS_PASSWORD"
+
+        /// Text for an option's help.
+        static func help(_ text: String, _ variable: String) -> ArgumentHelp {
+            ArgumentHelp(
+                "\(text): a file that holds it, or '-' for a line of standard input. Without the option: $\(variable).",
+                valueName: "file")
+        }
+
+        /// - Parameter file: nil for the environment.
+        /// - Returns: nil where neither has the secret.
+        /// - Throws: `ToolError` for a file that can't be read, is empty or has more than `bytesMax` bytes.
+        static func read(file: String?, variable: String) throws(ToolError) -> String? {
+            guard let file else {
+                return ProcessInfo.processInfo.environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+            }
+            let bytes: [UInt8]
+            if file == "-" {
+                bytes = line()
+            } else {
+                let handle = FileHandle(forReadingAtPath: file)
+                guard let data = try? handle?.read(upToCount: bytesMax + 2) else {
+                    throw ToolError("'\(file)' can't be read; name a file that holds the secret, or '-'")
+                }
+                bytes = Array(data)
+            }
+            let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .newlines)
+            guard !text.isEmpty, text.utf8.count <= bytesMax else {
+                let place = file == "-" ? "standard input" : "'\(file)'"
+                throw ToolError("\(place) must hold a secret of 1 to \(bytesMax) bytes")
+            }
+            return text
+        }
+
+        /// A line of standard input, byte by byte: the rest stays for other readers.
+        private static func line() -> [UInt8] {
+            var bytes: [UInt8] = []
+            var byte: UInt8 = 0
+            while bytes.count <= bytesMax, Foundation.read(STDIN_FILENO, &byte, 1) == 1, byte != UInt8(ascii: "\n") {
+                bytes.append(byte)
+            }
+            return bytes
+        }
+
+        /// - Parameter option: the one by which the password should come.
+        /// - Throws: `ValidationError`, without the URL.
+        static func refusePassword(in url: String, _ option: String, _ variable: String) throws {
+            guard let rest = url.range(of: "://").map({ url[$0.upperBound...] }) else { return }
+            // A path may hold an '@'; a broker and a Redis have none.
+            let authority = url.hasPrefix("ws") ? rest.prefix { !"/?#".contains($0) } : rest
+            guard let end = authority.lastIndex(of: "@"), authority[..<end].contains(":") else { return }
+            throw ValidationError(
+                "the URL holds a password, which every user of this machine can read: leave it out, and put it into a file "
+                    + "(\(option)) or into $\(variable)")
+        }
+    }
+
+    /// For brokers whose URL names a user.
+    struct BrokerPassword: ParsableArguments {
+        @Option(help: Secrets.help("With --link mqtts://user@host: the password", Secrets.password))
+        var passwordFile: String?
+
+        /// - Throws: `ValidationError`.
+        func validate(url: String?) throws {
+            guard let url else {
+                if passwordFile != nil { throw ValidationError("--password-file is for --link mqtts://user@host") }
+                return
+            }
+            try Secrets.refusePassword(in: url, "--password-file", Secrets.password)
+            if passwordFile != nil, !url.contains("@") {
+                throw ValidationError("--password-file needs the user in the URL: mqtts://user@host")
+            }
+        }
+
+        /// - Throws: `ToolError`.
+        func read() throws(ToolError) -> String? { try Secrets.read(file: passwordFile, variable: Secrets.password) }
+
+        #if MQTT
+            /// - Throws: `ToolError`.
+            func broker(at url: String) throws -> MQTTBroker {
+                var broker = try MQTTBroker(argument: url)
+                if broker.user != nil { broker.password = try read() }
+                return broker
+            }
+        #endif
+    }
+
+    /// For gateways.
+    struct GatewayToken: ParsableArguments {
+        @Option(help: Secrets.help("With --link wss://: the token by which the gateway knows the user", Secrets.token))
+        var tokenFile: String?
+
+        /// - Throws: `ValidationError`.
+        func validate(url: String?) throws {
+            if let url { return try Secrets.refusePassword(in: url, "--token-file", Secrets.token) }
+            if tokenFile != nil { throw ValidationError("--token-file is for --link wss://host") }
+        }
+
+        /// - Throws: `ToolError`.
+        func read() throws(ToolError) -> String? { try Secrets.read(file: tokenFile, variable: Secrets.token) }
+    }
+#endif
