@@ -11,6 +11,7 @@
         private let loop: any EventLoop
         private let app: GatewayApp
         private let buffer: any ReplayBuffer
+        private let turns: StoreTurns
         private let start = ContinuousClock.now
         private var core: GatewayCore
         private var sockets: [Int: WebSocket] = [:]
@@ -24,6 +25,7 @@
             self.loop = loop
             self.app = app
             self.buffer = buffer
+            turns = StoreTurns(settings.userBudget, on: loop)
             core = GatewayCore(settings.connection, admission: settings.admission, seed: .random(in: 0 ... .max))
         }
 
@@ -35,7 +37,7 @@
             guard !isShuttingDown else { return socket.close(1001, "this gateway ends") }
             sockets[socket.key] = socket
             counts.accepted += 1
-            core.open(socket.key, as: FrameEncoding(subprotocol: socket.subprotocol), now)
+            core.open(socket.key, as: FrameEncoding(subprotocol: socket.subprotocol), from: socket.address, now)
             carryOut()
         }
 
@@ -114,13 +116,14 @@
                             core.authenticated(user?.stream, ready: user?.ready ?? .none, on: key, now)
                         })
                 case .locate(let stream):
-                    ask(
-                        key, { [buffer] in try await buffer.standing(of: stream) },
+                    askBuffer(
+                        key, of: stream, { [buffer] in try await buffer.standing(of: stream) },
                         { core, standing, now in core.located(standing, on: key, now) })
                 case .read(let stream, let position, let limit):
                     counts.pagesRead += 1
-                    ask(
-                        key, { [buffer] in try await buffer.page(of: stream, after: position, limit: limit) },
+                    askBuffer(
+                        key, of: stream,
+                        { [buffer] in try await buffer.page(of: stream, after: position, limit: limit) },
                         { core, page, now in core.read(page, on: key, now) })
                 }
             }
@@ -148,7 +151,7 @@
                 }
         }
 
-        /// Asks the app or the buffer, and tells the core on the loop.
+        /// Asks the app, and tells the core on the loop.
         private func ask<Answer: Sendable>(
             _ key: Int, _ question: @escaping @Sendable () async throws -> Answer,
             _ tell: @escaping @Sendable (inout GatewayCore, Answer, Duration) -> Void
@@ -158,15 +161,30 @@
             Task {
                 let answer: Result<Answer, any Error>
                 do { answer = .success(try await question()) } catch { answer = .failure(error) }
-                loop.execute {
-                    let gateway = bound.value
-                    switch answer {
-                    case .success(let answer): tell(&gateway.core, answer, gateway.now)
-                    case .failure(let error): gateway.core.failed("no answer now: \(error)", on: key, gateway.now)
-                    }
-                    gateway.carryOut()
-                }
+                loop.execute { bound.value.answered(answer, key, tell) }
             }
+        }
+
+        /// Asks the buffer in the user's turn, and tells the core.
+        private func askBuffer<Answer: Sendable>(
+            _ key: Int, of user: String, _ question: @escaping @Sendable () async throws -> Answer,
+            _ tell: @escaping @Sendable (inout GatewayCore, Answer, Duration) -> Void
+        ) {
+            let bound = NIOLoopBound(self, eventLoop: loop)
+            turns.ask(
+                of: user, isWanted: { bound.value.sockets[key] != nil }, question,
+                answered: { bound.value.answered($0, key, tell) })
+        }
+
+        private func answered<Answer>(
+            _ answer: Result<Answer, any Error>, _ key: Int,
+            _ tell: (inout GatewayCore, Answer, Duration) -> Void
+        ) {
+            switch answer {
+            case .success(let answer): tell(&core, answer, now)
+            case .failure(let error): core.failed("no answer now: \(error)", on: key, now)
+            }
+            carryOut()
         }
     }
 

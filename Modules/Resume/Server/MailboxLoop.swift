@@ -16,16 +16,30 @@
         private let start = ContinuousClock.now
         private var core: MailboxCore
         private var sockets: [Int: WebSocket] = [:]
-        /// Of each connection one after another, also its last ones.
-        private var writers: [Int: AsyncStream<MailboxWrite>.Continuation] = [:]
+        /// The user of each connection whose token was accepted.
+        private var users: [Int: String] = [:]
+        private let turns: StoreTurns
+        /// What each connection has to write, one after another. The first is being written.
+        private var writes: [Int: WriteQueue] = [:]
         private var isShuttingDown = false
+
+        private struct WriteQueue {
+            let user: String
+            var waiting: [MailboxWrite] = []
+            var failure: MailboxOutcome?
+        }
 
         init(_ settings: GatewayServerSettings, _ app: GatewayApp, _ store: any MailboxStore, on loop: any EventLoop) {
             (self.loop, self.app, self.store, watch) = (loop, app, store, settings.onMailboxActivity)
             var mailbox = settings.mailbox
             mailbox.tellsActivity = watch != nil
+            turns = StoreTurns(settings.userBudget, on: loop)
             core = MailboxCore(mailbox, admission: settings.admission) { key, signature, signed in
                 PeerID(signer: key, of: signed, signature: signature).flatMap { MailboxID(bytes: $0.bytes) }
+            }
+            turns.onStrain = { [weak self] user, isStrained in
+                self?.core.strain(user, isStrained)
+                self?.carryOut()
             }
         }
 
@@ -42,7 +56,7 @@
             let challenge = (0..<MailboxFrame.challengeByteCount).map { _ in
                 UInt8.random(in: 0 ... .max, using: &random)
             }
-            core.open(socket.key, challenge: challenge, now)
+            core.open(socket.key, challenge: challenge, from: socket.address, now)
             carryOut()
         }
 
@@ -61,7 +75,8 @@
             guard sockets.removeValue(forKey: socket.key) != nil else { return }
             core.remove(socket.key)
             carryOut()
-            writers.removeValue(forKey: socket.key)?.finish()
+            users[socket.key] = nil
+            if writes[socket.key]?.waiting.isEmpty == true { writes[socket.key] = nil }
         }
 
         // MARK: The rest
@@ -105,11 +120,8 @@
             case .pause: sockets[key]?.pause()
             case .resume: sockets[key]?.resume()
             case .close(let code, let reason): sockets[key]?.close(code.rawValue, reason)
-            case .write(let write): writer(of: key).yield(write)
-            case .authenticate(let token):
-                ask(
-                    key, { [app] in try await app.authenticate(token, nil) },
-                    { core, user, now in core.authenticated(user, on: key, now) })
+            case .write(let write): enter(write, key)
+            case .authenticate(let token): authenticate(token, key)
             case .locate(let stream):
                 ask(
                     key, { [store] in try await store.standing(of: stream) },
@@ -125,53 +137,95 @@
             case .view(let stream):
                 // Without an answer it is asked again by time.
                 ask(
-                    nil, { [store] in try await store.values(MailboxCore.viewedNames, of: stream) },
+                    key, endsWithoutAnswer: false,
+                    { [store] in try await store.values(MailboxCore.viewedNames, of: stream) },
                     { core, values, now in core.viewed(values, of: stream, now) })
             case .tell(let activity): watch?(activity)
             case .pass(let bytes, let stream):
-                ask(nil, { [store] in try await store.pass(bytes, to: stream) }, { _, _, _ in })
+                guard let user = users[key], !turns.dropsLivePackets(of: user) else { return }
+                ask(
+                    key, endsWithoutAnswer: false, byteCount: bytes.count,
+                    { [store] in try await store.pass(bytes, to: stream) }, { _, _, _ in })
             }
         }
 
-        private func writer(of key: Int) -> AsyncStream<MailboxWrite>.Continuation {
-            if let writer = writers[key] { return writer }
-            let (writes, writer) = AsyncStream<MailboxWrite>.makeStream()
-            writers[key] = writer
-            let (bound, loop, store) = (NIOLoopBound(self, eventLoop: loop), loop, store)
+        private func authenticate(_ token: String, _ key: Int) {
+            let (bound, loop, app) = (NIOLoopBound(self, eventLoop: loop), loop, app)
             Task {
-                var failure: MailboxOutcome?
-                for await write in writes {
-                    let outcome: MailboxOutcome
-                    if let failure, write.isPost { outcome = failure } else { outcome = await store.perform(write) }
-                    if case .failed = outcome { failure = outcome }
-                    loop.execute {
-                        bound.value.core.wrote(write, outcome, on: key, bound.value.now)
-                        bound.value.carryOut()
-                    }
-                }
-            }
-            return writer
-        }
-
-        /// - Parameter key: whose connection ends where there is no answer; nil for nobody's.
-        private func ask<Answer: Sendable>(
-            _ key: Int?, _ question: @escaping @Sendable () async throws -> Answer,
-            _ tell: @escaping @Sendable (inout MailboxCore, Answer, Duration) -> Void
-        ) {
-            let (bound, loop) = (NIOLoopBound(self, eventLoop: loop), loop)
-            Task {
-                let answer: Result<Answer, any Error>
-                do { answer = .success(try await question()) } catch { answer = .failure(error) }
+                let answer: Result<String?, any Error>
+                do { answer = .success(try await app.authenticate(token, nil)) } catch { answer = .failure(error) }
                 loop.execute {
                     let mailboxes = bound.value
+                    guard mailboxes.sockets[key] != nil else { return }
                     switch answer {
-                    case .success(let answer): tell(&mailboxes.core, answer, mailboxes.now)
-                    case .failure(let error):
-                        if let key { mailboxes.core.failed("\(error)", on: key, mailboxes.now) }
+                    case .success(let user):
+                        mailboxes.users[key] = user
+                        mailboxes.core.authenticated(user, on: key, mailboxes.now)
+                    case .failure(let error): mailboxes.core.failed("\(error)", on: key, mailboxes.now)
                     }
                     mailboxes.carryOut()
                 }
             }
+        }
+
+        /// - Parameter endsWithoutAnswer: whether the connection ends where there is no answer.
+        private func ask<Answer: Sendable>(
+            _ key: Int, endsWithoutAnswer: Bool = true, byteCount: Int = 0,
+            _ question: @escaping @Sendable () async throws -> Answer,
+            _ tell: @escaping @Sendable (inout MailboxCore, Answer, Duration) -> Void
+        ) {
+            guard let user = users[key] else { return }
+            let bound = NIOLoopBound(self, eventLoop: loop)
+            turns.ask(
+                of: user, byteCount: byteCount, isWanted: { bound.value.sockets[key] != nil }, question,
+                answered: { answer in
+                    let mailboxes = bound.value
+                    switch answer {
+                    case .success(let answer): tell(&mailboxes.core, answer, mailboxes.now)
+                    case .failure(let error):
+                        if endsWithoutAnswer { mailboxes.core.failed("\(error)", on: key, mailboxes.now) }
+                    }
+                    mailboxes.carryOut()
+                })
+        }
+    }
+
+    // MARK: - Writing
+
+    extension MailboxLoop {
+        private func enter(_ write: MailboxWrite, _ key: Int) {
+            guard let user = writes[key]?.user ?? users[key] else { return }
+            writes[key, default: WriteQueue(user: user)].waiting.append(write)
+            if writes[key]?.waiting.count == 1 { writeNext(key) }
+        }
+
+        /// After a failed write no later post of its connection is written: it would overtake what the device posts again.
+        private func writeNext(_ key: Int) {
+            guard let queue = writes[key], let write = queue.waiting.first else { return }
+            // A device whose connection has gone posts again on the next one.
+            let isGone = sockets[key] == nil && write.isPost
+            if let failure = isGone ? .failed("the connection has gone") : write.isPost ? queue.failure : nil {
+                let bound = NIOLoopBound(self, eventLoop: loop)
+                return loop.execute { bound.value.wrote(write, failure, key) }
+            }
+            let (bound, store) = (NIOLoopBound(self, eventLoop: loop), store)
+            turns.ask(
+                of: queue.user, byteCount: write.byteCount, { try await store.perform(write) },
+                answered: { answer in
+                    switch answer {
+                    case .success(let hasRoom): bound.value.wrote(write, hasRoom ? .done : .full, key)
+                    case .failure(let error): bound.value.wrote(write, .failed("\(error)"), key)
+                    }
+                })
+        }
+
+        private func wrote(_ write: MailboxWrite, _ outcome: MailboxOutcome, _ key: Int) {
+            if case .failed = outcome { writes[key]?.failure = outcome }
+            core.wrote(write, outcome, on: key, now)
+            carryOut()
+            writes[key]?.waiting.removeFirst()
+            if writes[key]?.waiting.isEmpty == true, sockets[key] == nil { writes[key] = nil }
+            writeNext(key)
         }
     }
 #endif

@@ -25,6 +25,8 @@
         package let key: Int
         /// What both sides have agreed on.
         package let subprotocol: String?
+        /// The name under which the server counts this client; nil on a client.
+        package internal(set) var address: String?
         private weak var observer: (any WebSocketObserver)?
         private var kept: (any WebSocketObserver)?
         private let isServer: Bool

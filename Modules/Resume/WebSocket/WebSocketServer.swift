@@ -18,10 +18,12 @@
         ///   - port: 0 for one of the system's choice.
         ///   - tls: nil for clear text, which is refused where others than this machine could connect.
         ///   - protocols: subprotocols, best first: the first of them that a client offers too is agreed on.
+        ///   - addresses: the addresses that clients are counted by.
         /// - Throws: `WebSocketError.invalidAddress`, `unavailable`.
         package static func start(
             host: String, port: Int, tls: NIOSSLContext?, protocols: [String], limits: WebSocketLimits,
-            on loop: any EventLoop, observer: NIOLoopBound<any WebSocketObserver>
+            addresses: ClientAddressing = ClientAddressing(), on loop: any EventLoop,
+            observer: NIOLoopBound<any WebSocketObserver>
         ) async throws(WebSocketError) -> WebSocketServer {
             do {
                 let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
@@ -36,16 +38,19 @@
                     .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
                     .childChannelInitializer { channel in
                         channel.eventLoop.makeCompletedFuture {
-                            guard let key = admission.value.admit(channel.remoteAddress?.ipAddress) else {
+                            let client = SocketClient(channel.remoteAddress?.ipAddress ?? "", addresses)
+                            guard let key = admission.value.admit(client.address) else {
                                 return channel.close(promise: nil)
                             }
-                            let address = channel.remoteAddress?.ipAddress
-                            channel.closeFuture.whenComplete { _ in admission.value.release(address) }
+                            let bound = NIOLoopBound(client, eventLoop: channel.eventLoop)
+                            channel.closeFuture.whenComplete { _ in admission.value.release(bound.value.address) }
                             if let tls {
                                 try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
                             }
-                            try Upgrade(key: key, protocols: protocols, limits: limits, observer: observer).configure(
-                                channel)
+                            try Upgrade(
+                                key: key, client: bound, admission: admission, protocols: protocols, limits: limits,
+                                observer: observer
+                            ).configure(channel)
                         }
                     }
                     .bind(to: address).get()
@@ -69,29 +74,77 @@
 
         init(_ limits: WebSocketLimits) { self.limits = limits }
 
+        /// - Parameter address: nil for a proxy, whose clients are counted once their addresses are known.
         /// - Returns: a number that was never used; nil where there is no room.
         mutating func admit(_ address: String?) -> Int? {
-            let address = address ?? ""
-            guard count < limits.connectionsMax, counts[address, default: 0] < limits.connectionsPerAddress else {
-                return nil
-            }
+            guard count < limits.connectionsMax, enter(address) else { return nil }
             count += 1
-            counts[address, default: 0] += 1
             key += 1
             return key
         }
 
+        /// - Returns: false where the address has as many connections as it may.
+        mutating func enter(_ address: String?) -> Bool {
+            guard let address else { return true }
+            guard counts[address, default: 0] < limits.connectionsPerAddress else { return false }
+            counts[address, default: 0] += 1
+            return true
+        }
+
         mutating func release(_ address: String?) {
-            let address = address ?? ""
             count -= 1
+            guard let address else { return }
             let left = counts[address, default: 0] - 1
             counts[address] = left > 0 ? left : nil
+        }
+    }
+
+    /// The addresses that clients are counted by.
+    package struct ClientAddressing: Sendable {
+        let isProxy: @Sendable (_ peer: String) -> Bool
+        let share: @Sendable (_ peer: String, _ forwarded: [String], _ forwardedFor: [String]) -> String
+
+        /// - Parameters:
+        ///   - isProxy: whether that peer reports the addresses of its clients.
+        ///   - share: the name under which a client is counted, by its peer's address and the values of its headers `Forwarded` and
+        ///     `X-Forwarded-For`.
+        package init(
+            isProxy: @escaping @Sendable (_ peer: String) -> Bool = { _ in false },
+            share: @escaping @Sendable (_ peer: String, _ forwarded: [String], _ forwardedFor: [String]) -> String = {
+                peer, _, _ in peer
+            }
+        ) {
+            (self.isProxy, self.share) = (isProxy, share)
+        }
+    }
+
+    /// A client before and after its address is known.
+    private final class SocketClient {
+        private let peer: String
+        private let addresses: ClientAddressing
+        /// nil for a client of a proxy whose headers have not come yet.
+        private(set) var address: String?
+
+        init(_ peer: String, _ addresses: ClientAddressing) {
+            (self.peer, self.addresses) = (peer, addresses)
+            address = addresses.isProxy(peer) ? nil : addresses.share(peer, [], [])
+        }
+
+        /// - Returns: false where the client's address has as many connections as it may.
+        func enter(_ admission: inout SocketAdmission, _ headers: HTTPHeaders) -> Bool {
+            guard address == nil else { return true }
+            let client = addresses.share(peer, headers["Forwarded"], headers["X-Forwarded-For"])
+            guard admission.enter(client) else { return false }
+            address = client
+            return true
         }
     }
 
     /// From HTTP to a WebSocket in time, or closed.
     private struct Upgrade: Sendable {
         let key: Int
+        let client: NIOLoopBound<SocketClient>
+        let admission: NIOLoopBoundBox<SocketAdmission>
         let protocols: [String]
         let limits: WebSocketLimits
         let observer: NIOLoopBound<any WebSocketObserver>
@@ -104,6 +157,9 @@
             let upgrader = NIOWebSocketServerUpgrader(
                 maxFrameSize: limits.messageBytesMax,
                 shouldUpgrade: { channel, head in
+                    guard client.value.enter(&admission.value, head.headers) else {
+                        return channel.eventLoop.makeSucceededFuture(nil)
+                    }
                     let agreed = agreed(head).map { [("Sec-WebSocket-Protocol", $0)] } ?? []
                     return channel.eventLoop.makeSucceededFuture(HTTPHeaders(agreed))
                 },
@@ -112,9 +168,10 @@
                         late.cancel()
                         let refusal = try channel.pipeline.syncOperations.context(handlerType: RefusingHandler.self)
                         channel.pipeline.syncOperations.removeHandler(context: refusal, promise: nil)
-                        try channel.pipeline.syncOperations.addHandler(
-                            WebSocket(
-                                key: key, observer.value, isServer: true, subprotocol: agreed(head), limits))
+                        let socket = WebSocket(
+                            key: key, observer.value, isServer: true, subprotocol: agreed(head), limits)
+                        socket.address = client.value.address
+                        try channel.pipeline.syncOperations.addHandler(socket)
                     }
                 })
             var decoding = NIOHTTPDecoderLimitConfiguration()
