@@ -2,7 +2,11 @@ import MeshBase
 public import MeshResume
 
 /// The rate at which new clients are admitted: a number at once, and a number a second. Other clients are told to
-/// return, each at a random time within a minute.
+/// return, each at a time of its own within a minute.
+///
+/// A quarter of those at once are kept for clients that this process has accepted before. All others share the rest by IP address
+/// (IPv6 by its first 64 bits): refused tokens of one address use half of those at once at most, and then a tenth of those per
+/// second.
 public struct GatewayAdmission: Hashable, Sendable {
     /// Handshakes that are let in each second.
     public var perSecond: Double
@@ -35,6 +39,8 @@ public struct GatewayCore: Sendable {
     /// By stream, in the order in which they came.
     private var audience: [String: [Int]] = [:]
     private var disconnected: DisconnectedUsers
+    /// The addresses of connections whose token is not accepted yet.
+    private var addresses: [Int: String] = [:]
     private var dueTimes = DueTimes()
     private var directives: [(key: Int, directive: GatewayDirective)] = []
 
@@ -61,9 +67,14 @@ public struct GatewayCore: Sendable {
 
     /// Adds a connection under a key that was never used before.
     ///
-    /// - Parameter encoding: what the client and this side have agreed on, for what either says.
-    public mutating func open(_ key: Int, as encoding: FrameEncoding = .json, _ now: Duration) {
+    /// - Parameters:
+    ///   - encoding: what the client and this side have agreed on, for what either says.
+    ///   - address: the client's IP address, which has a share of the admission; nil where it is unknown or doesn't matter.
+    public mutating func open(
+        _ key: Int, as encoding: FrameEncoding = .json, from address: String? = nil, _ now: Duration
+    ) {
         remove(key)
+        addresses[key] = address.map { ClientAddress.share(of: $0) }
         connections[key] = GatewayConnection(settings, encoding, seed: random.next(), now)
         with(key, now) { _ in }
     }
@@ -80,6 +91,7 @@ public struct GatewayCore: Sendable {
 
     /// The socket has gone.
     public mutating func remove(_ key: Int) {
+        addresses[key] = nil
         guard let connection = connections.removeValue(forKey: key) else { return }
         detach(key, connection.session, connection.stream)
     }
@@ -117,6 +129,7 @@ public struct GatewayCore: Sendable {
         if let stream, !disconnected.accepts(stream, issued: issued, askedAt: connection.askedAt, now) {
             return with(key, now) { $0.disconnected() }
         }
+        settle(stream != nil, key, now)
         let lead = settings.settings.tokenRenewalLead
         with(key, now) { connection in
             connection.token = expires.map { TokenLife(expiresAt: $0, lead: lead, now) }
@@ -154,6 +167,7 @@ public struct GatewayCore: Sendable {
 
     /// Reports that the app can't answer a question now. The client keeps its cursor and comes again.
     public mutating func failed(_ reason: String, on key: Int, _ now: Duration) {
+        settle(nil, key, now)
         with(key, now) { $0.failed(reason) }
     }
 
@@ -166,19 +180,29 @@ public struct GatewayCore: Sendable {
 }
 
 extension GatewayCore {
+    private mutating func settle(_ isAccepted: Bool?, _ key: Int, _ now: Duration) {
+        guard case .authenticating(let frame) = connections[key]?.phase, let token = frame.token else { return }
+        admission.settle(isAccepted, token: token, from: addresses[key], now)
+        if isAccepted == true { addresses[key] = nil }
+    }
+
     private mutating func with(_ key: Int, _ now: Duration, _ body: (inout GatewayConnection) -> Void) {
         // Taken out, so that what it holds is not copied.
         guard var connection = connections.removeValue(forKey: key) else { return }
         let (session, stream) = (connection.session, connection.stream)
         body(&connection)
-        if case .admitting = connection.phase {
-            if let wait = admission.take(now) { connection.postponed(wait) } else { connection.admitted(now) }
+        if case .admitting(let frame) = connection.phase {
+            if let wait = admission.take(token: frame.token ?? "", from: addresses[key], now) {
+                connection.postponed(wait)
+            } else {
+                connection.admitted(now)
+            }
         }
         for directive in connection.takeDirectives() { directives.append((key, directive)) }
         watch(&connection, key)
         let (next, isClosed) = (connection.session, connection.isClosed)
         if session != next { detach(key, session, stream) }
-        if !isClosed { connections[key] = connection }
+        if isClosed { addresses[key] = nil } else { connections[key] = connection }
         if let next, session != next { attach(key, next, connection.stream, now) }
     }
 
@@ -200,5 +224,14 @@ extension GatewayCore {
         guard let stream else { return }
         audience[stream]?.removeAll { $0 == key }
         if audience[stream]?.isEmpty == true { audience[stream] = nil }
+    }
+}
+
+extension ClientFrame {
+    fileprivate var token: String? {
+        switch self {
+        case .identify(let token, _), .resume(let token, _, _): token
+        case .heartbeat: nil
+        }
     }
 }

@@ -12,5 +12,8 @@ public struct ResumeGatewayPlugin: Plugin {
             requires: ["feature.resume"])
     }
 
-    public func contribute(to registry: inout ExtensionRegistry) { registry.add(.memory, to: .replayBuffers) }
+    public func contribute(to registry: inout ExtensionRegistry) {
+        registry.add(.memory, to: .replayBuffers)
+        registry.add(.memoryMailboxes, to: .replayBuffers)
+    }
 }

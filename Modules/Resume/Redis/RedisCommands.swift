@@ -4,7 +4,7 @@
 
     /// What is asked of Redis, through one connection and on one thread of its own. Everything that waits goes in one turn.
     ///
-    /// 4096 questions and 16 MiB may wait; more are refused at once. Those that wait when a connection cannot be made are
+    /// 4096 questions and 16 MiB may wait; more are refused at once, as `busy`. Those that wait when a connection cannot be made are
     /// answered with the reason; the next try comes 50 ms to 2 s later. Safe to use from any thread.
     final class RedisCommands: Sendable {
         fileprivate struct Question: Sendable {
@@ -54,16 +54,16 @@
         }
 
         private func enter(_ question: Question) {
-            let refusal: String? = state.withLock { state in
-                if state.isClosed { return "the buffer is closed" }
+            let refusal: ReplayBufferError? = state.withLock { state in
+                if state.isClosed { return ReplayBufferError(.unavailable, "the buffer is closed") }
                 guard state.waiting.count < Self.questionsMax, state.bytes + question.byteCount <= Self.bytesMax else {
-                    return "\(state.waiting.count) questions to \(address) wait already"
+                    return ReplayBufferError(.busy, "\(state.waiting.count) questions to \(address) wait already")
                 }
                 state.waiting.append(question)
                 state.bytes += question.byteCount
                 return nil
             }
-            if let refusal { fail([question], refusal) } else { wake.signal() }
+            if let refusal { question.continuation.resume(returning: .failure(refusal)) } else { wake.signal() }
         }
 
         // MARK: On the thread
@@ -141,7 +141,10 @@
             switch self {
             case .tail: 0
             case .standing(let stream), .page(let stream, _, _): stream.utf8.count
-            case .append(let event, let stream): event.byteCount + stream.utf8.count
+            case .append(let event, let stream), .post(let event, let stream): event.byteCount + stream.utf8.count
+            case .enrol(let mailbox, let stream, _), .leave(let mailbox, let stream):
+                mailbox.utf8.count + stream.utf8.count
+            case .drop(let stream): stream.utf8.count
             case .set(let value, let name, let stream): value.count + name.utf8.count + stream.utf8.count
             case .values(let names, let stream): (names ?? []).reduce(stream.utf8.count) { $0 + $1.utf8.count }
             case .pass(let bytes, let stream): bytes.count + stream.utf8.count

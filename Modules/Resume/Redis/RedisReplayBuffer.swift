@@ -94,11 +94,31 @@
             return .entries(answer.entries, standing)
         }
 
+        public func post(_ event: ReplayEvent, from sender: String, to stream: String) async throws -> Bool {
+            try await change(.post(event, stream: stream))
+        }
+
+        public func enrol(_ mailbox: String, of user: String, max: Int) async throws -> Bool {
+            try await change(.enrol(mailbox: mailbox, stream: Self.places(of: user), max: max))
+        }
+
+        public func remove(_ mailbox: String, of user: String) async throws {
+            _ = try await change(.drop(stream: mailbox))
+            _ = try await change(.leave(mailbox: mailbox, stream: Self.places(of: user)))
+        }
+
+        private static func places(of user: String) -> String { "user/" + user }
+
+        /// - Returns: false where there is no room.
+        private func change(_ operation: ReplayScript.Operation) async throws -> Bool {
+            try ReplayScript.values(try await parts.commands.ask(operation)) != nil
+        }
+
         /// 4096 notices wait for each reader; of more the oldest go.
         public func notices() -> AsyncStream<ReplayNotice> { parts.topic.subscribe() }
 
         public func set(_ value: [UInt8], _ name: String, of stream: String) async throws -> Bool {
-            try ReplayScript.values(try await parts.commands.ask(.set(value, name: name, stream: stream))) != nil
+            try await change(.set(value, name: name, stream: stream))
         }
 
         public func values(_ names: [String]?, of stream: String) async throws -> [String: [UInt8]] {

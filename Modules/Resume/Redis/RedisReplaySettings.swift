@@ -45,7 +45,7 @@
 
         /// Returns the settings for mailboxes: a queue is kept for a week, and an unused mailbox for 30 days.
         public static func mailboxes(prefix: String = "mesh-mail") -> RedisReplaySettings {
-            RedisReplaySettings(prefix: prefix, limits: MailboxBounds.queue, idle: .seconds(30 * 86_400))
+            RedisReplaySettings(prefix: prefix, limits: MailboxBounds.queue, idle: MailboxBounds.idle)
         }
     }
 #endif

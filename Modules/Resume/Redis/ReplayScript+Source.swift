@@ -5,7 +5,7 @@
         ///
         /// An entry's id is its number and, behind it, the time at which it came, in milliseconds.
         static let source = """
-            local home, notices, meta, stream, values = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+            local home, notices, meta, stream, values, senders = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
             local operation, fresh, known, knownCount = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
             local trustsDisk, skew, idle = ARGV[5] == '1', tonumber(ARGV[6]), ARGV[7]
             local limit = {count = tonumber(ARGV[8]), bytes = tonumber(ARGV[9]), age = tonumber(ARGV[10])}
@@ -42,6 +42,21 @@
               return sum
             end
 
+            -- The sender of a queued message: base64 of its ID, as far as no other byte is part of it.
+            local function sender(fields)
+              if fields[2] == 'PACKET' then return string.sub(fields[4], 2, 43) end
+            end
+
+            -- Counts what each sender has in a mailbox' queue. What older gateways append is not counted.
+            local hasSenders = redis.call('EXISTS', senders) == 1
+            local function note(fields, sign)
+              local name = (hasSenders or sign > 0) and sender(fields)
+              if not name then return end
+              local left = redis.call('HINCRBY', senders, name, sign)
+              redis.call('HINCRBY', senders, 'bytes/' .. name, whole(sign * weight(fields)))
+              if left <= 0 then redis.call('HDEL', senders, name, 'bytes/' .. name) end
+            end
+
             -- Answers how many bytes are still held.
             local function trim(key, limit, bytes)
               local length, from, last = redis.call('XLEN', key), '-', nil
@@ -51,6 +66,7 @@
                 if not first then break end
                 local exceeds = length > limit.count or (bytes > limit.bytes and length > 1)
                 if not exceeds and now - tonumber(string.match(first[1], '%d+$')) <= limit.age then break end
+                if key == stream then note(first[2], -1) end
                 bytes, length, last, from = bytes - weight(first[2]), length - 1, first[1], '(' .. first[1]
               end
               if last then
@@ -62,7 +78,8 @@
 
             local is = redis.call('HMGET', meta, 'incarnation', 'epoch', 'newest', 'bytes')
             if is[1] ~= incarnation then
-              redis.call('DEL', meta, stream, values)
+              redis.call('DEL', meta, stream, values, senders)
+              hasSenders = false
               is = {incarnation, fresh, '0', '0'}
               redis.call('HSET', meta, 'incarnation', incarnation, 'epoch', fresh, 'newest', '0', 'bytes', '0')
             end
@@ -99,16 +116,95 @@
             local found = {}
             if operation == 'set' then
               local name, value, valuesMax, bytesMax = ARGV[14], ARGV[15], tonumber(ARGV[16]), tonumber(ARGV[17])
+              local shareMax, shareBytesMax = tonumber(ARGV[18]), tonumber(ARGV[19])
+              local owner = string.match(name, '^latest/([^/]*)')
               local held = tonumber(redis.call('HGET', meta, 'held') or '0')
-              held = held + #value - redis.call('HSTRLEN', values, name)
-              local isNew = redis.call('HEXISTS', values, name) == 0
-              if held > bytesMax or (isNew and redis.call('HLEN', values) >= valuesMax) then
+              local added = #value - redis.call('HSTRLEN', values, name)
+              local new = 1 - redis.call('HEXISTS', values, name)
+              local number = redis.call('HLEN', values) + new
+
+              -- What the same sender holds, or the mailbox' owner.
+              local function share()
+                local own, bytes = new, added
+                for _, other in ipairs(redis.call('HKEYS', values)) do
+                  if string.match(other, '^latest/([^/]*)') == owner then
+                    own, bytes = own + 1, bytes + redis.call('HSTRLEN', values, other)
+                  end
+                end
+                return own, bytes
+              end
+
+              local isFull = held + added > bytesMax or number > valuesMax
+              if owner and not isFull and (held + added > shareBytesMax or number > shareMax) then
+                local own, bytes = share()
+                isFull = bytes > shareBytesMax or own > shareMax
+              elseif not owner and isFull then
+                -- Senders can't take the owner's room.
+                local own, bytes = share()
+                isFull = bytes > bytesMax or own > valuesMax
+              end
+              if isFull then
                 found = {'full'}
               else
                 redis.call('HSET', values, name, value)
+                held = held + added
+                if name == 'admitted' then
+                  local admitted, isMissing = {}, false
+                  for index = 20, #ARGV do admitted[ARGV[index]] = true end
+                  for _, other in ipairs(redis.call('HKEYS', values)) do
+                    local from = string.match(other, '^latest/([^/]*)')
+                    if from and not admitted[from] then
+                      held = held - redis.call('HSTRLEN', values, other)
+                      redis.call('HDEL', values, other)
+                    end
+                  end
+                  for _, from in ipairs(redis.call('HKEYS', senders)) do
+                    if #from == 42 and not admitted[from] then
+                      isMissing = true
+                      redis.call('HDEL', senders, from, 'bytes/' .. from)
+                    end
+                  end
+                  if isMissing then
+                    -- Numbers have no gap, so the contents go and the numbers stay.
+                    local kept = redis.call('XRANGE', stream, '-', '+')
+                    redis.call('DEL', stream)
+                    for _, entry in ipairs(kept) do
+                      local fields, from = entry[2], sender(entry[2])
+                      if from and not admitted[from] then
+                        bytes = bytes - weight(fields)
+                        fields = {'t', 'REMOVED', 'j', ''}
+                        bytes = bytes + weight(fields)
+                      end
+                      redis.call('XADD', stream, entry[1], unpack(fields))
+                    end
+                    redis.call('PEXPIRE', stream, whole(limit.age + 1000))
+                  end
+                end
                 redis.call('HSET', meta, 'held', whole(held))
                 tell('0', 'VALUE', name)
               end
+            end
+
+            -- A user's mailboxes: each with the time at which it was opened, nothing for those that older gateways have opened.
+            if operation == 'enrol' then
+              local mailbox, max = ARGV[14], tonumber(ARGV[15])
+              if redis.call('HEXISTS', values, mailbox) == 0 and redis.call('HLEN', values) >= max then
+                local places = redis.call('HGETALL', values)
+                for index = 1, #places, 2 do
+                  local opened = tonumber(places[index + 1])
+                  if opened and now - opened > tonumber(idle) then redis.call('HDEL', values, places[index]) end
+                end
+                if redis.call('HLEN', values) >= max then found = {'full'} end
+              end
+              if not found[1] then redis.call('HSET', values, mailbox, whole(now)) end
+            end
+            if operation == 'leave' then redis.call('HDEL', values, ARGV[14]) end
+            if operation == 'drop' then
+              redis.call('DEL', meta, stream, values, senders)
+              redis.call('HSET', meta, 'incarnation', incarnation, 'epoch', fresh)
+              redis.call('PEXPIRE', meta, idle)
+              epoch, newest, bytes, hasSenders = fresh, 0, 0, false
+              tell('0', 'VALUE', 'removed')
             end
             redis.call('PEXPIRE', values, idle)
             if operation == 'values' then
@@ -122,6 +218,49 @@
                     found[#found + 1] = value
                   end
                 end
+              end
+            end
+
+            if operation == 'post' then
+              local message = {'t', ARGV[14], 'j', ARGV[15]}
+              local name, added, shares = sender(message), weight(message), tonumber(ARGV[16])
+              local held = redis.call('HMGET', senders, name, 'bytes/' .. name)
+              local isBeyond = (tonumber(held[1] or '0') + 1) * shares > limit.count
+                or (tonumber(held[2] or '0') + added) * shares > limit.bytes
+
+              -- The number up to which the owner has taken its messages: two big-endian numbers, epoch and sequence.
+              local taken = 0
+              local position = redis.call('HGET', values, 'taken')
+              if position and #position == 16 then
+                local function number(from)
+                  local sum = 0
+                  for index = from, from + 7 do sum = sum * 256 + string.byte(position, index) end
+                  return sum
+                end
+                -- Lua's numbers are less exact than an epoch.
+                if math.abs(number(1) - tonumber(epoch)) <= tonumber(epoch) * 1e-12 then taken = number(9) end
+              end
+
+              local length = redis.call('XLEN', stream)
+              operation = 'append'
+              while length > 0 and (length >= limit.count or bytes + added > limit.bytes) do
+                local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
+                local number = tonumber(string.match(oldest[1], '^%d+'))
+                local holder = sender(oldest[2])
+                local mayGo = number <= taken or not holder or holder == name
+                  or redis.call('HEXISTS', senders, holder) == 0
+                if isBeyond and not mayGo then
+                  operation, found = 'refused', {'full'}
+                  break
+                end
+                redis.call('XTRIM', stream, 'MINID', whole(number + 1))
+                note(oldest[2], -1)
+                bytes, length = bytes - weight(oldest[2]), length - 1
+              end
+              if operation == 'append' then
+                note(message, 1)
+                hasSenders = true
+                redis.call('PEXPIRE', senders, idle)
               end
             end
 

@@ -8,12 +8,19 @@
             /// How far all streams together have come.
             case tail
             case append(ReplayEvent, stream: String)
+            /// Within the sender's share of a mailbox.
+            case post(ReplayEvent, stream: String)
             case standing(stream: String)
             case page(stream: String, after: ReplayPosition, limit: Int)
             case set([UInt8], name: String, stream: String)
             /// nil for all names.
             case values([String]?, stream: String)
             case pass([UInt8], stream: String)
+            /// A mailbox among those of its user, whose stream holds their names.
+            case enrol(mailbox: String, stream: String, max: Int)
+            case leave(mailbox: String, stream: String)
+            /// All of a mailbox.
+            case drop(stream: String)
         }
 
         /// How far a process knows the store to have come: how many events of all streams, since when.
@@ -64,6 +71,7 @@
             let keys = [
                 settings.prefix + ":home", noticesKey, settings.prefix + ":meta:" + stream,
                 settings.prefix + ":events:" + stream, settings.prefix + ":values:" + stream,
+                settings.prefix + ":senders:" + stream,
             ]
             let numbers = [
                 "\(UInt64.random(in: 1 ... .max))", "\(known?.incarnation ?? 0)", "\(known?.count ?? 0)",
@@ -80,6 +88,18 @@
             case .standing(let stream): ("standing", stream, [])
             case .append(let event, let stream):
                 ("append", stream, [Array(stream.utf8), Array(event.type.utf8), event.json])
+            case .post(let event, let stream):
+                (
+                    "post", stream,
+                    [
+                        Array(stream.utf8), Array(event.type.utf8), event.json,
+                        Array("\(MailboxBounds.queueShares)".utf8),
+                    ]
+                )
+            case .enrol(let mailbox, let stream, let max):
+                ("enrol", stream, [stream, mailbox, "\(max)"].map { Array($0.utf8) })
+            case .leave(let mailbox, let stream): ("leave", stream, [stream, mailbox].map { Array($0.utf8) })
+            case .drop(let stream): ("drop", stream, [Array(stream.utf8)])
             case .page(let stream, let position, let limit):
                 (
                     "page", stream,
@@ -89,11 +109,22 @@
                 (
                     "set", stream,
                     [Array(stream.utf8), Array(name.utf8), value]
-                        + ["\(MailboxBounds.valuesMax)", "\(MailboxBounds.bytesMax)"].map { Array($0.utf8) }
+                        + [
+                            MailboxBounds.valuesMax, MailboxBounds.bytesMax, MailboxBounds.senderValuesMax,
+                            MailboxBounds.senderBytesMax,
+                        ].map { Array("\($0)".utf8) }
+                        + (name == MailboxValue.admitted ? senders(value) : [])
                 )
             case .values(nil, let stream): ("values", stream, [stream, "*"].map { Array($0.utf8) })
             case .values(let names?, let stream): ("values", stream, ([stream, ""] + names).map { Array($0.utf8) })
             case .pass(let bytes, let stream): ("pass", stream, [Array(stream.utf8), bytes])
+            }
+        }
+
+        /// Of each admitted sender its name, and the beginning of its queued messages.
+        private static func senders(_ admitted: [UInt8]) -> [[UInt8]] {
+            MailboxValue.ids(admitted).sorted().flatMap { name in
+                [Array(name.utf8), QueuedPacket.mark(of: name)]
             }
         }
 

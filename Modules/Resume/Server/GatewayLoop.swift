@@ -13,6 +13,7 @@
         private let app: GatewayApp
         private let buffer: any ReplayBuffer
         private let onProblem: (@Sendable (GatewayProblem) -> Void)?
+        private let turns: StoreTurns
         private let start = ContinuousClock.now
         private var core: GatewayCore
         private var sockets: [Int: WebSocket] = [:]
@@ -33,6 +34,7 @@
             self.buffer = buffer
             catchUpInterval = settings.connection.catchUpInterval
             onProblem = settings.onProblem
+            turns = StoreTurns(settings.userBudget, on: loop)
             core = GatewayCore(settings.connection, admission: settings.admission, seed: .random(in: 0 ... .max))
         }
 
@@ -44,7 +46,7 @@
             guard !isShuttingDown else { return socket.close(1001, "this gateway ends") }
             sockets[socket.key] = socket
             counts.accepted += 1
-            core.open(socket.key, as: FrameEncoding(subprotocol: socket.subprotocol), now)
+            core.open(socket.key, as: FrameEncoding(subprotocol: socket.subprotocol), from: socket.address, now)
             carryOut()
         }
 
@@ -201,13 +203,14 @@
                 case .locate(let stream):
                     // Asked for users only.
                     sockets[key]?.markAuthenticated()
-                    ask(
-                        .events, key, { [buffer] in try await buffer.standing(of: stream) },
+                    askBuffer(
+                        key, of: stream, { [buffer] in try await buffer.standing(of: stream) },
                         { core, standing, now in core.located(standing, on: key, now) })
                 case .read(let stream, let position, let limit):
                     counts.pagesRead += 1
-                    ask(
-                        .events, key, { [buffer] in try await buffer.page(of: stream, after: position, limit: limit) },
+                    askBuffer(
+                        key, of: stream,
+                        { [buffer] in try await buffer.page(of: stream, after: position, limit: limit) },
                         { core, page, now in core.read(page, on: key, now) })
                 }
             }
@@ -235,7 +238,7 @@
                 }
         }
 
-        /// Asks the app or the buffer, and tells the core on the loop.
+        /// Asks the app, and tells the core on the loop.
         private func ask<Answer: Sendable>(
             _ source: GatewayProblem.Source, _ key: Int, _ question: @escaping @Sendable () async throws -> Answer,
             _ tell: @escaping @Sendable (inout GatewayCore, Answer, Duration) -> Void
@@ -245,17 +248,32 @@
             Task {
                 let answer: Result<Answer, any Error>
                 do { answer = .success(try await question()) } catch { answer = .failure(error) }
-                loop.execute {
-                    let gateway = bound.value
-                    switch answer {
-                    case .success(let answer): tell(&gateway.core, answer, gateway.now)
-                    case .failure(let error):
-                        gateway.failed(source, "\(error)")
-                        gateway.core.failed("no answer now", on: key, gateway.now)
-                    }
-                    gateway.carryOut()
-                }
+                loop.execute { bound.value.answered(answer, source, key, tell) }
             }
+        }
+
+        /// Asks the buffer in the user's turn, and tells the core.
+        private func askBuffer<Answer: Sendable>(
+            _ key: Int, of user: String, _ question: @escaping @Sendable () async throws -> Answer,
+            _ tell: @escaping @Sendable (inout GatewayCore, Answer, Duration) -> Void
+        ) {
+            let bound = NIOLoopBound(self, eventLoop: loop)
+            turns.ask(
+                of: user, isWanted: { bound.value.sockets[key] != nil }, question,
+                answered: { bound.value.answered($0, .events, key, tell) })
+        }
+
+        private func answered<Answer>(
+            _ answer: Result<Answer, any Error>, _ source: GatewayProblem.Source, _ key: Int,
+            _ tell: (inout GatewayCore, Answer, Duration) -> Void
+        ) {
+            switch answer {
+            case .success(let answer): tell(&core, answer, now)
+            case .failure(let error):
+                failed(source, "\(error)")
+                core.failed("no answer now", on: key, now)
+            }
+            carryOut()
         }
     }
 

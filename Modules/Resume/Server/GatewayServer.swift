@@ -25,6 +25,7 @@
         public let metricsPort: Int?
         private let settings: GatewayServerSettings
         private let buffer: any ReplayBuffer
+        private let store: (any MailboxStore)?
         private let loop: any EventLoop
         private let gateway: NIOLoopBound<GatewayLoop>
         private let mailboxes: NIOLoopBound<MailboxLoop?>
@@ -36,12 +37,12 @@
         private let readers: [Task<Void, Never>]
 
         private init(
-            _ settings: GatewayServerSettings, _ buffer: any ReplayBuffer, _ loop: any EventLoop,
-            _ gateway: NIOLoopBound<GatewayLoop>, _ mailboxes: NIOLoopBound<MailboxLoop?>,
+            _ settings: GatewayServerSettings, _ buffer: any ReplayBuffer, _ store: (any MailboxStore)?,
+            _ loop: any EventLoop, _ gateway: NIOLoopBound<GatewayLoop>, _ mailboxes: NIOLoopBound<MailboxLoop?>,
             _ reception: NIOLoopBound<any WebSocketObserver>, _ listener: WebSocketServer, _ metrics: HTTPService?,
             _ readers: [Task<Void, Never>]
         ) {
-            (self.settings, self.buffer, self.loop, self.gateway) = (settings, buffer, loop, gateway)
+            (self.settings, self.buffer, self.store, self.loop, self.gateway) = (settings, buffer, store, loop, gateway)
             (self.mailboxes, self.reception, self.readers) = (mailboxes, reception, readers)
             (self.listener, self.metrics) = (listener, metrics)
             (port, metricsPort) = (listener.port, metrics?.port)
@@ -81,7 +82,8 @@
                 host: settings.host, port: settings.port, tls: tls,
                 protocols: [FrameEncoding.binary, .json].map(\.subprotocol)
                     + (store == nil ? [] : MailboxFrame.subprotocols),
-                allowedOrigins: settings.allowedOrigins, limits: settings.socket, on: loop, observer: reception)
+                allowedOrigins: settings.allowedOrigins, limits: settings.socket,
+                addresses: ClientAddressing(trusting: settings.trustedProxies), on: loop, observer: reception)
             try await loop.submit {
                 gateway.value.mailboxes = mailboxes.value
                 gateway.value.readDisconnections()
@@ -97,7 +99,7 @@
                 readers.append(read(store.words(), loop) { mailboxes.value?.heard($0) })
             }
             return GatewayServer(
-                settings, buffer, loop, gateway, mailboxes, reception, listener, metrics, readers)
+                settings, buffer, store, loop, gateway, mailboxes, reception, listener, metrics, readers)
         }
 
         /// Appends an event to a user's stream. When it returns, the buffer has the event: no client misses it while
@@ -122,6 +124,19 @@
         /// - Throws: `ReplayBufferError`; some gateways may have heard of it.
         public func disconnect(user: String) async throws {
             _ = try await buffer.append(Disconnection(user: user, madeAt: Date()).event(), to: DisconnectionLog.stream)
+        }
+
+        /// Removes a user's device: its mailbox and all that waits in it. Frees its place among the user's devices, and closes its
+        /// connection at any gateway with code 4004. If the app still accepts the device's token, the device may come back with an
+        /// empty mailbox.
+        ///
+        /// - Parameters:
+        ///   - deviceID: the ID of the device's key (`PeerID`), in 64 hexadecimal digits.
+        ///   - user: the user's stream, as `GatewayApp.authenticate` returns it.
+        /// - Throws: `ReplayBufferError.Code.unavailable`, also for a gateway without mailboxes; the mailbox may have been removed.
+        public func removeDevice(_ deviceID: String, of user: String) async throws {
+            guard let store else { throw ReplayBufferError(.unavailable, "this gateway has no mailboxes") }
+            try await store.remove(deviceID, of: user)
         }
 
         /// Returns the counters of the gateway so far. They are all zero once it has ended.

@@ -32,6 +32,11 @@ public struct GatewayServerSettings: Sendable {
     public var onProblem: (@Sendable (GatewayProblem) -> Void)?
     /// The rate at which new clients are admitted.
     public var admission = GatewayAdmission()
+    /// Each user's share of the buffer and of the mailboxes' store, in this process.
+    public var userBudget = UserBudget()
+    /// Addresses of proxies in front of this gateway, or blocks of addresses such as `10.0.0.0/8`. A client behind one of them is
+    /// known by the address in its headers `Forwarded` or `X-Forwarded-For`, which all other peers can't set.
+    public var trustedProxies: [String] = []
     /// The bounds for clients that haven't authenticated.
     public var socket = WebSocketLimits()
     /// Clients of a gateway that ends come again within this time, each at a time of its own.

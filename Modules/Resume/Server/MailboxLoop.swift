@@ -18,12 +18,21 @@
         private let start = ContinuousClock.now
         private var core: MailboxCore
         private var sockets: [Int: WebSocket] = [:]
-        /// Of each connection one after another, also its last ones.
-        private var writers: [Int: AsyncStream<MailboxWrite>.Continuation] = [:]
+        /// The user of each connection whose token was accepted.
+        private var users: [Int: String] = [:]
+        private let turns: StoreTurns
+        /// What each connection has to write, one after another. The first is being written.
+        private var writes: [Int: WriteQueue] = [:]
         private var isShuttingDown = false
         private(set) var acceptedCount = 0
         /// By close code.
         private(set) var closedCounts: [UInt16: Int] = [:]
+
+        private struct WriteQueue {
+            let user: String
+            var waiting: [MailboxWrite] = []
+            var failure: MailboxOutcome?
+        }
 
         /// - Parameter failed: told of a question that the app or the store could not answer.
         init(
@@ -34,8 +43,13 @@
             self.failed = failed
             var mailbox = settings.mailbox
             mailbox.tellsActivity = watch != nil
+            turns = StoreTurns(settings.userBudget, on: loop)
             core = MailboxCore(mailbox, admission: settings.admission) { key, signature, signed in
                 PeerID(signer: key, of: signed, signature: signature).flatMap { MailboxID(bytes: $0.bytes) }
+            }
+            turns.onStrain = { [weak self] user, isStrained in
+                self?.core.strain(user, isStrained)
+                self?.carryOut()
             }
         }
 
@@ -53,7 +67,7 @@
             let challenge = (0..<MailboxFrame.challengeByteCount).map { _ in
                 UInt8.random(in: 0 ... .max, using: &random)
             }
-            core.open(socket.key, challenge: challenge, now)
+            core.open(socket.key, challenge: challenge, from: socket.address, now)
             carryOut()
         }
 
@@ -72,7 +86,8 @@
             guard sockets.removeValue(forKey: socket.key) != nil else { return }
             core.remove(socket.key)
             carryOut()
-            writers.removeValue(forKey: socket.key)?.finish()
+            users[socket.key] = nil
+            if writes[socket.key]?.waiting.isEmpty == true { writes[socket.key] = nil }
         }
 
         // MARK: The rest
@@ -128,81 +143,122 @@
             case .close(let code, let reason):
                 closedCounts[code.rawValue, default: 0] += 1
                 sockets[key]?.close(code.rawValue, reason)
-            case .write(let write): writer(of: key).yield(write)
-            case .authenticate(let token):
-                ask(
-                    .app, key, { [app] in try await app.authenticate(token, nil) },
-                    { core, user, now in
-                        core.authenticated(
-                            user?.name, issued: user?.issued.map { now.advanced(to: $0) },
-                            expires: user?.expires.map { now.advanced(to: $0) }, on: key, now)
-                    })
+            case .write(let write): enter(write, key)
+            case .authenticate(let token): authenticate(token, key)
             case .locate(let stream):
                 // Asked for users only.
                 sockets[key]?.markAuthenticated()
                 ask(
-                    .mailboxes, key, { [store] in try await store.standing(of: stream) },
+                    key, { [store] in try await store.standing(of: stream) },
                     { core, standing, now in core.located(standing, on: key, now) })
             case .find(let names, let stream):
                 ask(
-                    .mailboxes, key, { [store] in try await store.values(names, of: stream) },
+                    key, { [store] in try await store.values(names, of: stream) },
                     { core, values, now in core.found(values, on: key, now) })
             case .read(let stream, let position, let limit):
                 ask(
-                    .mailboxes, key, { [store] in try await store.page(of: stream, after: position, limit: limit) },
+                    key, { [store] in try await store.page(of: stream, after: position, limit: limit) },
                     { core, page, now in core.read(page, on: key, now) })
             case .view(let stream):
                 // Without an answer it is asked again by time.
                 ask(
-                    .mailboxes, nil, { [store] in try await store.values(MailboxCore.viewedNames, of: stream) },
+                    key, endsWithoutAnswer: false,
+                    { [store] in try await store.values(MailboxCore.viewedNames, of: stream) },
                     { core, values, now in core.viewed(values, of: stream, now) })
             case .tell(let activity): watch?(activity)
             case .pass(let bytes, let stream):
-                ask(.mailboxes, nil, { [store] in try await store.pass(bytes, to: stream) }, { _, _, _ in })
+                guard let user = users[key], !turns.dropsLivePackets(of: user) else { return }
+                ask(
+                    key, endsWithoutAnswer: false, byteCount: bytes.count,
+                    { [store] in try await store.pass(bytes, to: stream) }, { _, _, _ in })
             }
         }
 
-        private func writer(of key: Int) -> AsyncStream<MailboxWrite>.Continuation {
-            if let writer = writers[key] { return writer }
-            let (writes, writer) = AsyncStream<MailboxWrite>.makeStream()
-            writers[key] = writer
-            let (bound, loop, store) = (NIOLoopBound(self, eventLoop: loop), loop, store)
+        private func authenticate(_ token: String, _ key: Int) {
+            let (bound, loop, app) = (NIOLoopBound(self, eventLoop: loop), loop, app)
             Task {
-                var failure: MailboxOutcome?
-                for await write in writes {
-                    let outcome: MailboxOutcome
-                    if let failure, write.isPost { outcome = failure } else { outcome = await store.perform(write) }
-                    if case .failed = outcome { failure = outcome }
-                    loop.execute {
-                        if case .failed(let cause) = outcome { bound.value.failed(.mailboxes, cause) }
-                        bound.value.core.wrote(write, outcome, on: key, bound.value.now)
-                        bound.value.carryOut()
-                    }
-                }
-            }
-            return writer
-        }
-
-        /// - Parameter key: whose connection ends where there is no answer; nil for nobody's.
-        private func ask<Answer: Sendable>(
-            _ source: GatewayProblem.Source, _ key: Int?, _ question: @escaping @Sendable () async throws -> Answer,
-            _ tell: @escaping @Sendable (inout MailboxCore, Answer, Duration) -> Void
-        ) {
-            let (bound, loop) = (NIOLoopBound(self, eventLoop: loop), loop)
-            Task {
-                let answer: Result<Answer, any Error>
-                do { answer = .success(try await question()) } catch { answer = .failure(error) }
+                let answer: Result<GatewayUser?, any Error>
+                do { answer = .success(try await app.authenticate(token, nil)) } catch { answer = .failure(error) }
                 loop.execute {
                     let mailboxes = bound.value
+                    guard mailboxes.sockets[key] != nil else { return }
                     switch answer {
-                    case .success(let answer): tell(&mailboxes.core, answer, mailboxes.now)
+                    case .success(let user):
+                        let now = mailboxes.now
+                        mailboxes.users[key] = user?.name
+                        mailboxes.core.authenticated(
+                            user?.name, issued: user?.issued.map { now.advanced(to: $0) },
+                            expires: user?.expires.map { now.advanced(to: $0) }, on: key, now)
                     case .failure(let error):
-                        mailboxes.failed(source, "\(error)")
-                        if let key { mailboxes.core.failed(on: key, mailboxes.now) }
+                        mailboxes.failed(.app, "\(error)")
+                        mailboxes.core.failed(on: key, mailboxes.now)
                     }
                     mailboxes.carryOut()
                 }
             }
+        }
+
+        /// - Parameter endsWithoutAnswer: whether the connection ends where there is no answer.
+        private func ask<Answer: Sendable>(
+            _ key: Int, endsWithoutAnswer: Bool = true, byteCount: Int = 0,
+            _ question: @escaping @Sendable () async throws -> Answer,
+            _ tell: @escaping @Sendable (inout MailboxCore, Answer, Duration) -> Void
+        ) {
+            guard let user = users[key] else { return }
+            let bound = NIOLoopBound(self, eventLoop: loop)
+            turns.ask(
+                of: user, byteCount: byteCount, isWanted: { bound.value.sockets[key] != nil }, question,
+                answered: { answer in
+                    let mailboxes = bound.value
+                    switch answer {
+                    case .success(let answer): tell(&mailboxes.core, answer, mailboxes.now)
+                    case .failure(let error):
+                        mailboxes.failed(.mailboxes, "\(error)")
+                        if endsWithoutAnswer { mailboxes.core.failed(on: key, mailboxes.now) }
+                    }
+                    mailboxes.carryOut()
+                })
+        }
+    }
+
+    // MARK: - Writing
+
+    extension MailboxLoop {
+        private func enter(_ write: MailboxWrite, _ key: Int) {
+            guard let user = writes[key]?.user ?? users[key] else { return }
+            writes[key, default: WriteQueue(user: user)].waiting.append(write)
+            if writes[key]?.waiting.count == 1 { writeNext(key) }
+        }
+
+        /// After a failed write no later post of its connection is written: it would overtake what the device posts again.
+        private func writeNext(_ key: Int) {
+            guard let queue = writes[key], let write = queue.waiting.first else { return }
+            // A device whose connection has gone posts again on the next one.
+            let isGone = sockets[key] == nil && write.isPost
+            if let failure = isGone ? .failed("the connection has gone") : write.isPost ? queue.failure : nil {
+                let bound = NIOLoopBound(self, eventLoop: loop)
+                return loop.execute { bound.value.wrote(write, failure, key) }
+            }
+            let (bound, store) = (NIOLoopBound(self, eventLoop: loop), store)
+            turns.ask(
+                of: queue.user, byteCount: write.byteCount, { try await store.perform(write) },
+                answered: { answer in
+                    switch answer {
+                    case .success(let hasRoom): bound.value.wrote(write, hasRoom ? .done : .full, key)
+                    case .failure(let error):
+                        bound.value.failed(.mailboxes, "\(error)")
+                        bound.value.wrote(write, .failed("\(error)"), key)
+                    }
+                })
+        }
+
+        private func wrote(_ write: MailboxWrite, _ outcome: MailboxOutcome, _ key: Int) {
+            if case .failed = outcome { writes[key]?.failure = outcome }
+            core.wrote(write, outcome, on: key, now)
+            carryOut()
+            writes[key]?.waiting.removeFirst()
+            if writes[key]?.waiting.isEmpty == true, sockets[key] == nil { writes[key] = nil }
+            writeNext(key)
         }
     }
 #endif

@@ -26,6 +26,8 @@
         /// What both sides have agreed on.
         package let subprotocol: String?
         private let onAuthenticated: @Sendable () -> Void
+        /// The name under which the server counts this client; nil on a client.
+        package internal(set) var address: String?
         private weak var observer: (any WebSocketObserver)?
         private var kept: (any WebSocketObserver)?
         private let isServer: Bool

@@ -19,10 +19,12 @@
         ///   - tls: nil for clear text, which is refused where others than this machine could connect.
         ///   - protocols: subprotocols, best first: the first of them that a client offers too is agreed on.
         ///   - allowedOrigins: sites whose pages may connect besides the server's own.
+        ///   - addresses: the addresses that clients are counted by.
         /// - Throws: `WebSocketError.invalidAddress`, `invalidSettings`, `unavailable`.
         package static func start(
             host: String, port: Int, tls: NIOSSLContext?, protocols: [String], allowedOrigins: Set<String> = [],
-            limits: WebSocketLimits, on loop: any EventLoop, observer: NIOLoopBound<any WebSocketObserver>
+            limits: WebSocketLimits, addresses: ClientAddressing = ClientAddressing(), on loop: any EventLoop,
+            observer: NIOLoopBound<any WebSocketObserver>
         ) async throws(WebSocketError) -> WebSocketServer {
             try WebSocketError.require(port: port)
             let limits = try limits.fitted()
@@ -40,17 +42,22 @@
                     .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
                     .childChannelInitializer { channel in
                         channel.eventLoop.makeCompletedFuture {
-                            guard let key = admission.value.admit(channel.remoteAddress?.ipAddress) else {
+                            let client = SocketClient(channel.remoteAddress?.ipAddress ?? "", addresses)
+                            guard let key = admission.value.admit(client.address) else {
                                 return channel.close(promise: nil)
                             }
-                            let address = channel.remoteAddress?.ipAddress
-                            channel.closeFuture.whenComplete { _ in admission.value.release(address) }
+                            let bound = NIOLoopBound(client, eventLoop: channel.eventLoop)
+                            channel.closeFuture.whenComplete { _ in admission.value.release(bound.value.address) }
                             if let tls {
                                 try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
                             }
+                            var policy = policy
+                            // It says under which name the client has called it.
+                            if client.address == nil { policy.isSecure = true }
                             let upgrade = Upgrade(
-                                key: key, protocols: protocols, policy: policy, limits: limits, observer: observer
-                            ) { admission.value.remember(address) }
+                                key: key, client: bound, admission: admission, protocols: protocols, policy: policy,
+                                limits: limits, observer: observer
+                            ) { admission.value.remember(bound.value.address) }
                             try upgrade.configure(channel)
                         }
                     }
@@ -82,16 +89,11 @@
 
         init(_ limits: WebSocketLimits) { self.limits = limits }
 
+        /// - Parameter address: nil for a proxy, whose clients are counted once their addresses are known.
         /// - Returns: a number that was never used; nil where there is no room.
         mutating func admit(_ address: String?) -> Int? {
-            let address = address ?? ""
-            let kept = isKnown(address) ? 0 : limits.connectionsMax / Self.keptShare
-            guard count < limits.connectionsMax - kept, counts[address, default: 0] < limits.connectionsPerAddress
-            else {
-                return nil
-            }
+            guard hasPlace(for: address), enter(address) else { return nil }
             count += 1
-            counts[address, default: 0] += 1
             key += 1
             return key
         }
@@ -109,17 +111,74 @@
             known.newer.contains(address) || known.older.contains(address)
         }
 
+        /// Whether a place is left for a client at that address; nil for one that is not known yet.
+        func hasPlace(for address: String?) -> Bool {
+            let kept = address.map(isKnown) ?? true ? 0 : limits.connectionsMax / Self.keptShare
+            return count < limits.connectionsMax - kept
+        }
+
+        /// - Returns: false where the address has as many connections as it may.
+        mutating func enter(_ address: String?) -> Bool {
+            guard let address else { return true }
+            guard counts[address, default: 0] < limits.connectionsPerAddress else { return false }
+            counts[address, default: 0] += 1
+            return true
+        }
+
         mutating func release(_ address: String?) {
-            let address = address ?? ""
             count -= 1
+            guard let address else { return }
             let left = counts[address, default: 0] - 1
             counts[address] = left > 0 ? left : nil
+        }
+    }
+
+    /// The addresses that clients are counted by.
+    package struct ClientAddressing: Sendable {
+        let isProxy: @Sendable (_ peer: String) -> Bool
+        let share: @Sendable (_ peer: String, _ forwarded: [String], _ forwardedFor: [String]) -> String
+
+        /// - Parameters:
+        ///   - isProxy: whether that peer reports the addresses of its clients.
+        ///   - share: the name under which a client is counted, by its peer's address and the values of its headers `Forwarded` and
+        ///     `X-Forwarded-For`.
+        package init(
+            isProxy: @escaping @Sendable (_ peer: String) -> Bool = { _ in false },
+            share: @escaping @Sendable (_ peer: String, _ forwarded: [String], _ forwardedFor: [String]) -> String = {
+                peer, _, _ in peer
+            }
+        ) {
+            (self.isProxy, self.share) = (isProxy, share)
+        }
+    }
+
+    /// A client before and after its address is known.
+    private final class SocketClient {
+        private let peer: String
+        private let addresses: ClientAddressing
+        /// nil for a client of a proxy whose headers have not come yet.
+        private(set) var address: String?
+
+        init(_ peer: String, _ addresses: ClientAddressing) {
+            (self.peer, self.addresses) = (peer, addresses)
+            address = addresses.isProxy(peer) ? nil : addresses.share(peer, [], [])
+        }
+
+        /// - Returns: false where the client's address has as many connections as it may.
+        func enter(_ admission: inout SocketAdmission, _ headers: HTTPHeaders) -> Bool {
+            guard address == nil else { return true }
+            let client = addresses.share(peer, headers["Forwarded"], headers["X-Forwarded-For"])
+            guard admission.hasPlace(for: client), admission.enter(client) else { return false }
+            address = client
+            return true
         }
     }
 
     /// From HTTP to a WebSocket in time, or closed.
     private struct Upgrade: Sendable {
         let key: Int
+        let client: NIOLoopBound<SocketClient>
+        let admission: NIOLoopBoundBox<SocketAdmission>
         let protocols: [String]
         let policy: OriginPolicy
         let limits: WebSocketLimits
@@ -135,7 +194,9 @@
             let upgrader = NIOWebSocketServerUpgrader(
                 maxFrameSize: limits.messageBytesMax,
                 shouldUpgrade: { channel, head in
-                    guard policy.refusal(head, port: channel.localAddress?.port) == nil else {
+                    guard policy.refusal(head, port: channel.localAddress?.port) == nil,
+                        client.value.enter(&admission.value, head.headers)
+                    else {
                         return channel.eventLoop.makeSucceededFuture(nil)
                     }
                     let agreed = agreed(head).map { [("Sec-WebSocket-Protocol", $0)] } ?? []
@@ -146,10 +207,11 @@
                         late.cancel()
                         let refusal = try channel.pipeline.syncOperations.context(handlerType: RefusingHandler.self)
                         channel.pipeline.syncOperations.removeHandler(context: refusal, promise: nil)
-                        try channel.pipeline.syncOperations.addHandler(
-                            WebSocket(
-                                key: key, observer.value, isServer: true, subprotocol: agreed(head), limits,
-                                onAuthenticated: onAuthenticated))
+                        let socket = WebSocket(
+                            key: key, observer.value, isServer: true, subprotocol: agreed(head), limits,
+                            onAuthenticated: onAuthenticated)
+                        socket.address = client.value.address
+                        try channel.pipeline.syncOperations.addHandler(socket)
                     }
                 })
             var decoding = NIOHTTPDecoderLimitConfiguration()

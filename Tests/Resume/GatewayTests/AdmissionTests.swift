@@ -51,4 +51,74 @@ import Testing
         #expect(try complaint(stampede(GatewayAdmission(perSecond: 50, atOnce: 50))) == nil)
         #expect(try complaint(stampede(.unlimited)) != nil)
     }
+
+    // MARK: Shares
+
+    private static let admission = GatewayAdmission(perSecond: 40, atOnce: 40)
+
+    /// - Returns: whether the app is asked for each.
+    private static func greet(
+        _ core: inout GatewayCore, _ keys: Range<Int>, from address: String?, token: (Int) -> String, _ now: Duration
+    ) throws -> [Int] {
+        for key in keys {
+            core.open(key, from: address, now)
+            core.receive(try ClientFrame.identify(token: token(key), properties: .current).json(), on: key, now)
+        }
+        return core.takeDirectives().compactMap { key, directive in
+            if case .authenticate = directive { key } else { nil }
+        }
+    }
+
+    @Test func `Wrong tokens from one address send no honest client away`() throws {
+        var core = GatewayCore(admission: Self.admission, seed: 1)
+        var key = 0
+        for second in 0..<20 {
+            let now = Duration.seconds(second)
+            for asked in try Self.greet(&core, key..<key + 500, from: "192.0.2.1", token: { _ in "wrong" }, now) {
+                core.authenticated(nil, on: asked, now)
+            }
+            key += 500
+            let honest = try Self.greet(&core, key..<key + 10, from: "198.51.100.\(second)", token: { "\($0)" }, now)
+            #expect(honest.count == 10, "in second \(second)")
+            for asked in honest { core.authenticated("anna", on: asked, now) }
+            key += 10
+        }
+    }
+
+    @Test func `Clients that were accepted before come first, also at the address of the wrong tokens`() throws {
+        var core = GatewayCore(admission: Self.admission, seed: 1)
+        let address = "192.0.2.1"
+        for key in try Self.greet(&core, 0..<5, from: address, token: { "right \($0)" }, .zero) {
+            core.authenticated("anna", on: key, .zero)
+        }
+        // Many addresses with wrong tokens at once.
+        let now = Duration.seconds(100)
+        for number in 0..<100 {
+            let keys = 1000 + 10 * number..<1010 + 10 * number
+            let asked = try Self.greet(&core, keys, from: "203.0.113.\(number)", token: { "wrong \($0)" }, now)
+            for key in asked { core.authenticated(nil, on: key, now) }
+        }
+        for key in try Self.greet(&core, 3000..<3100, from: address, token: { "wrong \($0)" }, now) {
+            core.authenticated(nil, on: key, now)
+        }
+        let again = try Self.greet(&core, 5000..<5005, from: address, token: { "right \($0 - 5000)" }, now)
+        #expect(again.count == 5)
+    }
+
+    @Test func `An accepted token costs its address nothing, nor does an app without an answer`() throws {
+        var core = GatewayCore(admission: GatewayAdmission(perSecond: 1000, atOnce: 1000), seed: 1)
+        for round in 0..<20 {
+            let now = Duration.seconds(round)
+            let keys = round * 400..<round * 400 + 400
+            let asked = try Self.greet(&core, keys, from: "192.0.2.1", token: { "\($0)" }, now)
+            #expect(asked.count == 400)
+            for key in asked {
+                if round % 2 == 0 {
+                    core.authenticated("anna", on: key, now)
+                } else {
+                    core.failed("down", on: key, now)
+                }
+            }
+        }
+    }
 }

@@ -9,8 +9,7 @@ import Testing
 struct MailboxCoreTests {
     private struct Gateway {
         var core: MailboxCore
-        var contents = ReplayContents(MailboxBounds.queue, seed: 1)
-        var values = MailboxValues(streamsMax: 100)
+        var store = MailboxContents(MailboxBounds.queue, seed: 1)
         var now = Duration.seconds(1)
         var news: [Int: [MailboxNews]] = [:]
         var closed: [Int: CloseCode] = [:]
@@ -67,12 +66,12 @@ struct MailboxCoreTests {
             case .pause: paused.insert(key)
             case .resume: paused.remove(key)
             case .authenticate(let token): core.authenticated(token == "nobody" ? nil : token, on: key, now)
-            case .locate(let stream): core.located(contents.standing(of: stream, now), on: key, now)
-            case .find(let names, let stream): core.found(values.values(names, of: stream), on: key, now)
+            case .locate(let stream): core.located(store.queues.standing(of: stream, now), on: key, now)
+            case .find(let names, let stream): core.found(store.values.values(names, of: stream), on: key, now)
             case .read(let stream, let position, let limit):
-                core.read(contents.page(of: stream, after: position, limit: limit, now), on: key, now)
+                core.read(store.queues.page(of: stream, after: position, limit: limit, now), on: key, now)
             case .view(let stream):
-                core.viewed(values.values(MailboxCore.viewedNames, of: stream), of: stream, now)
+                core.viewed(store.values.values(MailboxCore.viewedNames, of: stream), of: stream, now)
             case .pass(let bytes, let stream): core.heard(.passed(bytes, stream: stream), now)
             case .write(let write):
                 writes.append(write)
@@ -81,17 +80,10 @@ struct MailboxCoreTests {
         }
 
         mutating func perform(_ write: MailboxWrite, _ key: Int) {
-            switch write {
-            case .append(let event, let stream, _): core.noticed(contents.append(event, to: stream, now), now)
-            case .set(let value, let name, let stream, _): set(value, name, stream)
-            case .admit(let ids, let stream): set(ids, MailboxValue.admitted, stream)
-            case .enrol(let mailbox, let stream): set([], mailbox, stream)
-            }
-            core.wrote(write, .done, on: key, now)
-        }
-
-        private mutating func set(_ value: [UInt8], _ name: String, _ stream: String) {
-            if values.set(value, name, of: stream) { core.heard(.changed(name: name, stream: stream), now) }
+            let change = store.perform(write, now)
+            if let notice = change?.notice { core.noticed(notice, now) }
+            for word in change?.words ?? [] { core.heard(word, now) }
+            core.wrote(write, change == nil ? .full : .done, on: key, now)
         }
 
         func packets(_ key: Int) -> [MailboxPacket] {
@@ -218,10 +210,10 @@ struct MailboxCoreTests {
         gateway.open(1, phone, follows: [watch])
         gateway.now += .seconds(2)
         // Told to another gateway, whose word was lost.
-        _ = gateway.values.set(phone.bytes, MailboxValue.admitted, of: watch.description)
+        _ = gateway.store.values.set(phone.bytes, MailboxValue.admitted, of: watch.description)
         gateway.say(.post(MailboxPost(number: 2, to: watch, lane: .queue, bytes: [9])), 1)
         #expect(gateway.refusals(1).isEmpty)
-        #expect(gateway.contents.standing(of: watch.description, gateway.now).newest == 1)
+        #expect(gateway.store.queues.standing(of: watch.description, gateway.now).newest == 1)
     }
 
     @Test func `The newer connection holds the mailbox, and the older one's will is not said`() throws {
@@ -230,7 +222,7 @@ struct MailboxCoreTests {
         #expect(gateway.closed[2] == .sessionTimedOut)
         gateway.core.remove(2)
         gateway.carryOut()
-        #expect(gateway.values.values([MailboxValue.presence], of: watch.description).values.first == [1, 3])
+        #expect(gateway.store.values.values([MailboxValue.presence], of: watch.description).values.first == [1, 3])
     }
 
     /// `plugins-tool simulate mailboxes --mutate opensOvertaken --seed 2000235`: why order is left to the seal's counter.
@@ -243,7 +235,7 @@ struct MailboxCoreTests {
         gateway.answersWrites = false
         gateway.say(post(34), 1)
         gateway.answersWrites = true
-        gateway.contents = ReplayContents(MailboxBounds.queue, seed: 2)
+        gateway.store.queues = ReplayContents(MailboxBounds.queue, seed: 2)
         gateway.say(post(35), 1)
         gateway.open(3, phone, follows: [watch])
         for number in [34, 35, 36] as [UInt8] { gateway.say(post(number), 3) }
@@ -255,10 +247,10 @@ struct MailboxCoreTests {
 
     @Test func `A will that comes after the word of a newer connection is corrected`() throws {
         var (gateway, _, watch) = try Self.pair()
-        _ = gateway.values.set([0], MailboxValue.presence, of: watch.description)
+        _ = gateway.store.values.set([0], MailboxValue.presence, of: watch.description)
         gateway.core.heard(.changed(name: MailboxValue.presence, stream: watch.description), gateway.now)
         gateway.carryOut()
-        #expect(gateway.values.values([MailboxValue.presence], of: watch.description).values.first == [1, 2])
+        #expect(gateway.store.values.values([MailboxValue.presence], of: watch.description).values.first == [1, 2])
     }
 
     @Test func `Bytes that are no frame, and frames out of place, end a connection and nothing else`() throws {
@@ -351,6 +343,80 @@ struct MailboxCoreTests {
         #expect(gateway.closed[4] == nil && gateway.closed[5] == nil)
     }
 
+    @Test func `Many devices of one user are read no faster than two, and other users' as before`() throws {
+        var settings = MailboxSettings()
+        (settings.framesAtOnce, settings.framesPerSecond) = (20, 10)
+        var gateway = Gateway(settings)
+        for key in 1...4 { gateway.open(key, try Self.id(UInt8(key)), token: "eve") }
+        gateway.open(5, try Self.id(5))
+        for _ in 0..<12 { for key in 1...4 { gateway.say(.heartbeat, key) } }
+        #expect(gateway.paused == [1, 2, 3, 4] && gateway.closed.isEmpty)
+        gateway.wait(.seconds(1))
+        #expect(gateway.paused.isEmpty)
+    }
+
+    @Test func `While much of a user waits for the store, the user's devices are read no more, new ones included`()
+        throws
+    {
+        var gateway = Gateway()
+        gateway.open(1, try Self.id(1), token: "eve")
+        gateway.open(2, try Self.id(2))
+        gateway.core.strain("eve", true)
+        gateway.open(3, try Self.id(3), token: "eve")
+        gateway.carryOut()
+        #expect(gateway.paused == [1, 3] && gateway.closed.isEmpty)
+        gateway.core.strain("eve", false)
+        gateway.carryOut()
+        #expect(gateway.paused.isEmpty)
+    }
+
+    @Test func `However often values change, one question for them is open at a time`() throws {
+        var (gateway, phone, watch) = try Self.pair()
+        _ = gateway.core.takeDirectives()
+        for number in 0..<100 {
+            gateway.core.heard(.changed(name: "latest/\(phone)/\(number)", stream: watch.description), gateway.now)
+            gateway.core.heard(.changed(name: MailboxValue.presence, stream: phone.description), gateway.now)
+        }
+        let directives = gateway.core.takeDirectives()
+        #expect(directives.count { if case .find(_, watch.description) = $0.directive { true } else { false } } == 1)
+        #expect(directives.count { if case .find(_, phone.description) = $0.directive { true } else { false } } == 1)
+        #expect(directives.count { if case .view = $0.directive { true } else { false } } == 1)
+        // Every change is asked for once that is answered.
+        gateway.core.found([:], on: 2, gateway.now)
+        guard case .find(let names?, _) = gateway.core.takeDirectives().first?.directive else {
+            Issue.record("no question follows")
+            return
+        }
+        #expect(names.count == 99)
+    }
+
+    @Test func `A device that the app removes is closed, leaves nothing, and is written to no more`() throws {
+        var (gateway, _, watch) = try Self.pair()
+        gateway.say(.post(MailboxPost(number: 2, to: watch, lane: .queue, bytes: [9])), 1)
+        for word in gateway.store.remove(watch.description).words { gateway.core.heard(word, gateway.now) }
+        gateway.carryOut()
+        #expect(gateway.closed == [2: .authenticationFailed])
+        gateway.core.remove(2)
+        gateway.say(.post(MailboxPost(number: 3, to: watch, lane: .queue, bytes: [9])), 1)
+        gateway.carryOut()
+        #expect(gateway.refusals(1) == ["that mailbox does not take from this device"])
+        #expect(gateway.store.values.values(nil, of: watch.description).isEmpty)
+    }
+
+    @Test func `A device that can't write whom it admits is told so, and not that all know it`() throws {
+        var gateway = Gateway()
+        let phone = try Self.id(1)
+        gateway.core.open(1, challenge: [UInt8](repeating: 1, count: 32), gateway.now)
+        gateway.say(.open(gateway.opening(phone)), 1)
+        gateway.core.receive(MailboxRequest.follow([try Self.id(2)]).bytes, on: 1, gateway.now)
+        for (key, directive) in gateway.core.takeDirectives() {
+            if case .write(let write) = directive { gateway.core.wrote(write, .full, on: key, gateway.now) }
+            if case .view(let stream) = directive { gateway.core.viewed([:], of: stream, gateway.now) }
+        }
+        gateway.carryOut()
+        #expect(gateway.news[1]?.contains(.following) == false && gateway.closed[1] == .rateLimited)
+    }
+
     @Test func `A mailbox that is full says so`() throws {
         var (gateway, _, watch) = try Self.pair()
         gateway.answersWrites = false
@@ -358,7 +424,7 @@ struct MailboxCoreTests {
         let write = try #require(gateway.writes.last)
         gateway.core.wrote(write, .full, on: 1, gateway.now)
         gateway.carryOut()
-        #expect(gateway.refusals(1) == ["that mailbox holds all that it can hold"])
+        #expect(gateway.refusals(1) == ["that mailbox has no more room for this device"])
     }
 
     @Test func `Values beyond either bound change nothing`() {

@@ -6,9 +6,9 @@
     import Testing
 
     @Suite struct RedisRulesTests {
-        @Test(arguments: ReplayBufferRules.all.map(\.id))
+        @Test(arguments: (ReplayBufferRules.all + MailboxStoreRules.all).map(\.id))
         func `The buffer on Redis keeps every rule, and K20 and K23 among them`(id: String) async throws {
-            let rule = try #require(ReplayBufferRules.all.first { $0.id == id })
+            let rule = try #require((ReplayBufferRules.all + MailboxStoreRules.all).first { $0.id == id })
             let server = try RedisServer()
             #expect(try await rule.examine { try await server.subject($0) } == nil)
         }

@@ -115,6 +115,28 @@
             }
         }
 
+        @Test func `Clients of a trusted proxy are counted by the addresses that it reports`() async throws {
+            var settings = GatewayServerSettings()
+            settings.trustedProxies = ["127.0.0.0/8"]
+            settings.socket.connectionsPerAddress = 1
+            let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
+            func connect(_ forwardedFor: String) async throws -> RawSocket {
+                let socket = try await RawSocket(server)
+                // By the name under which the proxy was called.
+                let head = RawSocket.upgrade("gateway.example", "X-Forwarded-For: \(forwardedFor)\r\n")
+                socket.send(Array(head.utf8))
+                return socket
+            }
+            let first = try await connect("192.0.2.1")
+            while await server.counts().accepted < 1 { await Task.yield() }
+            let second = try await connect("203.0.113.1, 192.0.2.1")
+            #expect(!String(decoding: await second.rest(), as: UTF8.self).hasPrefix("HTTP/1.1 101"))
+            let third = try await connect("192.0.2.2")
+            while await server.counts().accepted < 2 { await Task.yield() }
+            for socket in [first, third] { socket.close() }
+            await server.shutDown()
+        }
+
         // MARK: TLS
 
         private static func file(_ name: String) -> String {

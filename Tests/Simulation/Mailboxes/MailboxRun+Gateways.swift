@@ -36,12 +36,13 @@ extension MailboxRun {
             }
         }
         switch question {
-        case .locate(let stream): gateways[gateway].located(contents.standing(of: stream, time), on: key, time)
-        case .find(let names, let stream): gateways[gateway].found(values.values(names, of: stream), on: key, time)
+        case .locate(let stream): gateways[gateway].located(store.queues.standing(of: stream, time), on: key, time)
+        case .find(let names, let stream):
+            gateways[gateway].found(store.values.values(names, of: stream), on: key, time)
         case .read(let stream, let position, let limit):
-            gateways[gateway].read(contents.page(of: stream, after: position, limit: limit, time), on: key, time)
+            gateways[gateway].read(store.queues.page(of: stream, after: position, limit: limit, time), on: key, time)
         case .view(let stream):
-            gateways[gateway].viewed(values.values(MailboxCore.viewedNames, of: stream), of: stream, time)
+            gateways[gateway].viewed(store.values.values(MailboxCore.viewedNames, of: stream), of: stream, time)
         case .pass(let bytes, let stream): tell(.passed(bytes, stream: stream))
         default: return
         }
@@ -69,26 +70,18 @@ extension MailboxRun {
     }
 
     private mutating func perform(_ write: MailboxWrite) -> MailboxOutcome {
-        switch write {
-        case .append(let event, let stream, _):
-            let notice = contents.append(event, to: stream, time)
+        if case .admit(_, let stream) = write,
+            let device = devices.firstIndex(where: { $0.id.description == stream }), admittedAt[device] != 0
+        {
+            admittedAt[device] = now
+        }
+        guard let change = store.perform(write, time) else { return .full }
+        if let notice = change.notice {
             for gateway in gateways.indices where areFaultsOver || !random.happens(rate: 0.1) {
                 enter(.notice(notice, gateway: gateway), within: 50 + storeDelay)
             }
-            return .done
-        case .set(let value, let name, let stream, _): return set(value, name, stream)
-        case .admit(let ids, let stream):
-            if let device = devices.firstIndex(where: { $0.id.description == stream }), admittedAt[device] != 0 {
-                admittedAt[device] = now
-            }
-            return set(ids, MailboxCore.viewedNames[1], stream)
-        case .enrol(let mailbox, let stream): return set([], mailbox, stream)
         }
-    }
-
-    private mutating func set(_ value: [UInt8], _ name: String, _ stream: String) -> MailboxOutcome {
-        guard values.set(value, name, of: stream) else { return .full }
-        tell(.changed(name: name, stream: stream))
+        for word in change.words { tell(word) }
         return .done
     }
 
@@ -102,7 +95,7 @@ extension MailboxRun {
     private mutating func note(_ write: MailboxWrite, _ key: Int) {
         guard let sender = pipes[key]?.device else { return }
         switch write {
-        case .append(let event, let stream, _):
+        case .append(let event, _, let stream, _):
             guard let receiver = devices.firstIndex(where: { $0.id.description == stream }),
                 let number = QueuedNumber.read(event)
             else { return }
@@ -151,8 +144,7 @@ extension MailboxRun {
     mutating func loseStore() {
         count("store emptied")
         admittedAt = admittedAt.map { _ in nil }
-        contents = makeContents()
-        values = MailboxValues(streamsMax: 1000)
+        store = makeStore()
         for sender in letters.indices {
             for receiver in letters[sender].indices {
                 letters[sender][receiver].excused.formUnion(letters[sender][receiver].answered)

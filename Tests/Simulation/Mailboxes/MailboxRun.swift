@@ -72,8 +72,7 @@ struct MailboxRun: GatewayRun {
     var now: UInt64 = 0
     var devices: [Device] = []
     var gateways: [MailboxCore] = []
-    var contents: ReplayContents
-    var values = MailboxValues(streamsMax: 1000)
+    var store: MailboxContents
     var pipes: [Int: GatewayPipe] = [:]
     /// By connection: what its gateway has to write, in order.
     var writes: [Int: [MailboxWrite]] = [:]
@@ -95,8 +94,8 @@ struct MailboxRun: GatewayRun {
     init(seed: UInt64, _ faults: Faults) {
         random = SplitMix64(seed: seed)
         self.faults = faults
-        contents = ReplayContents(Self.limits, seed: 1)
-        contents = makeContents()
+        store = MailboxContents(Self.limits, seed: 1)
+        store = makeStore()
         devices = (0..<Self.deviceCount).compactMap { index in
             MailboxID(bytes: [UInt8](repeating: UInt8(index + 1), count: MailboxID.byteCount)).map { Device(id: $0) }
         }
@@ -157,8 +156,8 @@ struct MailboxRun: GatewayRun {
         return MailboxCore(settings) { key, signature, _ in key == signature ? MailboxID(bytes: key) : nil }
     }
 
-    mutating func makeContents() -> ReplayContents {
-        ReplayContents(Self.limits, seed: faults.keepsEpoch ? 1 : random.next())
+    mutating func makeStore() -> MailboxContents {
+        MailboxContents(Self.limits, seed: faults.keepsEpoch ? 1 : random.next())
     }
 }
 

@@ -85,10 +85,11 @@ extension World {
             switch lie.choice >> 24 % 5 {
             // A member that is open and closed.
             case 0: record.membership.closed.append(SourceSequence(source: source, sequence: 1))
-            // A member whose events are void, up to where numbers end.
+            // A member whose events are void up to there.
             case 1:
                 record.number = view
-                record.membership.first.append(SourceSequence(source: source, sequence: 1 << 53 - 1))
+                let end = lie.choice >> 40 % 2 == 0 ? SequenceBounds.hearsay : SequenceBounds.highest
+                record.membership.first.append(SourceSequence(source: source, sequence: end))
             // Members that don't exist, sometimes more than a session has.
             case 2: addUnreal(SessionMembership.openMax, to: &record, lie, stamp: envelope.metadata.stamp)
             default: addUnreal(1 + Int(lie.choice >> 8 % 4), to: &record, lie, stamp: envelope.metadata.stamp)

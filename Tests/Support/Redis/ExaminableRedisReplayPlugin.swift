@@ -16,7 +16,10 @@
             let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
             let isThere = folders.contains { FileManager.default.isExecutableFile(atPath: "\($0)/redis-server") }
             registry.add(
-                ReplayBufferFixture(exemption: isThere ? nil : "there is no redis-server in PATH") { limits in
+                ReplayBufferFixture(
+                    exemption: isThere ? nil : "there is no redis-server in PATH",
+                    rules: ReplayBufferRules.all + MailboxStoreRules.all
+                ) { limits in
                     try await RedisServer().subject(limits)
                 }, to: .replayBuffers)
         }

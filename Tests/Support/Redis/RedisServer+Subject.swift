@@ -21,7 +21,7 @@
         }
     }
 
-    private struct ServedBuffer: ReplayBuffer {
+    private struct ServedBuffer: MailboxStore {
         let server: RedisServer
         let buffer: RedisReplayBuffer
 
@@ -33,5 +33,22 @@
             try await buffer.page(of: stream, after: position, limit: limit)
         }
         func notices() -> AsyncStream<ReplayNotice> { buffer.notices() }
+        func post(_ event: ReplayEvent, from sender: String, to stream: String) async throws -> Bool {
+            try await buffer.post(event, from: sender, to: stream)
+        }
+        func enrol(_ mailbox: String, of user: String, max: Int) async throws -> Bool {
+            try await buffer.enrol(mailbox, of: user, max: max)
+        }
+        func remove(_ mailbox: String, of user: String) async throws {
+            try await buffer.remove(mailbox, of: user)
+        }
+        func set(_ value: [UInt8], _ name: String, of stream: String) async throws -> Bool {
+            try await buffer.set(value, name, of: stream)
+        }
+        func values(_ names: [String]?, of stream: String) async throws -> [String: [UInt8]] {
+            try await buffer.values(names, of: stream)
+        }
+        func pass(_ bytes: [UInt8], to stream: String) async throws { try await buffer.pass(bytes, to: stream) }
+        func words() -> AsyncStream<MailboxWord> { buffer.words() }
     }
 #endif

@@ -108,7 +108,7 @@ struct Verification {
 
     private static func rows(of buffer: Contribution<ReplayBufferFixture>) async -> [ConformanceReport.Row] {
         if let exemption = buffer.value.exemption {
-            return ReplayBufferRules.all.map { rule in
+            return buffer.value.rules.map { rule in
                 .init(
                     plugin: buffer.plugin, rule: rule.id, summary: rule.summary, outcome: .skipped, detail: exemption)
             }

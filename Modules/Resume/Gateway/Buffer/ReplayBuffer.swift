@@ -182,6 +182,8 @@ public struct ReplayBufferError: CodedError {
         public static let invalidAddress = Code(description: "invalidAddress")
         /// The store did not answer. An append may have happened.
         public static let unavailable = Code(description: "unavailable")
+        /// The store has too much to do. Nothing was done.
+        public static let busy = Code(description: "busy")
     }
 
     public let code: Code
@@ -197,6 +199,7 @@ public struct ReplayBufferError: CodedError {
         switch code {
         case .invalidEvent: "Use a short name of printable characters and JSON within the limit."
         case .invalidAddress: ""
+        case .busy: "Try again later, and less often."
         default: "Check that the store runs and can be reached, then try again. An append may have happened."
         }
     }

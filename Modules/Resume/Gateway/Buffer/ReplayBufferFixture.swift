@@ -6,10 +6,18 @@ public struct ReplayBufferFixture: Sendable {
     public let make: ReplayBufferRules.Make
     /// Why it cannot be examined on this machine; nil where it can.
     public let exemption: String?
+    /// The rules that it must keep.
+    public let rules: [ReplayBufferRules.Rule]
 
     /// A buffer that `make` makes.
-    public init(exemption: String? = nil, make: @escaping ReplayBufferRules.Make) {
+    ///
+    /// - Parameter rules: those of all buffers unless told otherwise; for a `MailboxStore` add `MailboxStoreRules.all`.
+    public init(
+        exemption: String? = nil, rules: [ReplayBufferRules.Rule] = ReplayBufferRules.all,
+        make: @escaping ReplayBufferRules.Make
+    ) {
         self.exemption = exemption
+        self.rules = rules
         self.make = make
     }
 
@@ -18,7 +26,7 @@ public struct ReplayBufferFixture: Sendable {
     /// - Returns: each rule with what is wrong; nil where nothing is.
     public func examine() async -> [(rule: ReplayBufferRules.Rule, complaint: String?)] {
         var results: [(rule: ReplayBufferRules.Rule, complaint: String?)] = []
-        for rule in ReplayBufferRules.all {
+        for rule in rules {
             do { results.append((rule, try await rule.examine(make))) } catch { results.append((rule, "\(error)")) }
         }
         return results
@@ -36,5 +44,12 @@ extension ReplayBufferFixture {
         let buffer = MemoryReplayBuffer(limits, seed: .random(in: 0 ... .max), now: { time.withLock { $0 } })
         return ReplayBufferRules.Subject(
             first: buffer, second: buffer, pass: { passed in time.withLock { $0 += passed } }, lose: { buffer.lose() })
+    }
+
+    static let memoryMailboxes = ReplayBufferFixture(rules: ReplayBufferRules.all + MailboxStoreRules.all) { limits in
+        let time = Locked(Duration.zero)
+        let store = MemoryMailboxStore(limits, seed: .random(in: 0 ... .max), now: { time.withLock { $0 } })
+        return ReplayBufferRules.Subject(
+            first: store, second: store, pass: { passed in time.withLock { $0 += passed } }, lose: { store.lose() })
     }
 }

@@ -1,4 +1,5 @@
 import MeshBase
+import MeshMailbox
 
 /// What a buffer in memory holds, as a value: told what is appended and what time it is.
 ///
@@ -8,10 +9,23 @@ package struct ReplayContents: Sendable {
         let epoch: UInt64
         var newest: UInt64 = 0
         /// From `first` on; what was trimmed stays as a dead beginning until it is half of all.
-        var entries: [(entry: ReplayEntry, at: Duration)] = []
+        var entries: [(entry: ReplayEntry, at: Duration, sender: String?)] = []
+        /// What each sender of a mailbox has in it.
+        var senders: [String: (count: Int, bytes: Int)] = [:]
         var first = 0
         var bytes = 0
         var usedAt: UInt64 = 0
+
+        mutating func append(_ event: ReplayEvent, from sender: String?, to name: String, _ now: Duration)
+            -> ReplayNotice
+        {
+            newest += 1
+            bytes += event.byteCount
+            let entry = ReplayEntry(sequence: newest, event: event)
+            entries.append((entry, now, sender))
+            if let sender { count(sender, 1, event.byteCount) }
+            return ReplayNotice(stream: name, epoch: epoch, entry: entry)
+        }
 
         var heldCount: Int { entries.count - first }
         var oldest: UInt64 { newest - UInt64(heldCount) + 1 }
@@ -19,12 +33,59 @@ package struct ReplayContents: Sendable {
 
         mutating func trim(_ limits: ReplayLimits, _ now: Duration) {
             while heldCount > 0 {
-                let (entry, time) = entries[first]
+                let time = entries[first].at
                 let exceeds = heldCount > limits.count || (bytes > limits.bytes && heldCount > 1)
                 guard exceeds || now - time > limits.age else { break }
-                bytes -= entry.event.byteCount
-                first += 1
+                removeOldest()
             }
+            compact()
+        }
+
+        private mutating func removeOldest() {
+            let (entry, _, sender) = entries[first]
+            bytes -= entry.event.byteCount
+            if let sender { count(sender, -1, -entry.event.byteCount) }
+            first += 1
+        }
+
+        mutating func count(_ sender: String, _ count: Int, _ bytes: Int) {
+            let held = senders[sender] ?? (0, 0)
+            senders[sender] = held.count + count > 0 ? (held.count + count, held.bytes + bytes) : nil
+        }
+
+        /// Removes the oldest messages until one more has room.
+        ///
+        /// - Returns: false where the oldest is another sender's and must stay.
+        mutating func makeRoom(
+            for byteCount: Int, from sender: String, takenUpTo taken: UInt64, _ limits: ReplayLimits
+        ) -> Bool {
+            let held = senders[sender] ?? (0, 0)
+            let isBeyondShare =
+                (held.count + 1) * MailboxBounds.queueShares > limits.count
+                || (held.bytes + byteCount) * MailboxBounds.queueShares > limits.bytes
+            while heldCount > 0, heldCount >= limits.count || bytes + byteCount > limits.bytes {
+                let (entry, _, holder) = entries[first]
+                let mayGo = entry.sequence <= taken || holder == nil || holder == sender
+                guard mayGo || !isBeyondShare else { return false }
+                removeOldest()
+            }
+            return true
+        }
+
+        /// Empties the messages of all other senders. Their numbers stay.
+        mutating func removeMessages(notOf admitted: Set<String>) {
+            guard senders.keys.contains(where: { !admitted.contains($0) }), let event = QueuedPacket.removed else {
+                return
+            }
+            for index in first..<entries.count {
+                guard let sender = entries[index].sender, !admitted.contains(sender) else { continue }
+                bytes += event.byteCount - entries[index].entry.event.byteCount
+                (entries[index].entry.event, entries[index].sender) = (event, nil)
+            }
+            senders = senders.filter { admitted.contains($0.key) }
+        }
+
+        private mutating func compact() {
             if first * 2 >= entries.count, first > 0 {
                 entries.removeFirst(first)
                 first = 0
@@ -43,14 +104,30 @@ package struct ReplayContents: Sendable {
     }
 
     package mutating func append(_ event: ReplayEvent, to name: String, _ now: Duration) -> ReplayNotice {
-        with(name, now) { stream in
-            stream.newest += 1
-            stream.bytes += event.byteCount
-            let entry = ReplayEntry(sequence: stream.newest, event: event)
-            stream.entries.append((entry, now))
-            return ReplayNotice(stream: name, epoch: stream.epoch, entry: entry)
+        with(name, now) { $0.append(event, from: nil, to: name, now) }
+    }
+
+    /// Appends a sender's message to a mailbox, of which the owner has taken the messages up to a position.
+    ///
+    /// - Returns: nil where there is no room for this sender.
+    mutating func post(
+        _ event: ReplayEvent, from sender: String, to name: String, taken: MailboxPosition?, _ now: Duration
+    ) -> ReplayNotice? {
+        let limits = limits
+        return with(name, now) { stream in
+            let taken = taken?.epoch == stream.epoch ? taken?.sequence ?? 0 : 0
+            guard stream.makeRoom(for: event.byteCount, from: sender, takenUpTo: taken, limits) else { return nil }
+            return stream.append(event, from: sender, to: name, now)
         }
     }
+
+    /// Empties the messages in a mailbox of all senders but these.
+    mutating func removeMessages(in name: String, notOf senders: Set<String>, _ now: Duration) {
+        guard streams[name] != nil else { return }
+        with(name, now) { $0.removeMessages(notOf: senders) }
+    }
+
+    mutating func remove(_ name: String) { streams[name] = nil }
 
     package mutating func standing(of name: String, _ now: Duration) -> ReplayStanding {
         with(name, now) { $0.standing }

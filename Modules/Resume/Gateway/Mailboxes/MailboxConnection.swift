@@ -7,7 +7,7 @@ struct MailboxConnection: Sendable {
     enum Phase: Sendable {
         case greeted
         case authenticating(MailboxOpening)
-        case enrolling(MailboxOpening, user: String)
+        case enrolling(MailboxOpening)
         /// Its values and its standing are being asked for.
         case opening(MailboxOpening, latest: [String: [UInt8]]?)
         case open(StreamPlace)
@@ -16,11 +16,11 @@ struct MailboxConnection: Sendable {
 
     let challenge: [UInt8]
     var phase = Phase.greeted
+    /// The user that the app has named.
+    var user: String?
     /// Proven; its name is the stream of its queue.
     var id: MailboxID?
     var name = ""
-    /// The user of its token, from the app's answer on.
-    var user: String?
     /// When the app was asked about the token.
     var askedAt = Duration.zero
     /// nil if the token doesn't expire.
@@ -32,6 +32,10 @@ struct MailboxConnection: Sendable {
     var isClaimed = false
     /// Then its will is not said.
     private(set) var isReplaced = false
+    /// Whether the store's answer to a question for values is awaited: one at a time.
+    private var isFinding = false
+    private var wantsAll = false
+    private var wantsCheck = false
     var admitted: [UInt8]?
     var following: Set<String> = []
     /// Of these nobody knows yet whether they let this device in.
@@ -48,10 +52,12 @@ struct MailboxConnection: Sendable {
     var taken: MailboxPosition?
     var takenIsWritten = true
     var writeCount = 0
-    /// Nothing is read from the device: the store has much to write, or the device has said much in a short time.
+    /// Nothing is read from the device: the store has much to write for it or for its user, or the device or its user has said
+    /// much in a short time.
     private var isPaused = false
     private var isBehind = false
     private var isHasty = false
+    private var isStrained = false
     /// Frames beyond what the device is granted, since it was.
     private var hastyCount = 0
     private(set) var directives: [MailboxDirective] = []
@@ -109,9 +115,21 @@ struct MailboxConnection: Sendable {
     }
 
     private mutating func pauseOrResume() {
-        guard isPaused != (isBehind || isHasty) else { return }
+        guard isPaused != (isBehind || isHasty || isStrained) else { return }
         isPaused.toggle()
         direct(isPaused ? .pause : .resume)
+    }
+
+    /// The user's devices have said much in a short time.
+    mutating func hasten() {
+        isHasty = true
+        pauseOrResume()
+    }
+
+    /// Much of the user's work waits for the store.
+    mutating func strain(_ isStrained: Bool) {
+        self.isStrained = isStrained
+        pauseOrResume()
     }
 
     mutating func holdBack(_ post: MailboxPost, max: Int) -> Bool {
@@ -130,6 +148,13 @@ struct MailboxConnection: Sendable {
     mutating func claim() {
         isClaimed = false
         write(.set(challenge, name: MailboxValue.holder, stream: name, number: 0))
+    }
+
+    /// The app has removed this mailbox: nothing more is written to it.
+    mutating func removed() {
+        isReplaced = true
+        takenIsWritten = true
+        close(.authenticationFailed, "this device was removed")
     }
 
     /// Another connection may hold this mailbox, at another gateway; or its will may have come after this one's word.
@@ -245,10 +270,30 @@ extension MailboxConnection {
             direct(.read(stream: place.stream, after: position, limit: max(1, settings.pageEntries)))
         }
         phase = .open(place)
-        if hasRoom, !wanted.isEmpty {
-            direct(.find(names: wanted.sorted(), stream: name))
+        find()
+    }
+
+    /// Values that have changed, as they come; `check` also whose the mailbox is.
+    mutating func find(all: Bool = false, check: Bool = false) {
+        wantsAll = wantsAll || all
+        wantsCheck = wantsCheck || check
+        guard isOpen, !isFinding else { return }
+        var names = wantsCheck ? [MailboxValue.holder, MailboxValue.presence] : []
+        if hasRoom {
+            names += wanted.sorted()
             wanted = []
         }
+        guard wantsAll || !names.isEmpty else { return }
+        direct(.find(names: wantsAll ? nil : names, stream: name))
+        (isFinding, wantsAll, wantsCheck) = (true, false, false)
+    }
+
+    mutating func found(_ values: [String: [UInt8]]) {
+        isFinding = false
+        check(values)
+        guard isOpen else { return }
+        sendLatest(values)
+        find()
     }
 
     mutating func flushed(_ count: Int, _ now: Duration) {
@@ -280,24 +325,40 @@ extension MailboxConnection {
         guard case .open(var place) = phase, now - place.toldAt >= settings.catchUpInterval else { return }
         place.doubt(now)
         phase = .open(place)
-        direct(.find(names: nil, stream: name))
+        find(all: true)
         readOn(now)
     }
 }
 
 /// What the values of a mailbox are called.
-enum MailboxValue {
+package enum MailboxValue {
     static let presence = "presence"
     /// The ids of those that it lets in, 32 bytes each.
-    static let admitted = "admitted"
+    package static let admitted = "admitted"
     static let taken = "taken"
     /// The challenge of the connection that has opened it last.
     static let holder = "holder"
+    /// Never set: a word of it says that the app has removed the mailbox.
+    static let removed = "removed"
     private static let latestRoot = "latest/"
 
     static func latest(from sender: String, key: String) -> String { "\(latestRoot)\(sender)/\(key)" }
 
     static func isLatest(_ name: String) -> Bool { name.hasPrefix(latestRoot) }
+
+    /// - Returns: nil for a value of the owner's.
+    static func sender(of name: String) -> String? {
+        guard isLatest(name) else { return nil }
+        return String(name.dropFirst(latestRoot.count).prefix { $0 != "/" })
+    }
+
+    /// The names of the mailboxes in a value of the name `admitted`.
+    package static func ids(_ admitted: [UInt8]) -> Set<String> {
+        Set(
+            stride(from: 0, to: admitted.count, by: MailboxID.byteCount).compactMap {
+                MailboxID(bytes: admitted[$0..<min($0 + MailboxID.byteCount, admitted.count)])?.description
+            })
+    }
 
     static func packet(_ name: String, _ bytes: [UInt8]) -> MailboxPacket? {
         guard isLatest(name) else { return nil }

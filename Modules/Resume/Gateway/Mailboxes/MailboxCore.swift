@@ -20,6 +20,9 @@ package struct MailboxCore: Sendable {
         var presence: [UInt8]?
         var admitted: Set<String> = []
         var askedAt: Duration
+        /// Whether the store's answer is awaited, and something has changed meanwhile.
+        var isAsked = false
+        var isStale = false
     }
 
     private let settings: MailboxSettings
@@ -30,6 +33,14 @@ package struct MailboxCore: Sendable {
     /// Whose connection is here, by the mailbox' name.
     private var holders: [String: Int] = [:]
     private var views: [String: View] = [:]
+    /// The connections of each user.
+    private var users: [String: Set<Int>] = [:]
+    /// Users of whom much work waits for the store.
+    private var strained: Set<String> = []
+    /// What all devices of a user may say.
+    private var frames: KeyedBuckets
+    /// The addresses of connections whose token is not accepted yet.
+    private var addresses: [Int: String] = [:]
     private var directives: [(key: Int, directive: MailboxDirective)] = []
 
     /// A gateway without mailboxes. `proof` tells whether a signature is that of a public key.
@@ -38,6 +49,7 @@ package struct MailboxCore: Sendable {
         prove = proof
         self.admission = AdmissionLimit(admission)
         disconnected = DisconnectedUsers(lifetime: settings.tokenLifetimeMax)
+        frames = KeyedBuckets(perSecond: 2 * Double(settings.framesPerSecond), atOnce: 2 * settings.framesAtOnce)
     }
 
     /// Connections that are open.
@@ -53,8 +65,11 @@ package struct MailboxCore: Sendable {
 
     // MARK: Sockets
 
-    /// - Parameter challenge: `MailboxFrame.challengeByteCount` bytes that nobody can foresee.
-    package mutating func open(_ key: Int, challenge: [UInt8], _ now: Duration) {
+    /// - Parameters:
+    ///   - challenge: `MailboxFrame.challengeByteCount` bytes that nobody can foresee.
+    ///   - address: the client's IP address, which has a share of the admission.
+    package mutating func open(_ key: Int, challenge: [UInt8], from address: String? = nil, _ now: Duration) {
+        addresses[key] = address.map { ClientAddress.share(of: $0) }
         connections[key] = MailboxConnection(settings, challenge: challenge, now)
         with(key) { _ in }
     }
@@ -62,6 +77,9 @@ package struct MailboxCore: Sendable {
     /// A message of a device has come.
     package mutating func receive(_ bytes: [UInt8], on key: Int, _ now: Duration) {
         guard let request = with(key, { $0.request(bytes, now) }) ?? nil else { return }
+        if let user = connections[key]?.user, !frames.take(user, now) {
+            for key in users[user]?.sorted() ?? [] { with(key) { $0.hasten() } }
+        }
         switch request {
         case .open(let opening): opens(opening, key, now)
         case .follow(let ids): follow(ids, key, now)
@@ -80,7 +98,12 @@ package struct MailboxCore: Sendable {
 
     /// The socket has gone. Its last writes follow.
     package mutating func remove(_ key: Int) {
+        addresses[key] = nil
         guard let connection = connections.removeValue(forKey: key) else { return }
+        if let user = connection.user {
+            users[user]?.remove(key)
+            if users[user]?.isEmpty == true { users[user] = nil }
+        }
         for name in connection.following { unfollow(name, key) }
         if connection.isOpen, let id = connection.id { tell(.closed(id), key) }
         guard holders[connection.name] == key else { return }
@@ -105,6 +128,12 @@ package struct MailboxCore: Sendable {
         where !view.isKnown || now - view.askedAt >= settings.catchUpInterval { ask(name, now) }
     }
 
+    /// Much work of a user waits for the store, or no longer: the user's devices are read no more, or again.
+    package mutating func strain(_ user: String, _ isStrained: Bool) {
+        if isStrained { strained.insert(user) } else { strained.remove(user) }
+        for key in users[user]?.sorted() ?? [] { with(key) { $0.strain(isStrained) } }
+    }
+
     /// Closes every connection, so that its device comes again elsewhere.
     package mutating func shutDown() {
         for key in connections.keys.sorted() { with(key) { $0.close(.unknownError, "this gateway ends") } }
@@ -120,7 +149,7 @@ extension MailboxCore {
             with(key) { $0.close(.alreadyAuthenticated, "this mailbox is open") }
             return
         }
-        let isAdmitted = admission.take(now) == nil
+        let isAdmitted = admission.take(token: opening.token, from: addresses[key], now) == nil
         let isForHere = settings.accepts(server: opening.server)
         let signed = MailboxFrame.signed(connection.challenge, server: opening.server)
         let id = isAdmitted && isForHere ? prove(opening.publicKey, opening.signature, signed) : nil
@@ -147,6 +176,8 @@ extension MailboxCore {
     package mutating func authenticated(
         _ user: String?, issued: Duration? = nil, expires: Duration? = nil, on key: Int, _ now: Duration
     ) {
+        settle(user != nil, key, now)
+        let placesMax = settings.mailboxesPerUser
         let (disconnected, lead) = (disconnected, settings.tokenRenewalLead)
         with(key) { connection in
             guard case .authenticating(let opening) = connection.phase else { return }
@@ -156,9 +187,18 @@ extension MailboxCore {
             }
             connection.user = user
             connection.token = expires.map { TokenLife(expiresAt: $0, lead: lead, now) }
-            connection.phase = .enrolling(opening, user: "user/\(user)")
-            connection.direct(.find(names: nil, stream: "user/\(user)"))
+            connection.phase = .enrolling(opening)
+            connection.write(.enrol(mailbox: connection.name, user: user, max: placesMax))
         }
+        guard let user, connections[key]?.user == user else { return }
+        users[user, default: []].insert(key)
+        if strained.contains(user) { with(key) { $0.strain(true) } }
+    }
+
+    private mutating func settle(_ isAccepted: Bool?, _ key: Int, _ now: Duration) {
+        guard case .authenticating(let opening) = connections[key]?.phase else { return }
+        admission.settle(isAccepted, token: opening.token, from: addresses[key], now)
+        addresses[key] = nil
     }
 
     /// Closes the connections of a user. See `GatewayCore.disconnect`. O(connections).
@@ -177,9 +217,9 @@ extension MailboxCore {
     private mutating func enrolled(_ outcome: MailboxOutcome, _ key: Int, _ now: Duration) {
         guard let name = connections[key]?.name else { return }
         let isEnrolled = with(key) { connection in
-            guard case .enrolling(let opening, _) = connection.phase else { return false }
+            guard case .enrolling(let opening) = connection.phase else { return false }
             guard outcome == .done else {
-                connection.close(.rateLimited, "this user has too many devices")
+                connection.close(.rateLimited, "this user has too many devices, or the store has no room")
                 return false
             }
             connection.will = opening.will
@@ -195,22 +235,14 @@ extension MailboxCore {
         }
     }
 
-    /// Values of this connection's mailbox, or before that which mailboxes its user has.
+    /// Values of this connection's mailbox.
     package mutating func found(_ values: [String: [UInt8]], on key: Int, _ now: Duration) {
-        let mailboxesMax = settings.mailboxesPerUser
         with(key) { connection in
             switch connection.phase {
-            case .enrolling(_, let user):
-                guard values[connection.name] != nil || values.count < mailboxesMax else {
-                    return connection.close(.rateLimited, "this user has too many devices")
-                }
-                connection.write(.enrol(mailbox: connection.name, stream: user))
             case .opening(let opening, nil):
                 connection.phase = .opening(opening, latest: values)
                 connection.direct(.locate(stream: connection.name))
-            case .open:
-                connection.check(values)
-                if connection.isOpen { connection.sendLatest(values) }
+            case .open: connection.found(values)
             default: break
             }
         }
@@ -245,6 +277,7 @@ extension MailboxCore {
 
     /// What was asked for has no answer now.
     package mutating func failed(on key: Int, _ now: Duration) {
+        settle(nil, key, now)
         with(key) { $0.close(.unknownError, "try again later") }
     }
 }
@@ -306,8 +339,14 @@ extension MailboxCore {
 
     /// Any follower's connection carries the question.
     private mutating func ask(_ name: String, _ now: Duration) {
-        guard let key = views[name]?.followers.min() else { return }
-        views[name]?.askedAt = now
+        guard var view = views[name], let key = view.followers.min() else { return }
+        defer { views[name] = view }
+        // An answer may be lost.
+        guard !view.isAsked || now - view.askedAt >= .seconds(1) else {
+            view.isStale = true
+            return
+        }
+        (view.askedAt, view.isAsked, view.isStale) = (now, true, false)
         directives.append((key, .view(stream: name)))
     }
 
@@ -316,13 +355,9 @@ extension MailboxCore {
         guard var view = views[stream] else { return }
         // A store that began anew has forgotten what is known here.
         if let presence = values[MailboxValue.presence] { view.presence = presence }
-        if let admitted = values[MailboxValue.admitted] {
-            view.admitted = Set(
-                stride(from: 0, to: admitted.count, by: MailboxID.byteCount).compactMap {
-                    MailboxID(bytes: admitted[$0..<min($0 + MailboxID.byteCount, admitted.count)])?.description
-                })
-        }
-        view.isKnown = true
+        if let admitted = values[MailboxValue.admitted] { view.admitted = MailboxValue.ids(admitted) }
+        let isStale = view.isStale
+        (view.isKnown, view.isAsked, view.isStale) = (true, false, false)
         views[stream] = view
         for key in view.followers.sorted() {
             with(key) { connection in
@@ -331,6 +366,7 @@ extension MailboxCore {
             tell(stream, key)
         }
         retryDoubted(stream, now)
+        if isStale { ask(stream, now) }
     }
 
     /// What is followed is asked for by these names.
@@ -356,13 +392,14 @@ extension MailboxCore {
                 connection.wanted.insert(name)
                 connection.readOn(now)
             }
+        case .changed(MailboxValue.removed, _):
+            views[stream]?.admitted = []
+            views[stream]?.presence = nil
+            if let key = holders[stream] { with(key) { $0.removed() } }
         case .changed(let name, _):
             if Self.viewedNames.contains(name), views[stream] != nil { ask(stream, now) }
             if name == MailboxValue.holder || name == MailboxValue.presence, let key = holders[stream] {
-                with(key) { connection in
-                    guard connection.isOpen else { return }
-                    connection.direct(.find(names: [MailboxValue.holder, MailboxValue.presence], stream: stream))
-                }
+                with(key) { $0.find(check: true) }
             }
         case .passed(let bytes, _):
             guard let key = holders[stream] else { return }
@@ -421,7 +458,9 @@ extension MailboxCore {
             guard let event = QueuedPacket.event(from: own, post.bytes) else {
                 return refuse(post, key, "the message is too large")
             }
-            with(key) { $0.write(.append(event, stream: receiver, number: post.number)) }
+            with(key) { connection in
+                connection.write(.append(event, from: connection.name, stream: receiver, number: post.number))
+            }
         case .latest:
             let name = MailboxValue.latest(from: connection.name, key: post.key)
             with(key) { $0.write(.set(post.bytes, name: name, stream: receiver, number: post.number)) }
@@ -468,13 +507,16 @@ extension MailboxCore {
             switch write {
             case .enrol: break
             case .admit:
+                guard outcome == .done else { return connection.close(.rateLimited, "this mailbox is full") }
                 connection.unansweredFollows -= 1
                 connection.sayFollowing()
+            case .set(_, MailboxValue.holder, _, _) where outcome == .full:
+                connection.close(.rateLimited, "this mailbox is full")
             case .set(let value, MailboxValue.holder, _, _): connection.isClaimed = value == connection.challenge
-            case .append(_, _, let number), .set(_, _, _, let number):
+            case .append(_, _, _, let number), .set(_, _, _, let number):
                 guard number != 0 else { return }
                 connection.send(
-                    .posted(number, refusal: outcome == .done ? nil : "that mailbox holds all that it can hold"))
+                    .posted(number, refusal: outcome == .done ? nil : "that mailbox has no more room for this device"))
             }
         }
         if case .enrol = write { enrolled(outcome, key, now) }

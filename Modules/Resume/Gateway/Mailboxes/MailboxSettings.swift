@@ -9,7 +9,7 @@ public struct MailboxSettings: Sendable {
     let openTimeout = Duration.seconds(10)
     /// Mailboxes of one user, over all gateways; those that were not opened for the store's idle time do not count.
     package var mailboxesPerUser = 64
-    /// Frames of a device's: so many at once, and so many a second. Beyond them nothing is read from it for up to a second; one
+    /// Frames of a device's, and twice as many of all devices of a user together: so many at once, and so many a second. Beyond them nothing is read from it for up to a second; one
     /// of which as many come all the same is closed.
     package var framesAtOnce = 20_000
     /// Frames of a device in a second, beyond those at once.
@@ -85,38 +85,46 @@ package enum MailboxDirective: Hashable, Sendable {
 /// What a store is to write for a connection.
 package enum MailboxWrite: Hashable, Sendable {
     /// A message for a queue; `number` is the post's, 0 where nobody waits for an answer.
-    case append(ReplayEvent, stream: String, number: UInt64)
+    case append(ReplayEvent, from: String, stream: String, number: UInt64)
     /// A value by name; `number` is the post's, 0 where nobody waits for an answer.
     case set([UInt8], name: String, stream: String, number: UInt64)
-    /// The user's list of mailboxes; the first write of a connection.
-    case enrol(mailbox: String, stream: String)
+    /// A place among the user's mailboxes; the first write of a connection.
+    case enrol(mailbox: String, user: String, max: Int)
     /// Whom this device lets in.
     case admit([UInt8], stream: String)
 
     /// A device waits for its answer.
     package var isPost: Bool {
         switch self {
-        case .append(_, _, let number), .set(_, _, _, let number): number != 0
+        case .append(_, _, _, let number), .set(_, _, _, let number): number != 0
         case .enrol, .admit: false
+        }
+    }
+}
+
+extension MailboxWrite {
+    /// Bytes that the store is given.
+    package var byteCount: Int {
+        switch self {
+        case .append(let event, _, _, _): event.byteCount
+        case .set(let value, let name, _, _): value.count + name.utf8.count
+        case .admit(let ids, _): ids.count
+        case .enrol(let mailbox, _, _): mailbox.utf8.count
         }
     }
 }
 
 extension MailboxStore {
     /// Does what a connection wants written.
-    package func perform(_ write: MailboxWrite) async -> MailboxOutcome {
-        do {
-            switch write {
-            case .append(let event, let stream, _):
-                _ = try await append(event, to: stream)
-                return .done
-            case .set(let value, let name, let stream, _):
-                return try await set(value, name, of: stream) ? .done : .full
-            case .admit(let ids, let stream):
-                return try await set(ids, MailboxValue.admitted, of: stream) ? .done : .full
-            case .enrol(let mailbox, let stream): return try await set([], mailbox, of: stream) ? .done : .full
-            }
-        } catch { return .failed("\(error)") }
+    ///
+    /// - Returns: false where there is no room.
+    package func perform(_ write: MailboxWrite) async throws -> Bool {
+        switch write {
+        case .append(let event, let sender, let stream, _): try await post(event, from: sender, to: stream)
+        case .set(let value, let name, let stream, _): try await set(value, name, of: stream)
+        case .admit(let ids, let stream): try await set(ids, MailboxValue.admitted, of: stream)
+        case .enrol(let mailbox, let user, let max): try await enrol(mailbox, of: user, max: max)
+        }
     }
 }
 

@@ -1,34 +1,40 @@
-/// The values of all mailboxes in memory. Setting and reading are O(what they touch), beside an O(streams) search for the one
-/// to drop when there are too many.
+/// The values of all mailboxes in memory, and the users that they belong to. Setting and reading are O(what they touch), enrolling
+/// O(mailboxes) where the store is full and some may be idle.
 package struct MailboxValues: Sendable {
-    private struct Box: Sendable {
+    fileprivate struct Box: Sendable {
         var values: [String: [UInt8]] = [:]
         var bytes = 0
-        var usedAt: UInt64 = 0
+        /// The user that has enrolled it; nil for a mailbox without a place.
+        var user: String?
+        var openedAt = Duration.zero
     }
 
     private let streamsMax: Int
     private var boxes: [String: Box] = [:]
-    private var useCount: UInt64 = 0
+    private var mailboxes: [String: Set<String>] = [:]
+    /// Before this time no mailbox is idle.
+    private var idleAt = Duration.zero
 
     package init(streamsMax: Int) { self.streamsMax = streamsMax }
 
     package mutating func set(_ value: [UInt8], _ name: String, of stream: String) -> Bool {
-        if boxes[stream] == nil, boxes.count >= streamsMax,
-            let least = boxes.min(by: { $0.value.usedAt < $1.value.usedAt })
-        {
-            boxes[least.key] = nil
-        }
-        useCount += 1
-        var box = boxes.removeValue(forKey: stream) ?? Box()
-        defer { boxes[stream] = box }
-        let former = box.values[name]
-        let bytes = box.bytes + value.count - (former?.count ?? 0)
-        guard bytes <= MailboxBounds.bytesMax, former != nil || box.values.count < MailboxBounds.valuesMax else {
+        guard var box = boxes.removeValue(forKey: stream) ?? (boxes.count < streamsMax ? Box() : nil) else {
             return false
         }
+        defer { boxes[stream] = box }
+        let former = box.values[name]
+        let added = value.count - (former?.count ?? 0)
+        if let sender = MailboxValue.sender(of: name) {
+            guard box.bytes + added <= MailboxBounds.bytesMax,
+                former != nil || box.values.count < MailboxBounds.valuesMax,
+                box.hasRoom(for: sender, added, isNew: former == nil)
+            else { return false }
+        } else {
+            guard box.hasRoomForOwner(added, isNew: former == nil) else { return false }
+        }
         box.values[name] = value
-        (box.bytes, box.usedAt) = (bytes, useCount)
+        box.bytes += added
+        if name == MailboxValue.admitted { box.removeValues(notOf: MailboxValue.ids(value)) }
         return true
     }
 
@@ -36,5 +42,86 @@ package struct MailboxValues: Sendable {
         guard let box = boxes[stream] else { return [:] }
         guard let names else { return box.values }
         return Dictionary(names.compactMap { name in box.values[name].map { (name, $0) } }) { first, _ in first }
+    }
+
+    /// Gives a user's mailbox a place.
+    ///
+    /// - Returns: the mailboxes that made room; nil where there is none.
+    package mutating func enrol(
+        _ mailbox: String, of user: String, max: Int, _ now: Duration
+    ) -> [String]? {
+        var removed: [String] = []
+        if mailboxes[user]?.contains(mailbox) != true {
+            let own = mailboxes[user] ?? []
+            for idle in own.sorted() where isIdle(idle, now) { removed += remove(idle) }
+            guard mailboxes[user, default: []].count < max else { return nil }
+            if boxes[mailbox] == nil, boxes.count >= streamsMax {
+                guard let room = makeRoom(for: user, now) else { return nil }
+                removed += room
+            }
+        }
+        var box = boxes.removeValue(forKey: mailbox) ?? Box()
+        if let former = box.user, former != user { mailboxes[former]?.remove(mailbox) }
+        (box.user, box.openedAt) = (user, now)
+        boxes[mailbox] = box
+        mailboxes[user, default: []].insert(mailbox)
+        return removed
+    }
+
+    /// - Returns: the mailbox, if it was there.
+    @discardableResult
+    package mutating func remove(_ mailbox: String) -> [String] {
+        guard let box = boxes.removeValue(forKey: mailbox) else { return [] }
+        if let user = box.user {
+            mailboxes[user]?.remove(mailbox)
+            if mailboxes[user]?.isEmpty == true { mailboxes[user] = nil }
+        }
+        return [mailbox]
+    }
+
+    mutating func removeAll() { (boxes, mailboxes) = ([:], [:]) }
+
+    private func isIdle(_ mailbox: String, _ now: Duration) -> Bool {
+        guard let box = boxes[mailbox] else { return true }
+        return box.user == nil || now - box.openedAt > MailboxBounds.idle
+    }
+
+    private mutating func makeRoom(for user: String, _ now: Duration) -> [String]? {
+        if now >= idleAt {
+            let idle = boxes.keys.filter { isIdle($0, now) }.sorted()
+            idleAt = (boxes.values.map(\.openedAt).min() ?? now) + MailboxBounds.idle
+            for mailbox in idle { remove(mailbox) }
+            if !idle.isEmpty { return idle }
+        }
+        let own = (mailboxes[user] ?? []).sorted()
+        let oldest = own.min { (boxes[$0]?.openedAt ?? .zero) < (boxes[$1]?.openedAt ?? .zero) }
+        return oldest.map { remove($0) }
+    }
+}
+
+extension MailboxValues.Box {
+    fileprivate func hasRoom(for sender: String, _ added: Int, isNew: Bool) -> Bool {
+        guard values.count >= MailboxBounds.senderValuesMax || bytes + added > MailboxBounds.senderBytesMax else {
+            return true
+        }
+        let own = values.filter { MailboxValue.sender(of: $0.key) == sender }
+        let held = own.values.reduce(added) { $0 + $1.count }
+        return held <= MailboxBounds.senderBytesMax && own.count + (isNew ? 1 : 0) <= MailboxBounds.senderValuesMax
+    }
+
+    /// Senders can't take the owner's room: it doesn't count their values.
+    fileprivate func hasRoomForOwner(_ added: Int, isNew: Bool) -> Bool {
+        if bytes + added <= MailboxBounds.bytesMax, !isNew || values.count < MailboxBounds.valuesMax { return true }
+        let own = values.filter { MailboxValue.sender(of: $0.key) == nil }
+        let held = own.values.reduce(added) { $0 + $1.count }
+        return held <= MailboxBounds.bytesMax && own.count + (isNew ? 1 : 0) <= MailboxBounds.valuesMax
+    }
+
+    fileprivate mutating func removeValues(notOf senders: Set<String>) {
+        for (name, value) in values {
+            guard let sender = MailboxValue.sender(of: name), !senders.contains(sender) else { continue }
+            values[name] = nil
+            bytes -= value.count
+        }
     }
 }

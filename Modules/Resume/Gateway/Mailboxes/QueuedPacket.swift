@@ -4,11 +4,20 @@ package import MeshMailbox
 /// A message as an event of its receiver's stream: its sender's id and its bytes, in base64 as a JSON string.
 package enum QueuedPacket {
     private static let type = "PACKET"
+    /// In the place of a message whose sender is no longer admitted.
+    static let removed = ReplayEvent(stored: "REMOVED", json: [])
 
     static func event(from sender: MailboxID, _ bytes: [UInt8]) -> ReplayEvent? {
         let text = Data(sender.bytes + bytes).base64EncodedData()
         let quote = UInt8(ascii: "\"")
         return ReplayEvent(stored: type, json: [quote] + text + [quote])
+    }
+
+    /// The beginning of the text of every message of that sender, behind the quote: base64 of its ID, as far as no other byte is part of
+    /// it.
+    package static func mark(of sender: String) -> [UInt8] {
+        guard let id = MailboxID(sender) else { return [] }
+        return Array(Data(id.bytes).base64EncodedData().prefix(42))
     }
 
     /// - Returns: nil for what is none: somebody else has written to the store.

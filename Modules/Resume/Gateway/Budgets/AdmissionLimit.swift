@@ -1,0 +1,84 @@
+import MeshBase
+
+/// The rate of handshakes. Each client beyond it gets a time of its own at which to come again.
+///
+/// Clients that showed an accepted token before are served first, and then others at their addresses: an eighth of the burst is
+/// kept for each. All others share the rest by address: a refused token counts against its address, an accepted one doesn't.
+struct AdmissionLimit: Sendable {
+    /// The longest wait that a client is asked for.
+    private static let waitMax = Duration.seconds(60)
+
+    private var bucket: TokenBucket
+    private let interval: Duration
+    private let reserve: Int
+    private var promised = Duration.zero
+    private var addresses: KeyedBuckets
+    private var promisedToAddresses = Duration.zero
+    private var known = KnownClients()
+
+    init(_ admission: GatewayAdmission) {
+        let perSecond = max(admission.perSecond, 0.001)
+        bucket = TokenBucket(perSecond: perSecond, atOnce: max(1, admission.atOnce))
+        interval = .seconds(1 / perSecond)
+        reserve = admission.atOnce / 4
+        addresses = KeyedBuckets(perSecond: perSecond / 10, atOnce: admission.atOnce / 2)
+    }
+
+    /// - Parameter address: the client's, as `ClientAddress.share` has it; nil for none, which has no share of its own.
+    /// - Returns: nil where there is room, else how long to wait.
+    mutating func take(token: String, from address: String?, _ now: Duration) -> Duration? {
+        let isKnown = known.contains(token: token)
+        if !isKnown, let address, !addresses.take(address, now) {
+            return promise(\.promisedToAddresses, interval * 10, now)
+        }
+        let hasKnownAddress = address.map { known.contains(address: $0) } == true
+        let kept = isKnown ? 0 : hasKnownAddress ? reserve / 2 : reserve
+        if bucket.available(now) > kept, bucket.take(now) { return nil }
+        if !isKnown, let address { addresses.giveBack(address) }
+        return promise(\.promised, interval, now)
+    }
+
+    /// Reports the answer to a handshake that was let in: nil where the app has none now.
+    mutating func settle(_ isAccepted: Bool?, token: String, from address: String?, _ now: Duration) {
+        if isAccepted != false, let address, !known.contains(token: token) { addresses.giveBack(address) }
+        if isAccepted == true { known.insert(token: token, address: address, now) }
+    }
+
+    private mutating func promise(
+        _ time: WritableKeyPath<Self, Duration>, _ interval: Duration, _ now: Duration
+    ) -> Duration {
+        self[keyPath: time] = max(self[keyPath: time], now) + interval
+        let wait = self[keyPath: time] - now
+        guard wait > Self.waitMax else { return wait }
+        self[keyPath: time] = now
+        return Self.waitMax
+    }
+}
+
+/// Tokens that were accepted, and the addresses that they came from, as hashes that only this process can make.
+///
+/// Beyond `clientsMax` the older half is forgotten.
+struct KnownClients: Sendable {
+    static let clientsMax = 65_536
+
+    private var seenAt: [Int: Duration] = [:]
+
+    func contains(token: String) -> Bool { seenAt[Self.hash("token", token)] != nil }
+    func contains(address: String) -> Bool { seenAt[Self.hash("address", address)] != nil }
+
+    mutating func insert(token: String, address: String?, _ now: Duration) {
+        if seenAt.count >= Self.clientsMax {
+            let middle = seenAt.values.sorted()[seenAt.count / 2]
+            seenAt = seenAt.filter { $0.value > middle }
+        }
+        seenAt[Self.hash("token", token)] = now
+        if let address { seenAt[Self.hash("address", address)] = now }
+    }
+
+    private static func hash(_ kind: String, _ text: String) -> Int {
+        var hasher = Hasher()
+        hasher.combine(kind)
+        hasher.combine(text)
+        return hasher.finalize()
+    }
+}

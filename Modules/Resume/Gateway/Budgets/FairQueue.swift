@@ -1,0 +1,133 @@
+import MeshBase
+
+/// Shares a store between users: deficit round robin (Shreedhar and Varghese, "Efficient Fair Queuing using Deficit Round
+/// Robin", 1996).
+///
+/// Deviations from the paper: what the store has at a time is bounded, in all and for each user, and each user has a rate. A user
+/// who is at a bound loses the turn and keeps the place. Work of one user starts in the order in which it was entered.
+///
+/// The queue itself has no bound, since a refusal would close a connection. It reports users of whom much waits (`takeStrained`),
+/// and the gateway reads nothing more from them. `take` is O(users that wait), everything else O(1), amortized.
+package struct FairQueue<Work: Sendable>: Sendable {
+    private struct User {
+        var waiting: [(work: Work, cost: Int)] = []
+        /// Work before this index has started.
+        var first = 0
+        var outstanding = 0
+        var deficit = 0
+        var isStrained = false
+
+        var waitingCount: Int { waiting.count - first }
+
+        mutating func removeFirst() -> Work {
+            defer {
+                first += 1
+                if first * 2 >= waiting.count {
+                    waiting.removeFirst(first)
+                    first = 0
+                }
+            }
+            return waiting[first].work
+        }
+    }
+
+    /// Bytes that a user may start in one turn.
+    private static var quantum: Int { 16 << 10 }
+    /// What work without bytes costs.
+    private static var workCost: Int { 1 << 10 }
+
+    private let budget: UserBudget
+    private var buckets: KeyedBuckets
+    private var users: [String: User] = [:]
+    /// Users of whom work waits, by turn; those before `head` had theirs.
+    private var turns: [String] = []
+    private var head = 0
+    private var strained: [(user: String, isStrained: Bool)] = []
+    package private(set) var outstanding = 0
+
+    package init(_ budget: UserBudget) {
+        self.budget = budget
+        buckets = KeyedBuckets(perSecond: budget.perSecond, atOnce: budget.atOnce)
+    }
+
+    package var isEmpty: Bool { head == turns.count }
+
+    /// The number of questions and writes of one user that wait.
+    package func waitingCount(of user: String) -> Int { users[user]?.waitingCount ?? 0 }
+
+    /// Whether live packets of that user are dropped: those that come after the gateway has stopped reading.
+    package func dropsLivePackets(of user: String) -> Bool { waitingCount(of: user) >= budget.waitingMax }
+
+    package mutating func enter(_ work: Work, of name: String, byteCount: Int = 0) {
+        var user = users.removeValue(forKey: name) ?? User()
+        user.waiting.append((work, Self.workCost + byteCount))
+        if user.waitingCount == 1 { turns.append(name) }
+        noteStrain(&user, name)
+        users[name] = user
+    }
+
+    /// Starts the next work, and reports whose it is: `finish` follows.
+    ///
+    /// - Returns: nil where nothing may start now.
+    package mutating func take(_ now: Duration) -> (user: String, work: Work)? {
+        guard outstanding < budget.outstanding else { return nil }
+        var passedCount = 0
+        while passedCount < turns.count - head {
+            let name = turns[head]
+            guard var user = users.removeValue(forKey: name) else { return nil }
+            let cost = user.waiting[user.first].cost
+            if user.outstanding >= budget.outstandingPerUser {
+                passedCount += 1
+            } else if user.deficit < cost {
+                user.deficit += Self.quantum
+                passedCount = 0
+            } else if !buckets.take(name, now) {
+                passedCount += 1
+            } else {
+                user.deficit -= cost
+                user.outstanding += 1
+                outstanding += 1
+                let work = user.removeFirst()
+                if user.waitingCount == 0 {
+                    user.deficit = 0
+                    endTurn()
+                }
+                noteStrain(&user, name)
+                users[name] = user
+                return (name, work)
+            }
+            users[name] = user
+            endTurn()
+            turns.append(name)
+        }
+        return nil
+    }
+
+    /// The store has answered.
+    package mutating func finish(_ name: String) {
+        guard var user = users.removeValue(forKey: name), user.outstanding > 0 else { return }
+        user.outstanding -= 1
+        outstanding -= 1
+        if user.outstanding > 0 || user.waitingCount > 0 { users[name] = user }
+    }
+
+    /// Returns the users whose devices are to be read no more, or again, since the last call.
+    package mutating func takeStrained() -> [(user: String, isStrained: Bool)] {
+        defer { strained = [] }
+        return strained
+    }
+
+    private mutating func noteStrain(_ user: inout User, _ name: String) {
+        let isStrained = user.waitingCount >= (user.isStrained ? budget.waitingMax / 2 + 1 : budget.waitingMax)
+        guard isStrained != user.isStrained else { return }
+        user.isStrained = isStrained
+        strained.append((name, isStrained))
+    }
+
+    private mutating func endTurn() {
+        head += 1
+        guard head * 2 >= turns.count else { return }
+        turns.removeFirst(head)
+        head = 0
+    }
+}

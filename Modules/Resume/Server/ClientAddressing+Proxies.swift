@@ -1,0 +1,17 @@
+#if WebSocket
+    import MeshResumeGateway
+    import MeshWebSocket
+
+    extension ClientAddressing {
+        /// Clients behind these proxies are known by the addresses that the proxies report.
+        init(trusting proxies: [String]) {
+            self.init(
+                isProxy: { peer in proxies.contains { ClientAddress.isIn($0, peer) } },
+                share: { peer, forwarded, forwardedFor in
+                    ClientAddress.share(
+                        of: ClientAddress.client(
+                            peer: peer, forwarded: forwarded, forwardedFor: forwardedFor, trusting: proxies))
+                })
+        }
+    }
+#endif

@@ -1,0 +1,92 @@
+#if WebSocket
+    import MeshBase
+    import MeshResumeGateway
+    import NIOCore
+
+    /// Asks a store on behalf of users, each within its share. Belongs to the event loop.
+    ///
+    /// A store that is busy is asked again: no connection ends for it.
+    final class StoreTurns {
+        /// Starts a question. Must call `finish` for its user once it is answered.
+        typealias Question = @Sendable () -> Void
+
+        private static let retryTime = TimeAmount.milliseconds(20)
+
+        private let loop: any EventLoop
+        private let start = ContinuousClock.now
+        private var queue: FairQueue<Question>
+        private var isWaiting = false
+        private var isStarting = false
+        /// Called when the devices of a user are to be read no more, or again.
+        var onStrain: (String, Bool) -> Void = { _, _ in }
+
+        init(_ budget: UserBudget, on loop: any EventLoop) {
+            self.loop = loop
+            queue = FairQueue(budget)
+        }
+
+        func dropsLivePackets(of user: String) -> Bool { queue.dropsLivePackets(of: user) }
+
+        /// Asks in this user's turn.
+        ///
+        /// - Parameters:
+        ///   - isWanted: false where the question has become pointless before its turn.
+        ///   - answered: called on the loop.
+        func ask<Answer: Sendable>(
+            of user: String, byteCount: Int = 0, isWanted: @escaping @Sendable () -> Bool = { true },
+            _ question: @escaping @Sendable () async throws -> Answer,
+            answered: @escaping @Sendable (Result<Answer, any Error>) -> Void
+        ) {
+            let (bound, loop) = (NIOLoopBound(self, eventLoop: loop), loop)
+            queue.enter(
+                {
+                    guard isWanted() else { return bound.value.finish(user) }
+                    Task {
+                        let answer: Result<Answer, any Error>
+                        do { answer = .success(try await question()) } catch { answer = .failure(error) }
+                        loop.execute {
+                            if case .failure(let error as ReplayBufferError) = answer, error.code == .busy {
+                                bound.value.retry(of: user, byteCount, isWanted, question, answered)
+                            } else {
+                                answered(answer)
+                            }
+                            bound.value.finish(user)
+                        }
+                    }
+                }, of: user, byteCount: byteCount)
+            startNext()
+        }
+
+        private func retry<Answer: Sendable>(
+            of user: String, _ byteCount: Int, _ isWanted: @escaping @Sendable () -> Bool,
+            _ question: @escaping @Sendable () async throws -> Answer,
+            _ answered: @escaping @Sendable (Result<Answer, any Error>) -> Void
+        ) {
+            let bound = NIOLoopBound(self, eventLoop: loop)
+            loop.scheduleTask(in: Self.retryTime) {
+                bound.value.ask(of: user, byteCount: byteCount, isWanted: isWanted, question, answered: answered)
+            }
+        }
+
+        private func finish(_ user: String) {
+            queue.finish(user)
+            startNext()
+        }
+
+        private func startNext() {
+            guard !isStarting else { return }
+            isStarting = true
+            while let (_, question) = queue.take(start.duration(to: .now)) { question() }
+            isStarting = false
+            for (user, isStrained) in queue.takeStrained() { onStrain(user, isStrained) }
+            // What waits for its user's rate, while nothing is asked whose answer would come here.
+            guard !queue.isEmpty, !isWaiting else { return }
+            isWaiting = true
+            let bound = NIOLoopBound(self, eventLoop: loop)
+            loop.scheduleTask(in: Self.retryTime) {
+                bound.value.isWaiting = false
+                bound.value.startNext()
+            }
+        }
+    }
+#endif
