@@ -125,8 +125,9 @@
                 }
                 let end = connection.howItEnded.withLock { $0 }
                 let pause = pauses.next(
-                    after: end.wasOpen ? ContinuousClock.now - began : nil, isReplaced: end.isReplaced, &random)
-                if end.isReplaced, pauses.isCloned { observer?.refused("\(address): \(RelayPauses.clonedText)") }
+                    after: end.wasOpen ? ContinuousClock.now - began : nil, end.isReplaced ? .replaced : .failed,
+                    &random)
+                if end.isReplaced, let problem = pauses.problem { observer?.refused("\(address): \(problem)") }
                 try? await Task.sleep(for: pause)
             }
         }

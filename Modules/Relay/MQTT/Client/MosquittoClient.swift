@@ -28,6 +28,8 @@
             var isConnected = false
             /// The broker has given this client's place to another with its identity.
             var isReplaced = false
+            /// This side has ended the connection.
+            var isDropped = false
             /// The broker's own words for why it refuses or ends the connection.
             var brokerReason: String?
             /// What the broker stated last, so that it is reported once.
@@ -49,6 +51,12 @@
             var waiters: [CheckedContinuation<Void, Never>] = []
 
             var underWayCount: Int { kept.count + immediate.count }
+
+            func end(_ status: Int32) -> RelayPauses.End {
+                if isReplaced { return .replaced }
+                let isClosed = isConnected && !isDropped && !isStopping && brokerReason == nil
+                return isClosed && status == Int32(MOSQ_ERR_CONN_LOST.rawValue) ? .closed : .failed
+            }
         }
 
         let broker: MQTTBroker
@@ -180,6 +188,7 @@
         }
 
         public func drop() {
+            state.withLock { $0.isDropped = true }
             // The thread finds the socket closed by the broker, which is told so.
             mosquitto_disconnect_v5(handle, 0x04, nil)
             wakeThread()
@@ -220,20 +229,23 @@
             var random = SplitMix64(seed: .random(in: 0 ... .max))
             while !state.withLock({ $0.isStopping }) {
                 let began = ContinuousClock.now
-                let ended = connectOnce()
-                let (wasConnected, isReplaced, reason) = state.withLock { state in
+                let status = connectOnce()
+                let (wasConnected, end, reason) = state.withLock { state in
                     defer {
-                        (state.isConnected, state.isReplaced, state.brokerReason) = (false, false, nil)
+                        (state.isConnected, state.isReplaced, state.isDropped) = (false, false, false)
+                        state.brokerReason = nil
                         state.immediate = []
                         state.early = []
                     }
-                    return (state.isConnected, state.isReplaced, state.brokerReason ?? ended)
+                    return (
+                        state.isConnected, state.end(status),
+                        state.brokerReason ?? "\(broker.url): \(Self.text(status))"
+                    )
                 }
                 let observer = state.withLock { $0.observer }
                 if wasConnected { observer?.disconnected(reason) } else { observer?.refused(reason) }
-                let pause = pauses.next(
-                    after: wasConnected ? ContinuousClock.now - began : nil, isReplaced: isReplaced, &random)
-                if isReplaced, pauses.isCloned { observer?.refused("\(broker.url): \(RelayPauses.clonedText)") }
+                let pause = pauses.next(after: wasConnected ? ContinuousClock.now - began : nil, end, &random)
+                if end != .failed, let problem = pauses.problem { observer?.refused("\(broker.url): \(problem)") }
                 rest(pause)
             }
             let waiters = state.withLock { state in
@@ -250,9 +262,9 @@
             while !state.withLock({ $0.isStopping }), ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.02) }
         }
 
-        /// - Returns: why the connection has ended.
-        private func connectOnce() -> String {
-            guard let observer = state.withLock({ $0.observer }) else { return "it is closed" }
+        /// - Returns: the library's status at the end of the connection.
+        private func connectOnce() -> Int32 {
+            guard let observer = state.withLock({ $0.observer }) else { return Int32(MOSQ_ERR_NO_CONN.rawValue) }
             let will = observer.nextWill()
             mosquitto_will_clear(handle)
             mosquitto_will_set_v5(
@@ -269,7 +281,7 @@
                 state.isConnecting = !state.isStopping
                 return state.isConnecting
             }
-            guard mayConnect else { return "it is closed" }
+            guard mayConnect else { return Int32(MOSQ_ERR_NO_CONN.rawValue) }
             var status = mosquitto_connect_bind_v5(
                 handle, broker.host, Int32(broker.port), Self.keepAliveSeconds, nil, properties)
             state.withLock { $0.isConnecting = false }
@@ -281,7 +293,7 @@
                 mosquitto_disconnect_v5(handle, 0, nil)
                 end = ContinuousClock.now + .seconds(1)
             }
-            return "\(broker.url): \(Self.text(status))"
+            return status
         }
 
         /// Waits until there is something to do, for so long at most, and does it.
