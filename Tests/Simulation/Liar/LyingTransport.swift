@@ -14,7 +14,7 @@ final class LyingTransport: TransportWrapper {
     private let rate: Double
 
     /// Of each type, this number of messages is forged this number of times: some types are sent only a few times.
-    private static let firstCount = 8
+    private static let firstCount = 12
 
     init(_ wrapped: any SessionSyncTransport, rate: Double, seed: UInt64) {
         self.wrapped = wrapped

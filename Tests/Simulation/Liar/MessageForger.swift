@@ -41,7 +41,7 @@ struct MessageForger {
             }
         }
         switch tree {
-        case .list(var elements):
+        case .list(var elements) where tree.isCounted(kind):
             for index in places(in: elements) where place >= 0 {
                 forge(&elements[index], at: &place, among: kind)
             }
@@ -53,7 +53,7 @@ struct MessageForger {
                 fields[name] = field
             }
             tree = .record(fields)
-        case .null, .bool, .natural, .integer, .real, .text: return
+        case .null, .bool, .natural, .integer, .real, .text, .list: return
         }
     }
 
@@ -171,10 +171,17 @@ private indirect enum JSONTree: Codable {
         }
     }
 
+    /// Whether the elements of a list are forged one by one. Bytes aren't where the fields of messages are.
+    func isCounted(_ kind: Kind) -> Bool {
+        guard kind == .numbers, case .list(let elements) = self else { return true }
+        return !elements.allSatisfy { if case .natural(...255) = $0 { true } else { false } }
+    }
+
     func count(of kind: Kind) -> Int {
         let own = isOf(kind) ? 1 : 0
         return switch self {
         case .null, .bool, .natural, .integer, .real, .text: own
+        case .list where !isCounted(kind): own
         case .list(let elements): elements.prefix(Self.elementsMax).reduce(own) { $0 + $1.count(of: kind) }
         case .record(let fields): fields.values.reduce(own) { $0 + $1.count(of: kind) }
         }
