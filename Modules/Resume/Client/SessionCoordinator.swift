@@ -145,7 +145,7 @@ public actor SessionCoordinator {
     /// oldest go.
     public nonisolated var events: AsyncStream<SessionEvent> { stream.subscribe() }
 
-    /// Tells what whoever owns the socket has found.
+    /// Publishes an event that the owner of the socket has noticed.
     nonisolated func tell(_ event: SessionEvent) { stream.publish(event) }
 
     /// Returns the session from which the next connection would resume, or nil.

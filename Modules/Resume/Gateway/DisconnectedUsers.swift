@@ -93,8 +93,9 @@ package struct DisconnectionLog: Sendable {
         }
     }
 
+    /// - Parameter notice: of this stream.
     package mutating func noticed(_ notice: ReplayNotice, _ now: Duration) -> News {
-        guard notice.stream == Self.stream, var place = self.place else { return .users([]) }
+        guard var place = self.place else { return .users([]) }
         let isNext = place.take(notice, hasRoom: true, now)
         self.place = place
         return .users(isNext ? [Disconnection(notice.entry.event)].compactMap { $0 } : [])

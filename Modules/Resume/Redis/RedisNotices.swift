@@ -19,7 +19,7 @@
         private struct Place {
             /// Counts only entries of ours: the store is asked whether it has come as far.
             var tail: ReplayScript.Tail
-            /// The last entry, whoever wrote it.
+            /// The last entry, also if another program wrote it.
             var id: ReplayScript.EntryID
 
             /// Behind all entries with the tail's number.

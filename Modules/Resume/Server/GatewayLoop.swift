@@ -76,11 +76,14 @@
         func noticed(_ notices: [ReplayNotice]) {
             let now = now
             for notice in notices {
-                core.noticed(notice, now)
+                guard notice.stream == DisconnectionLog.stream else {
+                    core.noticed(notice, now)
+                    continue
+                }
                 hear(disconnections.noticed(notice, now))
+                readDisconnections()
             }
             carryOut()
-            readDisconnections()
         }
 
         func tick() {

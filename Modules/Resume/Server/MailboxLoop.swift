@@ -43,6 +43,8 @@
             self.failed = failed
             var mailbox = settings.mailbox
             mailbox.tellsActivity = watch != nil
+            mailbox.tokenRenewalLead = settings.connection.tokenRenewalLead
+            mailbox.tokenLifetimeMax = settings.connection.tokenLifetimeMax
             turns = StoreTurns(settings.userBudget, on: loop)
             core = MailboxCore(mailbox, admission: settings.admission) { key, signature, signed in
                 PeerID(signer: key, of: signed, signature: signature).flatMap { MailboxID(bytes: $0.bytes) }

@@ -6,8 +6,8 @@ import MeshBase
 /// Deviations from the paper: what the store has at a time is bounded, in all and for each user, and each user has a rate. A user
 /// who is at a bound loses the turn and keeps the place. Work of one user starts in the order in which it was entered.
 ///
-/// The queue itself has no bound, since a refusal would close a connection. It reports users of whom much waits (`takeStrained`),
-/// and the gateway reads nothing more from them. `take` is O(users that wait), everything else O(1), amortized.
+/// The queue itself has no bound, since a refusal would close a connection. It reports users with much work that waits
+/// (`takeStrained`), and the gateway reads nothing more from them. `take` is O(users that wait), everything else O(1), amortized.
 package struct FairQueue<Work: Sendable>: Sendable {
     private struct User {
         var waiting: [(work: Work, cost: Int)] = []
@@ -39,7 +39,7 @@ package struct FairQueue<Work: Sendable>: Sendable {
     private let budget: UserBudget
     private var buckets: KeyedBuckets
     private var users: [String: User] = [:]
-    /// Users of whom work waits, by turn; those before `head` had theirs.
+    /// Users whose work waits, by turn. Those before `head` had their turn.
     private var turns: [String] = []
     private var head = 0
     private var strained: [(user: String, isStrained: Bool)] = []

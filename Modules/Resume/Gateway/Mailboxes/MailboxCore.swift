@@ -35,7 +35,7 @@ package struct MailboxCore: Sendable {
     private var views: [String: View] = [:]
     /// The connections of each user.
     private var users: [String: Set<Int>] = [:]
-    /// Users of whom much work waits for the store.
+    /// Users with much work that waits for the store.
     private var strained: Set<String> = []
     /// What all devices of a user may say.
     private var frames: KeyedBuckets
@@ -66,7 +66,7 @@ package struct MailboxCore: Sendable {
     // MARK: Sockets
 
     /// - Parameters:
-    ///   - challenge: `MailboxFrame.challengeByteCount` bytes that nobody can foresee.
+    ///   - challenge: `MailboxFrame.challengeByteCount` random bytes, which can't be predicted.
     ///   - address: the client's IP address, which has a share of the admission.
     package mutating func open(_ key: Int, challenge: [UInt8], from address: String? = nil, _ now: Duration) {
         addresses[key] = address.map { ClientAddress.share(of: $0) }

@@ -28,10 +28,9 @@ public struct MailboxSettings: Sendable {
     /// After so long without news the store is asked whether any was missed.
     package var catchUpInterval = Duration.seconds(30)
 
-    /// A device is asked for a new token this long before its token expires.
-    public var tokenRenewalLead = Duration.seconds(30)
-    /// The longest life of a token. A user that was disconnected is remembered for as long.
-    public var tokenLifetimeMax = Duration.seconds(86_400)
+    /// The same as in `GatewaySettings`, from which the server takes them.
+    package var tokenRenewalLead = GatewaySettings().tokenRenewalLead
+    package var tokenLifetimeMax = GatewaySettings().tokenLifetimeMax
 
     /// The names under which devices dial this gateway, in small letters; `*.example.org` for all names one level below. A
     /// device signs the opening of its mailbox for the name that it has dialed, so another gateway can't pass the signature on.
