@@ -1,14 +1,8 @@
-"""A device's side of the mailbox protocol (Docs/Internals/MailboxProtocol.md), and gateways to try it at."""
+"""A device's side of the mailbox protocol (Docs/Internals/MailboxProtocol.md)."""
 import asyncio
 import hashlib
-import json
-import os
-import shutil
 import socket
 import struct
-import subprocess
-import tempfile
-import time
 
 import websockets
 from cryptography.hazmat.primitives import hashes, serialization
@@ -204,37 +198,3 @@ class RawSocket:
     def until(self, operation):
         while self.receive()[0] != operation:
             pass
-
-
-class Redis:
-    def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="mesh-redis-")
-        self.path = os.path.join(self.folder, "redis.sock")
-        self.process = subprocess.Popen(
-            ["redis-server", "--port", "0", "--unixsocket", self.path, "--save", "", "--dir", self.folder],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        while not os.path.exists(self.path):
-            if self.process.poll() is not None:
-                raise SystemExit("redis-server does not start")
-            time.sleep(0.02)
-
-    @property
-    def store(self):
-        return ["--redis", f"unix://{self.path}"]
-
-    def end(self):
-        self.process.kill()
-        self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-class Gateway:
-    def __init__(self, mesh, store=()):
-        self.process = subprocess.Popen(
-            [mesh, "gateway", "--json", *store], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-        serving = json.loads(self.process.stdout.readline())
-        self.url, self.port = serving["url"], serving["port"]
-
-    def end(self):
-        self.process.kill()
-        self.process.wait()

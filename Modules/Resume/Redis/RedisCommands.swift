@@ -6,6 +6,9 @@
     ///
     /// 4096 questions and 16 MiB may wait; more are refused at once, as `busy`. Those that wait when a connection cannot be made are
     /// answered with the reason; the next try comes 50 ms to 2 s later. Safe to use from any thread.
+    ///
+    /// Live packets have a queue of their own, of 1024 packets and 4 MiB. They go after the questions, and are dropped when
+    /// that queue is full or the connection is lost.
     final class RedisCommands: Sendable {
         fileprivate struct Question: Sendable {
             let operation: ReplayScript.Operation
@@ -18,10 +21,17 @@
             var bytes = 0
             var isClosed = false
             var known: ReplayScript.Tail?
+            /// Commands that publish live packets.
+            var packets: [[[UInt8]]] = []
+            var packetBytes = 0
+
+            var isIdle: Bool { waiting.isEmpty && packets.isEmpty }
         }
 
         static let questionsMax = 4096
         static let bytesMax = 16 << 20
+        static let packetsMax = 1024
+        static let packetBytesMax = 4 << 20
 
         private let address: RedisAddress
         private let script: ReplayScript
@@ -53,6 +63,19 @@
             return try result.get()
         }
 
+        /// Publishes a live packet, if there is room.
+        func pass(_ bytes: [UInt8], to stream: String) {
+            let hasRoom = state.withLock { state in
+                guard !state.isClosed, state.packets.count < Self.packetsMax,
+                    state.packetBytes + bytes.count <= Self.packetBytesMax
+                else { return false }
+                state.packets.append(script.publish(bytes, to: stream))
+                state.packetBytes += bytes.count
+                return true
+            }
+            if hasRoom { wake.signal() }
+        }
+
         private func enter(_ question: Question) {
             let refusal: ReplayBufferError? = state.withLock { state in
                 if state.isClosed { return ReplayBufferError(.unavailable, "the buffer is closed") }
@@ -73,10 +96,10 @@
             var random = SplitMix64(seed: .random(in: 0 ... .max))
             var connection: ScriptConnection?
             while true {
-                if !state.withLock({ $0.isClosed || !$0.waiting.isEmpty }) { _ = wake.wait() }
+                if !state.withLock({ $0.isClosed || !$0.isIdle }) { _ = wake.wait() }
                 wake.clear()
                 if state.withLock({ $0.isClosed }) { return }
-                if state.withLock({ $0.waiting.isEmpty }) { continue }
+                if state.withLock({ $0.isIdle }) { continue }
                 if connection?.isSpoilt == true { connection = nil }
                 do {
                     let open = try connection ?? ScriptConnection(address, timeout: script.settings.timeout)
@@ -84,6 +107,7 @@
                     backoff.reset()
                 } catch {
                     connection = nil
+                    _ = state.withLock { $0.takePackets() }
                     fail(state.withLock { $0.takeAll() }, "\(address): \(error)")
                     BlockingThread.sleep(backoff.next(&random))
                 }
@@ -92,7 +116,7 @@
 
         /// - Returns: whether this connection leads to a server that takes questions.
         private func perform(_ connection: ScriptConnection) throws(RedisFailure) -> Bool {
-            let (questions, known) = state.withLock { state in (state.takeAll(), state.known) }
+            let (questions, packets, known) = state.withLock { ($0.takeAll(), $0.takePackets(), $0.known) }
             let requests = questions.map { script.arguments($0.operation, known: known) }
             var isServing = true
             var unanswered = Set(questions.indices)
@@ -111,6 +135,7 @@
                 fail(unanswered.sorted().map { questions[$0] }, "\(address): \(error); it may have been done")
                 throw error
             }
+            try connection.callPlain(packets)
             return isServing
         }
 
@@ -134,6 +159,11 @@
             defer { (waiting, bytes) = ([], 0) }
             return waiting
         }
+
+        fileprivate mutating func takePackets() -> [[[UInt8]]] {
+            defer { (packets, packetBytes) = ([], 0) }
+            return packets
+        }
     }
 
     extension ReplayScript.Operation {
@@ -147,7 +177,6 @@
             case .drop(let stream): stream.utf8.count
             case .set(let value, let name, let stream): value.count + name.utf8.count + stream.utf8.count
             case .values(let names, let stream): (names ?? []).reduce(stream.utf8.count) { $0 + $1.utf8.count }
-            case .pass(let bytes, let stream): bytes.count + stream.utf8.count
             }
         }
     }

@@ -35,6 +35,9 @@
         /// Whether the other end has closed it or spoken unasked; asked while no answer is awaited.
         var isSpoilt: Bool { WakePipe.isReady(context.pointee.fd, 1) }
 
+        /// The descriptor to wait on for what the server sends unasked.
+        var descriptor: Int32 { context.pointee.fd }
+
         func call(_ arguments: [[UInt8]]) throws(RedisFailure) -> RedisValue {
             try send(arguments)
             return try receive()
@@ -62,6 +65,25 @@
             guard redisGetReply(context, &reply) == REDIS_OK, let reply else { throw failure() }
             defer { freeReplyObject(reply) }
             return RedisValue(UnsafePointer(reply.assumingMemoryBound(to: redisReply.self)))
+        }
+
+        /// Writes everything that was sent.
+        func flush() throws(RedisFailure) {
+            var isDone: Int32 = 0
+            while isDone == 0 { guard redisBufferWrite(context, &isDone) == REDIS_OK else { throw failure() } }
+        }
+
+        /// Reads what has arrived: once from the socket, which must be readable, and all that is complete by then.
+        func receiveAvailable() throws(RedisFailure) -> [RedisValue] {
+            guard redisBufferRead(context) == REDIS_OK else { throw failure() }
+            var values: [RedisValue] = []
+            while true {
+                var reply: UnsafeMutableRawPointer?
+                guard redisGetReplyFromReader(context, &reply) == REDIS_OK else { throw failure() }
+                guard let reply else { return values }
+                defer { freeReplyObject(reply) }
+                values.append(RedisValue(UnsafePointer(reply.assumingMemoryBound(to: redisReply.self))))
+            }
         }
 
         /// - Throws: also for an answer that is an error.

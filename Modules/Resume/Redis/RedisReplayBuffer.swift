@@ -2,10 +2,10 @@
     import MeshBase
     public import MeshResumeGateway
 
-    /// A gateway's streams in Redis Streams (Redis 5 or newer, not a cluster of several masters), shared by all processes that
+    /// A gateway's streams in Redis Streams (Redis 6.2 or newer, not a cluster of several masters), shared by all processes that
     /// use the same database and prefix.
     ///
-    /// **One step.** A script in Redis numbers, keeps, trims and tells, and no other client comes in between. It is run by
+    /// **One step.** A script in Redis numbers, keeps, trims and publishes, and no other client comes in between. It is run by
     /// its digest, and sent again to a Redis that has forgotten it.
     ///
     /// **The fence.** Redis replicates and, by default, writes to disk after it has answered, so what takes the place of a
@@ -18,6 +18,9 @@
     /// Where either shows another or an older store, and where there is none, the store gets a new incarnation, and
     /// every stream in it another epoch when it is next used. No process has to do this, and none has to be running.
     ///
+    /// **Notices.** They come by Redis Pub/Sub. A process that says which streams it serves (`notices(of:)`, as a gateway does)
+    /// receives only theirs. After a lost connection each of these streams gets a `ReplayNotice.missed`.
+    ///
     /// **Threads.** Two, of our own: questions go over one connection, all that wait at a time; notices come over another. No
     /// call blocks Swift's pool. Copies of one buffer share both; they end when the last copy goes.
     ///
@@ -26,17 +29,18 @@
     public struct RedisReplayBuffer: MailboxStore {
         private final class Parts: Sendable {
             let commands: RedisCommands
-            let notices: RedisNotices
+            let subscriber: RedisSubscriber
             let topic: Topic<ReplayNotice>
             let words: Topic<MailboxWord>
 
             init(_ address: RedisAddress, _ script: ReplayScript) throws(ReplayBufferError) {
                 topic = Topic(bufferLimit: 4096)
                 words = Topic(bufferLimit: 4096)
-                notices = RedisNotices(address, script, topic, words)
                 do {
+                    subscriber = try RedisSubscriber(address, script, topic, words)
                     commands = try RedisCommands(address, script)
                     try commands.start()
+                    try subscriber.start()
                 } catch {
                     throw ReplayBufferError(.unavailable, "no thread for \(address)", cause: error)
                 }
@@ -44,7 +48,7 @@
 
             deinit {
                 commands.close()
-                notices.close()
+                subscriber.close()
             }
         }
 
@@ -56,19 +60,21 @@
         public static func connect(
             to address: RedisAddress, _ settings: RedisReplaySettings = RedisReplaySettings()
         ) async throws(ReplayBufferError) -> RedisReplayBuffer {
-            try await RedisReplayBuffer(address, ReplayScript(settings: settings))
+            try await RedisReplayBuffer(address, ReplayScript(settings: settings, database: address.database))
         }
 
         /// - Parameter skew: what time the store's clock is ahead.
         package static func connect(
             to address: RedisAddress, _ settings: RedisReplaySettings, skew: @escaping @Sendable () -> Duration
         ) async throws(ReplayBufferError) -> RedisReplayBuffer {
-            try await RedisReplayBuffer(address, ReplayScript(settings: settings, skew: skew))
+            try await RedisReplayBuffer(
+                address, ReplayScript(settings: settings, database: address.database, skew: skew))
         }
 
         private init(_ address: RedisAddress, _ script: ReplayScript) async throws(ReplayBufferError) {
             parts = try Parts(address, script)
-            try await parts.notices.start()
+            _ = try await parts.commands.ask(.tail)
+            await parts.subscriber.waitUntilReceived("")
         }
 
         public func append(_ event: ReplayEvent, to stream: String) async throws -> ReplayPosition {
@@ -77,10 +83,13 @@
         }
 
         public func standing(of stream: String) async throws -> ReplayStanding {
-            try await ask(.standing(stream: stream)).standing
+            // What is appended after the answer is noticed.
+            await parts.subscriber.waitUntilReceived(stream)
+            return try await ask(.standing(stream: stream)).standing
         }
 
         public func page(of stream: String, after position: ReplayPosition, limit: Int) async throws -> ReplayPage {
+            await parts.subscriber.waitUntilReceived(stream)
             let answer = try await ask(.page(stream: stream, after: position, limit: limit))
             let standing = answer.standing
             guard position.epoch == standing.epoch, position.sequence <= standing.newest else {
@@ -115,30 +124,47 @@
         }
 
         /// 4096 notices wait for each reader; of more the oldest go.
-        public func notices() -> AsyncStream<ReplayNotice> { parts.topic.subscribe() }
+        public func notices() -> AsyncStream<ReplayNotice> {
+            parts.subscriber.receiveAll()
+            return parts.topic.subscribe()
+        }
+
+        public func notices(of streams: ServedStreams) -> AsyncStream<ReplayNotice> {
+            parts.subscriber.receive(streams)
+            return parts.topic.subscribe()
+        }
 
         public func set(_ value: [UInt8], _ name: String, of stream: String) async throws -> Bool {
             try await change(.set(value, name: name, stream: stream))
         }
 
         public func values(_ names: [String]?, of stream: String) async throws -> [String: [UInt8]] {
-            try ReplayScript.values(try await parts.commands.ask(.values(names, stream: stream))) ?? [:]
+            await parts.subscriber.waitUntilReceived(stream)
+            return try ReplayScript.values(try await parts.commands.ask(.values(names, stream: stream))) ?? [:]
         }
 
-        /// At most 64 KiB.
-        public func pass(_ bytes: [UInt8], to stream: String) async throws {
-            _ = try await parts.commands.ask(.pass(bytes, stream: stream))
-        }
+        /// Returns at once. The bytes, at most 64 KiB, are dropped while Redis can't be reached, and when 1024 packets or 4 MiB
+        /// wait already.
+        public func pass(_ bytes: [UInt8], to stream: String) async throws { parts.commands.pass(bytes, to: stream) }
 
         /// 4096 words wait for each reader; of more the oldest go.
-        public func words() -> AsyncStream<MailboxWord> { parts.words.subscribe() }
+        public func words() -> AsyncStream<MailboxWord> {
+            parts.subscriber.receiveAll()
+            return parts.words.subscribe()
+        }
 
-        /// The number of events that were trimmed from Redis' list of notices before this process had read them.
-        public var missedNoticeCount: UInt64 { parts.notices.missedCount }
+        public func words(of streams: ServedStreams) -> AsyncStream<MailboxWord> {
+            parts.subscriber.receive(streams)
+            return parts.words.subscribe()
+        }
 
-        /// The number of entries in Redis' list of notices that this process couldn't read and has skipped. It grows if
-        /// another program writes to the list.
-        public var skippedNoticeCount: UInt64 { parts.notices.skippedCount }
+        /// The number of times that the connection for notices was lost. After each, the readers of served streams get
+        /// `ReplayNotice.missed`.
+        public var lostSubscriptionCount: UInt64 { parts.subscriber.lossCount }
+
+        /// The number of messages on the channels of this store that this process couldn't read and has skipped. It grows if
+        /// another program publishes there.
+        public var skippedNoticeCount: UInt64 { parts.subscriber.skippedCount }
 
         private func ask(_ operation: ReplayScript.Operation) async throws -> ReplayScript.Answer {
             let value = try await parts.commands.ask(operation)

@@ -23,24 +23,17 @@
         public var timeout: Duration
         /// A stream that was not used for so long has another epoch when it is next.
         public var idle: Duration
-        /// What is kept for a process that reconnects.
-        package var noticeCount: Int
-        /// Bytes of notices that wait for one subscriber; of more the oldest go.
-        let noticeBytes: Int
 
         /// The defaults are safe with any persistence and any replication.
         public init(
             prefix: String = "mesh", limits: ReplayLimits = ReplayLimits(), restart: Restart = .newEpoch,
-            timeout: Duration = .seconds(2), idle: Duration = .seconds(86400), noticeCount: Int = 4096,
-            noticeBytes: Int = 16 << 20
+            timeout: Duration = .seconds(2), idle: Duration = .seconds(86400)
         ) {
             self.prefix = prefix
             self.limits = limits
             self.restart = restart
             self.timeout = max(.milliseconds(10), timeout)
             self.idle = max(.seconds(1), idle)
-            self.noticeCount = max(1, noticeCount)
-            self.noticeBytes = max(1, noticeBytes)
         }
 
         /// Returns the settings for mailboxes: a queue is kept for a week, and an unused mailbox for 30 days.

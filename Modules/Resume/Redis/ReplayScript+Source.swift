@@ -5,11 +5,11 @@
         ///
         /// An entry's id is its number and, behind it, the time at which it came, in milliseconds.
         static let source = """
-            local home, notices, meta, stream, values, senders = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+            local home, meta, stream, values, senders = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
             local operation, fresh, known, knownCount = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
             local trustsDisk, skew, idle = ARGV[5] == '1', tonumber(ARGV[6]), ARGV[7]
             local limit = {count = tonumber(ARGV[8]), bytes = tonumber(ARGV[9]), age = tonumber(ARGV[10])}
-            local noticeLimit = {count = tonumber(ARGV[11]), bytes = tonumber(ARGV[12]), age = limit.age}
+            local channel = ARGV[11]
 
             local function whole(number) return string.format('%.0f', number) end
 
@@ -21,19 +21,20 @@
             local now = clock[1] * 1000 + math.floor(clock[2] / 1000) + skew
 
             -- The fence.
-            local was = redis.call('HMGET', home, 'server', 'incarnation', 'count', 'bytes')
+            local was = redis.call('HMGET', home, 'server', 'incarnation', 'count')
             local isBehind = was[2] == known and tonumber(was[3]) < knownCount
             local isAnother = was[1] ~= server
             local continues = trustsDisk and string.find(field('master_replid2') or '', '^0+$')
               and string.find(redis.call('INFO', 'persistence'), 'aof_enabled:1')
             if not was[2] or isBehind or (isAnother and not continues) then
-              redis.call('DEL', home, notices)
-              was = {server, fresh, '0', '0'}
+              redis.call('DEL', home)
+              was = {server, fresh, '0'}
+              -- 'bytes' is for older gateways on the same Redis.
               redis.call('HSET', home, 'server', server, 'incarnation', fresh, 'count', '0', 'bytes', '0')
             elseif isAnother then
               redis.call('HSET', home, 'server', server)
             end
-            local incarnation, count, noticeBytes = was[2], tonumber(was[3]), tonumber(was[4])
+            local incarnation, count = was[2], tonumber(was[3])
             if operation == 'tail' then return {incarnation, whole(count)} end
 
             local function weight(fields)
@@ -57,21 +58,21 @@
               if left <= 0 then redis.call('HDEL', senders, name, 'bytes/' .. name) end
             end
 
-            -- Answers how many bytes are still held.
-            local function trim(key, limit, bytes)
-              local length, from, last = redis.call('XLEN', key), '-', nil
+            -- Removes what exceeds the limits. Returns the number of bytes that are left.
+            local function trim(bytes)
+              local length, from, last = redis.call('XLEN', stream), '-', nil
               if length == 0 then return 0 end
               while length > 0 do
-                local first = redis.call('XRANGE', key, from, '+', 'COUNT', 1)[1]
+                local first = redis.call('XRANGE', stream, from, '+', 'COUNT', 1)[1]
                 if not first then break end
                 local exceeds = length > limit.count or (bytes > limit.bytes and length > 1)
                 if not exceeds and now - tonumber(string.match(first[1], '%d+$')) <= limit.age then break end
-                if key == stream then note(first[2], -1) end
+                note(first[2], -1)
                 bytes, length, last, from = bytes - weight(first[2]), length - 1, first[1], '(' .. first[1]
               end
               if last then
                 local number, time = string.match(last, '^(%d+)-(%d+)$')
-                redis.call('XTRIM', key, 'MINID', number .. '-' .. whole(math.min(tonumber(time) + 1, 2 ^ 53)))
+                redis.call('XTRIM', stream, 'MINID', number .. '-' .. whole(math.min(tonumber(time) + 1, 2 ^ 53)))
               end
               return bytes
             end
@@ -85,38 +86,19 @@
             end
             redis.call('PEXPIRE', meta, idle)
             local epoch, newest = is[2], tonumber(is[3])
-            local bytes = trim(stream, limit, tonumber(is[4]))
+            local bytes = trim(tonumber(is[4]))
 
-            -- Tells every process. Number 0 is a word beside the stream's events.
-            local function tell(number, kind, json)
+            -- Notifies every process that serves the stream. Number 0 is a change other than an event.
+            local function notify(number, kind, bytes)
+              redis.call('HSET', home, 'count', whole(count + 1))
+              redis.call('PUBLISH', channel, epoch .. '\\n' .. number .. '\\n' .. kind .. '\\n' .. bytes)
               count = count + 1
-              local notice = {'i', incarnation, 's', ARGV[13], 'e', epoch, 'n', number, 't', kind, 'j', json}
-              local added = redis.pcall('XADD', notices, whole(count) .. '-' .. whole(now), unpack(notice))
-              if type(added) == 'table' and added.err then
-                -- Another program has added a larger id: numbers go on after it, if they can.
-                local info = redis.call('XINFO', 'STREAM', notices)
-                for index = 1, #info, 2 do
-                  if info[index] == 'last-generated-id' then
-                    local last = tonumber(string.match(info[index + 1], '^%d+'))
-                    if last < 2 ^ 52 then
-                      count = last + 1
-                    else
-                      redis.call('DEL', notices)
-                      noticeBytes = 0
-                    end
-                  end
-                end
-                redis.call('XADD', notices, whole(count) .. '-' .. whole(now), unpack(notice))
-              end
-              noticeBytes = trim(notices, noticeLimit, noticeBytes + weight(notice))
-              redis.call('HSET', home, 'count', whole(count), 'bytes', whole(noticeBytes))
             end
 
-            if operation == 'pass' then tell('0', 'WORD', ARGV[14]) end
             local found = {}
             if operation == 'set' then
-              local name, value, valuesMax, bytesMax = ARGV[14], ARGV[15], tonumber(ARGV[16]), tonumber(ARGV[17])
-              local shareMax, shareBytesMax = tonumber(ARGV[18]), tonumber(ARGV[19])
+              local name, value, valuesMax, bytesMax = ARGV[13], ARGV[14], tonumber(ARGV[15]), tonumber(ARGV[16])
+              local shareMax, shareBytesMax = tonumber(ARGV[17]), tonumber(ARGV[18])
               local owner = string.match(name, '^latest/([^/]*)')
               local held = tonumber(redis.call('HGET', meta, 'held') or '0')
               local added = #value - redis.call('HSTRLEN', values, name)
@@ -150,7 +132,7 @@
                 held = held + added
                 if name == 'admitted' then
                   local admitted, isMissing = {}, false
-                  for index = 20, #ARGV do admitted[ARGV[index]] = true end
+                  for index = 19, #ARGV do admitted[ARGV[index]] = true end
                   for _, other in ipairs(redis.call('HKEYS', values)) do
                     local from = string.match(other, '^latest/([^/]*)')
                     if from and not admitted[from] then
@@ -181,13 +163,13 @@
                   end
                 end
                 redis.call('HSET', meta, 'held', whole(held))
-                tell('0', 'VALUE', name)
+                notify('0', 'VALUE', name)
               end
             end
 
             -- A user's mailboxes: each with the time at which it was opened, nothing for those that older gateways have opened.
             if operation == 'enrol' then
-              local mailbox, max = ARGV[14], tonumber(ARGV[15])
+              local mailbox, max = ARGV[13], tonumber(ARGV[14])
               if redis.call('HEXISTS', values, mailbox) == 0 and redis.call('HLEN', values) >= max then
                 local places = redis.call('HGETALL', values)
                 for index = 1, #places, 2 do
@@ -198,20 +180,20 @@
               end
               if not found[1] then redis.call('HSET', values, mailbox, whole(now)) end
             end
-            if operation == 'leave' then redis.call('HDEL', values, ARGV[14]) end
+            if operation == 'leave' then redis.call('HDEL', values, ARGV[13]) end
             if operation == 'drop' then
               redis.call('DEL', meta, stream, values, senders)
               redis.call('HSET', meta, 'incarnation', incarnation, 'epoch', fresh)
               redis.call('PEXPIRE', meta, idle)
               epoch, newest, bytes, hasSenders = fresh, 0, 0, false
-              tell('0', 'VALUE', 'removed')
+              notify('0', 'VALUE', 'removed')
             end
             redis.call('PEXPIRE', values, idle)
             if operation == 'values' then
-              if ARGV[14] == '*' then
+              if ARGV[13] == '*' then
                 found = redis.call('HGETALL', values)
               else
-                for index = 15, #ARGV do
+                for index = 14, #ARGV do
                   local value = redis.call('HGET', values, ARGV[index])
                   if value then
                     found[#found + 1] = ARGV[index]
@@ -222,8 +204,8 @@
             end
 
             if operation == 'post' then
-              local message = {'t', ARGV[14], 'j', ARGV[15]}
-              local name, added, shares = sender(message), weight(message), tonumber(ARGV[16])
+              local message = {'t', ARGV[13], 'j', ARGV[14]}
+              local name, added, shares = sender(message), weight(message), tonumber(ARGV[15])
               local held = redis.call('HMGET', senders, name, 'bytes/' .. name)
               local isBeyond = (tonumber(held[1] or '0') + 1) * shares > limit.count
                 or (tonumber(held[2] or '0') + added) * shares > limit.bytes
@@ -265,19 +247,19 @@
             end
 
             if operation == 'append' then
-              local kind, json = ARGV[14], ARGV[15]
+              local kind, json = ARGV[13], ARGV[14]
               newest = newest + 1
               local number = whole(newest)
               redis.call('XADD', stream, 'MAXLEN', whole(limit.count + 1), number .. '-' .. whole(now), 't', kind, 'j', json)
-              bytes = trim(stream, limit, bytes + #kind + #json)
+              bytes = trim(bytes + #kind + #json)
               redis.call('PEXPIRE', stream, whole(limit.age + 1000))
-              tell(number, kind, json)
+              notify(number, kind, json)
             end
             redis.call('HSET', meta, 'newest', whole(newest), 'bytes', whole(bytes))
 
             local length, entries = redis.call('XLEN', stream), found
-            if operation == 'page' and ARGV[13] == epoch then
-              local after, most = tonumber(ARGV[14]), tonumber(ARGV[15])
+            if operation == 'page' and ARGV[12] == epoch then
+              local after, most = tonumber(ARGV[13]), tonumber(ARGV[14])
               if after < newest and after >= newest - length and most > 0 then
                 entries = redis.call('XRANGE', stream, whole(after + 1), '+', 'COUNT', most)
               end

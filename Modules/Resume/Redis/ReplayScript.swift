@@ -15,7 +15,6 @@
             case set([UInt8], name: String, stream: String)
             /// nil for all names.
             case values([String]?, stream: String)
-            case pass([UInt8], stream: String)
             /// A mailbox among those of its user, whose stream holds their names.
             case enrol(mailbox: String, stream: String, max: Int)
             case leave(mailbox: String, stream: String)
@@ -29,27 +28,10 @@
             var count: UInt64
         }
 
-        /// The id of an entry in a Redis stream: its number, and the time at which it came.
-        struct EntryID: Sendable, CustomStringConvertible {
-            let number: UInt64
-            let rest: UInt64
-
-            init(number: UInt64, rest: UInt64) { (self.number, self.rest) = (number, rest) }
-
-            init?(_ text: String) {
-                let halves = text.split(separator: "-", omittingEmptySubsequences: false).map { UInt64($0) }
-                guard halves.count == 2, let number = halves[0], let rest = halves[1] else { return nil }
-                self.init(number: number, rest: rest)
-            }
-
-            var description: String { "\(number)-\(rest)" }
-        }
-
-        /// An entry in the list of notices.
-        struct NoticeEntry: Sendable {
-            let id: EntryID
-            /// nil where another program wrote something else.
-            let content: (incarnation: UInt64, notice: ReplayNotice)?
+        /// A message that a process has published to a stream's channel.
+        enum Message: Sendable {
+            case notice(ReplayNotice)
+            case word(MailboxWord)
         }
 
         struct Answer: Sendable {
@@ -59,25 +41,48 @@
         }
 
         let settings: RedisReplaySettings
+        /// Channels are shared by all databases of a Redis, keys aren't.
+        let database: Int
         /// What time the store's clock is ahead; for tests.
         var skew: @Sendable () -> Duration = { .zero }
 
-        var noticesKey: String { settings.prefix + ":notices" }
+        // MARK: Channels
+
+        private var channels: String { "\(settings.prefix):\(database):notices:" }
+
+        /// The channel on which a stream's changes are published.
+        func channel(of stream: String) -> String { channels + stream }
+
+        /// The stream of a channel; nil for a channel of something else.
+        func stream(of channel: String) -> String? {
+            channel.hasPrefix(channels) ? String(channel.dropFirst(channels.count)) : nil
+        }
+
+        /// The pattern of all channels, for `PSUBSCRIBE`.
+        var allChannels: String {
+            channels.map { "*?[]\\".contains($0) ? "\\\($0)" : String($0) }.joined() + "*"
+        }
+
+        /// The command that passes bytes to a stream's processes, without the script: nothing is kept or numbered.
+        func publish(_ bytes: [UInt8], to stream: String) -> [[UInt8]] {
+            [Array("PUBLISH".utf8), Array(channel(of: stream).utf8), Array("0\n0\nWORD\n".utf8) + bytes]
+        }
+
+        // MARK: The script
 
         /// All that follows the script in EVAL and EVALSHA.
         func arguments(_ operation: Operation, known: Tail?) -> [[UInt8]] {
             let limits = settings.limits
             let (word, stream, operands) = Self.parts(operation)
             let keys = [
-                settings.prefix + ":home", noticesKey, settings.prefix + ":meta:" + stream,
+                settings.prefix + ":home", settings.prefix + ":meta:" + stream,
                 settings.prefix + ":events:" + stream, settings.prefix + ":values:" + stream,
                 settings.prefix + ":senders:" + stream,
             ]
             let numbers = [
                 "\(UInt64.random(in: 1 ... .max))", "\(known?.incarnation ?? 0)", "\(known?.count ?? 0)",
                 settings.restart == .continues ? "1" : "0", Self.milliseconds(skew()), Self.milliseconds(settings.idle),
-                "\(limits.count)", "\(limits.bytes)", Self.milliseconds(limits.age), "\(settings.noticeCount)",
-                "\(settings.noticeBytes)",
+                "\(limits.count)", "\(limits.bytes)", Self.milliseconds(limits.age), channel(of: stream),
             ]
             return (["\(keys.count)"] + keys + [word] + numbers).map { Array($0.utf8) } + operands
         }
@@ -117,7 +122,6 @@
                 )
             case .values(nil, let stream): ("values", stream, [stream, "*"].map { Array($0.utf8) })
             case .values(let names?, let stream): ("values", stream, ([stream, ""] + names).map { Array($0.utf8) })
-            case .pass(let bytes, let stream): ("pass", stream, [Array(stream.utf8), bytes])
             }
         }
 
@@ -177,45 +181,35 @@
             return ReplayEntry(sequence: id, event: event)
         }
 
-        /// What XREAD says of the list of notices.
-        static func notices(_ value: RedisValue) -> [NoticeEntry]? {
-            guard let items = value.list?.first?.list, items.count == 2, let raw = items[1].list else { return nil }
-            let entries = raw.compactMap(noticeEntry)
-            return entries.count == raw.count ? entries : nil
-        }
-
-        private static func noticeEntry(_ value: RedisValue) -> NoticeEntry? {
-            guard let pair = value.list, pair.count == 2, let id = pair[0].string.flatMap(EntryID.init) else {
-                return nil
+        /// Reads a message: epoch, number and kind, each ended by a line feed, and a payload. Number 0 is a change other than an
+        /// event.
+        ///
+        /// - Returns: nil if another program has published it.
+        static func message(_ bytes: [UInt8], stream: String?) -> Message? {
+            let parts = bytes.split(separator: 10, maxSplits: 3, omittingEmptySubsequences: false)
+            guard let stream, parts.count == 4,
+                let epoch = UInt64(String(decoding: parts[0], as: UTF8.self)),
+                let number = UInt64(String(decoding: parts[1], as: UTF8.self)), number < 1 << 53
+            else { return nil }
+            let (kind, payload) = (String(decoding: parts[2], as: UTF8.self), Array(parts[3]))
+            guard number > 0 else {
+                switch kind {
+                case "VALUE": return .word(.changed(name: String(decoding: payload, as: UTF8.self), stream: stream))
+                case "WORD": return .word(.passed(payload, stream: stream))
+                default: return nil
+                }
             }
-            guard let fields = pair[1].list, fields.count == 12, let incarnation = fields[1].number,
-                let stream = fields[3].string, let epoch = fields[5].number, let sequence = fields[7].number,
-                let type = fields[9].string, let json = fields[11].bytes,
-                let event = ReplayEvent(stored: type, json: json)
-            else { return NoticeEntry(id: id, content: nil) }
-            return NoticeEntry(
-                id: id,
-                content: (
-                    incarnation,
-                    ReplayNotice(stream: stream, epoch: epoch, entry: ReplayEntry(sequence: sequence, event: event))
-                ))
-        }
-
-        /// - Returns: nil for an event's notice.
-        static func word(_ notice: ReplayNotice) -> MailboxWord? {
-            guard notice.entry.sequence == 0 else { return nil }
-            let event = notice.entry.event
-            return event.type == "VALUE"
-                ? .changed(name: String(decoding: event.json, as: UTF8.self), stream: notice.stream)
-                : .passed(event.json, stream: notice.stream)
+            guard let event = ReplayEvent(stored: kind, json: payload) else { return nil }
+            return .notice(
+                ReplayNotice(stream: stream, epoch: epoch, entry: ReplayEntry(sequence: number, event: event)))
         }
 
         /// An entry of a Redis stream: the first half of its id, and its fields.
         private static func item(_ value: RedisValue) -> (number: UInt64, fields: [RedisValue])? {
-            guard let pair = value.list, pair.count == 2, let id = pair[0].string.flatMap(EntryID.init),
-                let fields = pair[1].list
+            guard let pair = value.list, pair.count == 2, let id = pair[0].string, let fields = pair[1].list,
+                let number = id.split(separator: "-").first.flatMap({ UInt64($0) })
             else { return nil }
-            return (id.number, fields)
+            return (number, fields)
         }
     }
 #endif

@@ -44,6 +44,10 @@
             return result
         }
 
-        func plainCall(_ arguments: [String]) throws(RedisFailure) -> RedisValue { try connection.expect(arguments) }
+        /// Calls commands all at once, whatever their answers are.
+        func callPlain(_ commands: [[[UInt8]]]) throws(RedisFailure) {
+            for command in commands { try connection.send(command) }
+            for _ in commands { _ = try connection.receive() }
+        }
     }
 #endif

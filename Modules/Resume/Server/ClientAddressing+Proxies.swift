@@ -4,9 +4,10 @@
 
     extension ClientAddressing {
         /// Clients behind these proxies are known by the addresses that the proxies report.
-        init(trusting proxies: [String]) {
+        init(trusting proxies: [String], usesProxyProtocol: Bool) {
             self.init(
                 isProxy: { peer in proxies.contains { ClientAddress.isIn($0, peer) } },
+                usesProxyProtocol: usesProxyProtocol,
                 share: { peer, forwarded, forwardedFor in
                     ClientAddress.share(
                         of: ClientAddress.client(

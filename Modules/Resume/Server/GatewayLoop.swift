@@ -12,6 +12,9 @@
         private let loop: any EventLoop
         private let app: GatewayApp
         private let buffer: any ReplayBuffer
+        private let served: ServedStreams
+        /// The stream that each connection has asked for.
+        private var streams: [Int: String] = [:]
         private let onProblem: (@Sendable (GatewayProblem) -> Void)?
         private let turns: StoreTurns
         private let start = ContinuousClock.now
@@ -28,10 +31,15 @@
         private var whenEmpty: EventLoopPromise<Void>?
         private(set) var counts = GatewayCounts()
 
-        init(_ settings: GatewayServerSettings, _ app: GatewayApp, _ buffer: any ReplayBuffer, on loop: any EventLoop) {
+        init(
+            _ settings: GatewayServerSettings, _ app: GatewayApp, _ buffer: any ReplayBuffer, _ served: ServedStreams,
+            on loop: any EventLoop
+        ) {
             self.loop = loop
             self.app = app
             self.buffer = buffer
+            self.served = served
+            served.add(DisconnectionLog.stream)
             catchUpInterval = settings.connection.catchUpInterval
             onProblem = settings.onProblem
             turns = StoreTurns(settings.userBudget, on: loop)
@@ -68,6 +76,7 @@
         func closed(_ code: UInt16?, _ socket: WebSocket) {
             guard sockets.removeValue(forKey: socket.key) != nil else { return }
             core.remove(socket.key)
+            serve(nil, socket.key)
             if sockets.isEmpty { whenEmpty?.succeed() }
         }
 
@@ -206,6 +215,7 @@
                 case .locate(let stream):
                     // Asked for users only.
                     sockets[key]?.markAuthenticated()
+                    if sockets[key] != nil { serve(stream, key) }
                     askBuffer(
                         key, of: stream, { [buffer] in try await buffer.standing(of: stream) },
                         { core, standing, now in core.located(standing, on: key, now) })
@@ -217,6 +227,15 @@
                         { core, page, now in core.read(page, on: key, now) })
                 }
             }
+        }
+
+        /// - Parameter stream: the stream of that connection; nil once it has gone.
+        private func serve(_ stream: String?, _ key: Int) {
+            let former = streams[key]
+            guard former != stream else { return }
+            streams[key] = stream
+            if let stream { served.add(stream) }
+            if let former { served.remove(former) }
         }
 
         private func send(_ bytes: [UInt8], to key: Int) {

@@ -66,12 +66,15 @@
             let tls = try ServerCertificate.context(settings.certificateFile, settings.keyFile)
             let settings = settings.withServerNames()
             let loop = MultiThreadedEventLoopGroup.singleton.next()
+            let (served, servedMailboxes) = (ServedStreams(), ServedStreams())
             let gateway = try await loop.submit {
-                NIOLoopBound(GatewayLoop(settings, app, buffer, on: loop), eventLoop: loop)
+                NIOLoopBound(GatewayLoop(settings, app, buffer, served, on: loop), eventLoop: loop)
             }.get()
             let mailboxes = try await loop.submit {
                 NIOLoopBound(
-                    store.map { MailboxLoop(settings, app, $0, on: loop) { gateway.value.failed($0, $1) } },
+                    store.map {
+                        MailboxLoop(settings, app, $0, servedMailboxes, on: loop) { gateway.value.failed($0, $1) }
+                    },
                     eventLoop: loop)
             }.get()
             let reception = try await loop.submit {
@@ -83,21 +86,22 @@
                 protocols: [FrameEncoding.binary, .json].map(\.subprotocol)
                     + (store == nil ? [] : MailboxFrame.subprotocols),
                 allowedOrigins: settings.allowedOrigins, limits: settings.socket,
-                addresses: ClientAddressing(trusting: settings.trustedProxies), on: loop, observer: reception)
-            try await loop.submit {
-                gateway.value.mailboxes = mailboxes.value
-                gateway.value.readDisconnections()
-            }.get()
+                addresses: ClientAddressing(
+                    trusting: settings.trustedProxies, usesProxyProtocol: settings.usesProxyProtocol),
+                on: loop, observer: reception)
+            try await loop.submit { gateway.value.mailboxes = mailboxes.value }.get()
             let metrics: HTTPService?
             do { metrics = try await startMetrics(settings, buffer, gateway, loop) } catch {
                 await listener.stop()
                 throw error
             }
-            var readers = [read(buffer.notices(), loop) { gateway.value.noticed($0) }]
+            var readers = [read(buffer.notices(of: served), loop) { gateway.value.noticed($0) }]
             if let store {
-                readers.append(read(store.notices(), loop) { mailboxes.value?.noticed($0) })
-                readers.append(read(store.words(), loop) { mailboxes.value?.heard($0) })
+                readers.append(read(store.notices(of: servedMailboxes), loop) { mailboxes.value?.noticed($0) })
+                readers.append(read(store.words(of: servedMailboxes), loop) { mailboxes.value?.heard($0) })
             }
+            // After the subscription, so that none is missed.
+            loop.execute { gateway.value.readDisconnections() }
             return GatewayServer(
                 settings, buffer, store, loop, gateway, mailboxes, reception, listener, metrics, readers)
         }

@@ -15,8 +15,8 @@ public struct GatewayServerSettings: Sendable {
     public var keyFile: String?
     /// Prometheus text at `/metrics`, on loopback, 0 for one of the system's choice; nil for none.
     public var metricsPort: Int?
-    /// The token with which `POST /publish/USER/TYPE` on the metrics port appends an event, for trying it out, in the header
-    /// `Authorization: Bearer TOKEN`: at least 16 bytes. nil serves no such page.
+    /// The token with which `POST /publish/USER/TYPE` on the metrics port appends an event, and `POST /disconnect/USER` disconnects
+    /// a user, in the header `Authorization: Bearer TOKEN`: at least 16 bytes. nil serves neither.
     public var publishToken: String?
     /// Sites whose pages may connect from a browser, such as `https://app.example`, besides the gateway's own. Empty by
     /// default: apps don't send `Origin`, and browsers always do.
@@ -37,6 +37,9 @@ public struct GatewayServerSettings: Sendable {
     /// Addresses of proxies in front of this gateway, or blocks of addresses such as `10.0.0.0/8`. A client behind one of them is
     /// known by the address in its headers `Forwarded` or `X-Forwarded-For`, which all other peers can't set.
     public var trustedProxies: [String] = []
+    /// True if the trusted proxies begin each connection with a header of the PROXY protocol, version 1 or 2, as load balancers
+    /// for TCP do. A connection from a trusted proxy without it is closed.
+    public var usesProxyProtocol = false
     /// The bounds for clients that haven't authenticated.
     public var socket = WebSocketLimits()
     /// Clients of a gateway that ends come again within this time, each at a time of its own.

@@ -13,6 +13,7 @@
         private let loop: any EventLoop
         private let app: GatewayApp
         private let store: any MailboxStore
+        private let served: ServedStreams
         private let watch: (@Sendable (MailboxActivity) -> Void)?
         private let failed: (GatewayProblem.Source, _ cause: String) -> Void
         private let start = ContinuousClock.now
@@ -36,10 +37,11 @@
 
         /// - Parameter failed: told of a question that the app or the store could not answer.
         init(
-            _ settings: GatewayServerSettings, _ app: GatewayApp, _ store: any MailboxStore, on loop: any EventLoop,
-            failed: @escaping (GatewayProblem.Source, _ cause: String) -> Void
+            _ settings: GatewayServerSettings, _ app: GatewayApp, _ store: any MailboxStore, _ served: ServedStreams,
+            on loop: any EventLoop, failed: @escaping (GatewayProblem.Source, _ cause: String) -> Void
         ) {
-            (self.loop, self.app, self.store, watch) = (loop, app, store, settings.onMailboxActivity)
+            (self.loop, self.app, self.store, self.served) = (loop, app, store, served)
+            watch = settings.onMailboxActivity
             self.failed = failed
             var mailbox = settings.mailbox
             mailbox.tellsActivity = watch != nil
@@ -167,6 +169,7 @@
                     key, endsWithoutAnswer: false,
                     { [store] in try await store.values(MailboxCore.viewedNames, of: stream) },
                     { core, values, now in core.viewed(values, of: stream, now) })
+            case .serve(let stream, let isServed): isServed ? served.add(stream) : served.remove(stream)
             case .tell(let activity): watch?(activity)
             case .pass(let bytes, let stream):
                 guard let user = users[key], !turns.dropsLivePackets(of: user) else { return }

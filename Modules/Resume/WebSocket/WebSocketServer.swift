@@ -48,6 +48,10 @@
                             }
                             let bound = NIOLoopBound(client, eventLoop: channel.eventLoop)
                             channel.closeFuture.whenComplete { _ in admission.value.release(bound.value.address) }
+                            if client.address == nil, addresses.usesProxyProtocol {
+                                let header = ProxyHeaderHandler { bound.value.enter(&admission.value, asClient: $0) }
+                                try channel.pipeline.syncOperations.addHandler(header)
+                            }
                             if let tls {
                                 try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
                             }
@@ -136,25 +140,27 @@
     /// The addresses that clients are counted by.
     package struct ClientAddressing: Sendable {
         let isProxy: @Sendable (_ peer: String) -> Bool
+        let usesProxyProtocol: Bool
         let share: @Sendable (_ peer: String, _ forwarded: [String], _ forwardedFor: [String]) -> String
 
         /// - Parameters:
         ///   - isProxy: whether that peer reports the addresses of its clients.
+        ///   - usesProxyProtocol: true if proxies begin each connection with a header of the PROXY protocol.
         ///   - share: the name under which a client is counted, by its peer's address and the values of its headers `Forwarded` and
         ///     `X-Forwarded-For`.
         package init(
-            isProxy: @escaping @Sendable (_ peer: String) -> Bool = { _ in false },
+            isProxy: @escaping @Sendable (_ peer: String) -> Bool = { _ in false }, usesProxyProtocol: Bool = false,
             share: @escaping @Sendable (_ peer: String, _ forwarded: [String], _ forwardedFor: [String]) -> String = {
                 peer, _, _ in peer
             }
         ) {
-            (self.isProxy, self.share) = (isProxy, share)
+            (self.isProxy, self.usesProxyProtocol, self.share) = (isProxy, usesProxyProtocol, share)
         }
     }
 
     /// A client before and after its address is known.
     private final class SocketClient {
-        private let peer: String
+        private var peer: String
         private let addresses: ClientAddressing
         /// nil for a client of a proxy whose headers have not come yet.
         private(set) var address: String?
@@ -167,7 +173,20 @@
         /// - Returns: false where the client's address has as many connections as it may.
         func enter(_ admission: inout SocketAdmission, _ headers: HTTPHeaders) -> Bool {
             guard address == nil else { return true }
-            let client = addresses.share(peer, headers["Forwarded"], headers["X-Forwarded-For"])
+            return enter(&admission, addresses.share(peer, headers["Forwarded"], headers["X-Forwarded-For"]))
+        }
+
+        /// - Parameter reported: the address in the PROXY protocol's header; nil for a connection of the proxy itself.
+        /// - Returns: false where the client's address has as many connections as it may.
+        func enter(_ admission: inout SocketAdmission, asClient reported: String?) -> Bool {
+            guard let reported else { return true }
+            peer = reported
+            // Another proxy, whose headers follow.
+            guard !addresses.isProxy(reported) else { return true }
+            return enter(&admission, addresses.share(reported, [], []))
+        }
+
+        private func enter(_ admission: inout SocketAdmission, _ client: String) -> Bool {
             guard admission.hasPlace(for: client), admission.enter(client) else { return false }
             address = client
             return true

@@ -15,6 +15,7 @@ struct MailboxCoreTests {
         var closed: [Int: CloseCode] = [:]
         var told: [MailboxActivity] = []
         var paused: Set<Int> = []
+        var served: [String: Int] = [:]
         var writes: [MailboxWrite] = []
         /// Whether the store answers writes.
         var answersWrites = true
@@ -63,6 +64,7 @@ struct MailboxCoreTests {
             case .send(let bytes): if let news = try? MailboxNews(bytes) { self.news[key, default: []].append(news) }
             case .close(let code, _): closed[key] = code
             case .tell(let activity): told.append(activity)
+            case .serve(let stream, let isServed): served[stream, default: 0] += isServed ? 1 : -1
             case .pause: paused.insert(key)
             case .resume: paused.remove(key)
             case .authenticate(let token): core.authenticated(token == "nobody" ? nil : token, on: key, now)
@@ -388,6 +390,31 @@ struct MailboxCoreTests {
             return
         }
         #expect(names.count == 99)
+    }
+
+    @Test func `A gateway serves the mailboxes of its devices and of those they follow, as long as they do`() throws {
+        var (gateway, phone, watch) = try Self.pair()
+        let other = try Self.id(3)
+        #expect(gateway.served == [phone.description: 2, watch.description: 2])
+        gateway.say(.follow([other]), 1)
+        #expect(gateway.served[watch.description] == 1)
+        #expect(gateway.served[other.description] == 1)
+        for key in [1, 2] { gateway.core.remove(key) }
+        gateway.carryOut()
+        #expect(gateway.served.values.allSatisfy { $0 == 0 })
+    }
+
+    @Test func `Where changes may be missing, the store is asked for all of them`() throws {
+        var (gateway, phone, watch) = try Self.pair()
+        _ = gateway.core.takeDirectives()
+        gateway.core.heard(.missed(stream: watch.description), gateway.now)
+        let directives = gateway.core.takeDirectives().map(\.directive)
+        #expect(directives == [.view(stream: watch.description), .find(names: nil, stream: watch.description)])
+        gateway.core.noticed(.missed(in: phone.description), gateway.now)
+        guard case .read(phone.description, _, _) = gateway.core.takeDirectives().first?.directive else {
+            Issue.record("the queue isn't read")
+            return
+        }
     }
 
     @Test func `A device that the app removes is closed, leaves nothing, and is written to no more`() throws {

@@ -137,6 +137,38 @@
             await server.shutDown()
         }
 
+        @Test func `A proxy for TCP names its client first, and no other connection may`() async throws {
+            var settings = GatewayServerSettings()
+            settings.trustedProxies = ["127.0.0.1"]
+            settings.usesProxyProtocol = true
+            settings.socket.connectionsPerAddress = 1
+            let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
+            func connect(_ header: String) async throws -> RawSocket {
+                let socket = try await RawSocket(server)
+                socket.send(Array((header + RawSocket.upgrade("gateway.example")).utf8))
+                return socket
+            }
+            let first = try await connect("PROXY TCP4 192.0.2.1 127.0.0.1 1 443\r\n")
+            while await server.counts().accepted < 1 { await Task.yield() }
+            // A second one of the same client, one without a header, and one with half of it.
+            for header in ["PROXY TCP4 192.0.2.1 127.0.0.1 2 443\r\n", "", "PROXY TCP4 192.0.2.9\r\n"] {
+                let socket = try await connect(header)
+                #expect(await socket.rest().isEmpty, "\(header)")
+            }
+            let second = try await connect("PROXY TCP6 2001:db8::1 ::1 1 443\r\n")
+            while await server.counts().accepted < 2 { await Task.yield() }
+            for socket in [first, second] { socket.close() }
+            await server.shutDown()
+        }
+
+        @Test func `Without that setting the header of a proxy is no request`() async throws {
+            try await withServer { server, _ in
+                let socket = try await RawSocket(server)
+                socket.send(Array(("PROXY TCP4 192.0.2.1 127.0.0.1 1 443\r\n" + RawSocket.upgrade(server)).utf8))
+                #expect(!String(decoding: await socket.rest(), as: UTF8.self).hasPrefix("HTTP/1.1 101"))
+            }
+        }
+
         // MARK: TLS
 
         private static func file(_ name: String) -> String {

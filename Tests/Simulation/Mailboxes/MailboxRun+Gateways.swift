@@ -17,6 +17,7 @@ extension MailboxRun {
                 if writes[key]?.count == 1 { enter(.write(key: key), within: storeDelay) }
             // A socket that is not read: what comes next stays in it.
             case .pause, .resume, .tell: break
+            case .serve(let stream, let isServed): served[gateway][stream, default: 0] += isServed ? 1 : -1
             case .authenticate: enter(.answer(key: key, directive), within: 20)
             case .locate, .find, .read, .view, .pass: enter(.answer(key: key, directive), within: storeDelay)
             }
@@ -77,7 +78,7 @@ extension MailboxRun {
         }
         guard let change = store.perform(write, time) else { return .full }
         if let notice = change.notice {
-            for gateway in gateways.indices where areFaultsOver || !random.happens(rate: 0.1) {
+            for gateway in hearers(of: notice.stream) {
                 enter(.notice(notice, gateway: gateway), within: 50 + storeDelay)
             }
         }
@@ -86,8 +87,13 @@ extension MailboxRun {
     }
 
     private mutating func tell(_ word: MailboxWord) {
-        for gateway in gateways.indices where areFaultsOver || !random.happens(rate: 0.1) {
-            enter(.word(word, gateway: gateway), within: 50 + storeDelay)
+        for gateway in hearers(of: word.stream) { enter(.word(word, gateway: gateway), within: 50 + storeDelay) }
+    }
+
+    /// The gateways that the store notifies of a change of this stream. A notice may be lost.
+    private mutating func hearers(of stream: String) -> [Int] {
+        gateways.indices.filter { gateway in
+            served[gateway][stream, default: 0] > 0 && (areFaultsOver || !random.happens(rate: 0.1))
         }
     }
 
@@ -122,6 +128,7 @@ extension MailboxRun {
             count("gateway killed")
             let gateway = Int(random.upTo(1))
             gateways[gateway] = makeGateway()
+            served[gateway] = [:]
             for key in keys(at: gateway) {
                 // What it was about to write is gone with it.
                 writes[key] = []

@@ -72,6 +72,8 @@ struct MailboxRun: GatewayRun {
     var now: UInt64 = 0
     var devices: [Device] = []
     var gateways: [MailboxCore] = []
+    /// How often each gateway serves each stream. A gateway hears only of streams that it serves.
+    var served: [[String: Int]] = []
     var store: MailboxContents
     var pipes: [Int: GatewayPipe] = [:]
     /// By connection: what its gateway has to write, in order.
@@ -101,7 +103,10 @@ struct MailboxRun: GatewayRun {
         }
         letters = Array(
             repeating: Array(repeating: Correspondence(), count: devices.count), count: devices.count)
-        for _ in 0..<2 { gateways.append(makeGateway()) }
+        for _ in 0..<2 {
+            gateways.append(makeGateway())
+            served.append([:])
+        }
         for index in devices.indices {
             enter(.dial(device: index), within: 2000)
             enter(.deviceTick(index), within: 250)

@@ -19,7 +19,7 @@
             discussion: """
                 Without a secret a token is its user's name: for trying it out, on this machine only. With --secret-file, \
                 `mesh gateway token USER` prints the tokens. With --publish each POST of JSON to /publish/USER/TYPE on the \
-                metrics port appends an event. When it stops, its clients are told to come again. Peers with \
+                metrics port appends an event, and one to /disconnect/USER disconnects that user. When it stops, its clients are told to come again. Peers with \
                 `--link ws://…` have mailboxes at it.
 
                 Pages in browsers may not connect, unless --allow-origin names their site.
@@ -42,7 +42,7 @@
 
         @OptionGroup var secret: GatewaySecret
 
-        @Flag(help: "Serves POST /publish/USER/TYPE, with the header 'Authorization: Bearer TOKEN'.")
+        @Flag(help: "Serves POST /publish/USER/TYPE and /disconnect/USER, with the header 'Authorization: Bearer TOKEN'.")
         var publish = false
 
         @Option(help: Secrets.help("With --publish: its token, at least 16 bytes", Secrets.publishing))
@@ -57,6 +57,20 @@
             help: ArgumentHelp(
                 "Connections at once; by default 100,000, or as many as the system allows.", valueName: "number"))
         var connections: Int?
+
+        @Option(
+            help: ArgumentHelp(
+                """
+                The address of a proxy in front, or a block such as 10.0.0.0/8, that reports its clients' addresses; may \
+                be repeated.
+                """, valueName: "address"))
+        var trustedProxy: [String] = []
+
+        @Flag(help: "With --trusted-proxy: proxies begin each connection with a header of the PROXY protocol, 1 or 2.")
+        var proxyProtocol = false
+
+        @Option(help: "Questions and writes to the store that one user may make per second; others wait.")
+        var userRate = UserBudget().perSecond
 
         @Option(help: "Seconds within which clients come again when it stops.")
         var shutdownSpread = 10
@@ -90,6 +104,8 @@
                     throw ValidationError("--allow-origin takes a site such as https://app.example, not '\(origin)'")
                 }
             }
+            if proxyProtocol, trustedProxy.isEmpty { throw ValidationError("--proxy-protocol needs a --trusted-proxy") }
+            guard userRate >= 1, userRate <= 1e9 else { throw ValidationError("--user-rate is 1 to 1,000,000,000") }
             if let connections, connections < 1 { throw ValidationError("--connections is at least 1") }
         }
 
@@ -137,6 +153,9 @@
                 settings.metricsPort = Int(metricsPort)
                 settings.publishToken = try publishToken()
                 settings.allowedOrigins = Set(allowOrigin)
+                settings.trustedProxies = trustedProxy
+                settings.usesProxyProtocol = proxyProtocol
+                settings.userBudget = UserBudget(perSecond: userRate, atOnce: Int(userRate) * 2)
                 settings.onProblem = Self.problemPrinter()
                 if let connections {
                     settings.socket.connectionsMax = connections

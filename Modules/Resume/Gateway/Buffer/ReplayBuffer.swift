@@ -23,6 +23,15 @@ public protocol ReplayBuffer: Sendable {
     /// New events of all streams, whichever process has appended them. A stream of its own for each call; a notice may be
     /// dropped, and is never early: the event can be read when it comes.
     func notices() -> AsyncStream<ReplayNotice>
+    /// Returns the notices of the streams that are served here, and perhaps of others. By default these are `notices()`.
+    ///
+    /// A store that delivers served streams only must not lose a notice in between: what is appended after it has answered
+    /// a question about a served stream is noticed, or `ReplayNotice.missed` follows.
+    func notices(of streams: ServedStreams) -> AsyncStream<ReplayNotice>
+}
+
+extension ReplayBuffer {
+    public func notices(of streams: ServedStreams) -> AsyncStream<ReplayNotice> { notices() }
 }
 
 /// An app's event: what it is called, and its payload, which is JSON.
@@ -60,6 +69,8 @@ public struct ReplayEvent: Hashable, Sendable {
         self.type = type
         self.json = json
     }
+
+    fileprivate init(uncheckedType type: String) { (self.type, json) = (type, []) }
 
     private static func isName(_ type: String) -> Bool {
         let isSpelled = type.utf8.allSatisfy { byte in
@@ -140,6 +151,13 @@ public struct ReplayNotice: Hashable, Sendable {
     public var epoch: UInt64
     /// The event and its number.
     public var entry: ReplayEntry
+
+    /// Returns the notice that notices of a stream may be missing. A gateway asks the buffer then. Its epoch is 0, which a store
+    /// that uses it must never give to a stream.
+    public static func missed(in stream: String) -> ReplayNotice {
+        ReplayNotice(
+            stream: stream, epoch: 0, entry: ReplayEntry(sequence: 0, event: ReplayEvent(uncheckedType: "MISSED")))
+    }
 
     /// Creates a notice, for implementers of a ``ReplayBuffer``.
     public init(stream: String, epoch: UInt64, entry: ReplayEntry) {

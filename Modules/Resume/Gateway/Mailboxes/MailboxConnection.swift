@@ -52,6 +52,8 @@ struct MailboxConnection: Sendable {
     var taken: MailboxPosition?
     var takenIsWritten = true
     var writeCount = 0
+    /// Whether the gateway was told to serve this mailbox' stream.
+    var isServed = false
     /// Nothing is read from the device: the store has much to write for it or for its user, or the device or its user has said
     /// much in a short time.
     private var isPaused = false

@@ -105,6 +105,7 @@ package struct MailboxCore: Sendable {
             if users[user]?.isEmpty == true { users[user] = nil }
         }
         for name in connection.following { unfollow(name, key) }
+        if connection.isServed { directives.append((key, .serve(stream: connection.name, false))) }
         if connection.isOpen, let id = connection.id { tell(.closed(id), key) }
         guard holders[connection.name] == key else { return }
         holders[connection.name] = nil
@@ -224,6 +225,8 @@ extension MailboxCore {
             }
             connection.will = opening.will
             connection.phase = .opening(opening, latest: nil)
+            connection.isServed = true
+            connection.direct(.serve(stream: name, true))
             connection.claim()
             connection.direct(.find(names: nil, stream: name))
             return true
@@ -324,6 +327,7 @@ extension MailboxCore {
         for name in names.sorted() {
             if views[name] == nil {
                 views[name] = View(followers: [key], askedAt: now)
+                directives.append((key, .serve(stream: name, true)))
                 ask(name, now)
             } else {
                 views[name]?.followers.insert(key)
@@ -334,7 +338,9 @@ extension MailboxCore {
 
     private mutating func unfollow(_ name: String, _ key: Int) {
         views[name]?.followers.remove(key)
-        if views[name]?.followers.isEmpty == true { views[name] = nil }
+        guard views[name]?.followers.isEmpty == true else { return }
+        views[name] = nil
+        directives.append((key, .serve(stream: name, false)))
     }
 
     /// Any follower's connection carries the question.
@@ -404,6 +410,9 @@ extension MailboxCore {
         case .passed(let bytes, _):
             guard let key = holders[stream] else { return }
             deliver(bytes, key)
+        case .missed:
+            if views[stream] != nil { ask(stream, now) }
+            if let key = holders[stream] { with(key) { $0.find(all: true, check: true) } }
         }
     }
 

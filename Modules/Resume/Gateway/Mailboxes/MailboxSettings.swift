@@ -68,6 +68,9 @@ package enum MailboxDirective: Hashable, Sendable {
     case read(stream: String, after: ReplayPosition, limit: Int)
     /// Ask the store, for all: `viewed`.
     case view(stream: String)
+    /// The gateway needs the stream's notices from now on, or no longer. Counted: each true has its false. Also for a key that
+    /// has gone.
+    case serve(stream: String, Bool)
     /// Of one connection, in this order and one after another: `wrote`. After one that has failed no `isPost` may be tried: what
     /// comes later must not overtake what the device says again.
     case write(MailboxWrite)

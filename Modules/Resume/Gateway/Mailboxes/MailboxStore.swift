@@ -41,6 +41,14 @@ public protocol MailboxStore: ReplayBuffer {
     /// Returns a stream of the changes of all mailboxes other than events. Each call returns its own stream, which may
     /// drop a change.
     func words() -> AsyncStream<MailboxWord>
+    /// Returns the changes of the mailboxes that are served here, and perhaps of others. By default these are `words()`.
+    ///
+    /// See `notices(of:)`. If changes may be missing, `MailboxWord.missed` follows.
+    func words(of streams: ServedStreams) -> AsyncStream<MailboxWord>
+}
+
+extension MailboxStore {
+    public func words(of streams: ServedStreams) -> AsyncStream<MailboxWord> { words() }
 }
 
 /// A change of a mailbox other than an event.
@@ -49,11 +57,13 @@ public enum MailboxWord: Hashable, Sendable {
     case changed(name: String, stream: String)
     /// Bytes that were passed and are not kept.
     case passed([UInt8], stream: String)
+    /// Changes of the mailbox may be missing.
+    case missed(stream: String)
 
     /// The stream that it happened to.
     public var stream: String {
         switch self {
-        case .changed(_, let stream), .passed(_, let stream): stream
+        case .changed(_, let stream), .passed(_, let stream), .missed(let stream): stream
         }
     }
 }

@@ -1,0 +1,281 @@
+#if Redis
+    internal import MeshBase
+    internal import MeshResumeGateway
+
+    /// Receives what all processes publish about the streams that this process serves, by Redis Pub/Sub, on one connection
+    /// and one thread.
+    ///
+    /// Redis keeps nothing for a subscriber whose connection is lost. When the subscription is back, each stream gets
+    /// `ReplayNotice.missed` and `MailboxWord.missed`, after which a gateway asks the store. A message that can't be read,
+    /// because another program published it, is skipped and counted.
+    final class RedisSubscriber: Sendable {
+        /// A stream's channel while this process serves it, or until Redis has confirmed that it no longer does.
+        fileprivate struct Channel {
+            var serversCount = 0
+            var isSubscribed = false
+            /// Commands for this channel that Redis hasn't answered.
+            var pendingCount = 0
+            /// The connection was lost while the channel was served.
+            var mayHaveMissed = false
+        }
+
+        fileprivate struct State {
+            var isClosed = false
+            /// Whether all channels are received, because a reader didn't say which streams it serves.
+            var receivesAll = true
+            var channels: [String: Channel] = [:]
+            /// Streams whose channel must be subscribed or unsubscribed, if they still are.
+            var changed: Set<String> = []
+            var isReceivingAll = false
+            /// Questions that wait until their stream is subscribed.
+            var waiting: [(stream: String, continuation: CheckedContinuation<Void, Never>)] = []
+            var skippedCount: UInt64 = 0
+            var lossCount: UInt64 = 0
+
+            func isReady(_ stream: String) -> Bool {
+                if receivesAll { return isReceivingAll }
+                guard let channel = channels[stream], channel.serversCount > 0 else { return true }
+                return channel.isConfirmed
+            }
+        }
+
+        /// The number of channels in one command.
+        private static let batchCount = 256
+
+        private let address: RedisAddress
+        private let script: ReplayScript
+        private let topic: Topic<ReplayNotice>
+        private let words: Topic<MailboxWord>
+        private let wake: WakePipe
+        private let state = Locked(State())
+
+        init(
+            _ address: RedisAddress, _ script: ReplayScript, _ topic: Topic<ReplayNotice>, _ words: Topic<MailboxWord>
+        ) throws(SystemCallError) {
+            self.address = address
+            self.script = script
+            (self.topic, self.words) = (topic, words)
+            wake = try WakePipe()
+        }
+
+        func start() throws(SystemCallError) { try BlockingThread.start { self.run() } }
+
+        func close() {
+            state.withLock { $0.isClosed = true }
+            wake.signal()
+        }
+
+        /// The number of messages that can't be read.
+        var skippedCount: UInt64 { state.withLock { $0.skippedCount } }
+        /// The number of times that the connection was lost.
+        var lossCount: UInt64 { state.withLock { $0.lossCount } }
+
+        // MARK: Streams
+
+        func receiveAll() {
+            state.withLock { $0.receivesAll = true }
+            wake.signal()
+        }
+
+        /// From now on only the served streams are received.
+        func receive(_ streams: ServedStreams) {
+            state.withLock { $0.receivesAll = false }
+            streams.observe { [weak self] stream, isServed in self?.serve(stream, isServed) }
+            wake.signal()
+        }
+
+        private func serve(_ stream: String, _ isServed: Bool) {
+            state.withLock { state in
+                state.channels[stream, default: Channel()].serversCount += isServed ? 1 : -1
+                state.changed.insert(stream)
+            }
+            wake.signal()
+        }
+
+        /// Returns once what is published to a served stream is received, or when the connection is lost. The stream's readers
+        /// get `missed` in that case.
+        func waitUntilReceived(_ stream: String) async {
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    if state.isClosed || state.isReady(stream) { return true }
+                    state.waiting.append((stream, continuation))
+                    return false
+                }
+                if isReady { continuation.resume() }
+            }
+        }
+
+        private func resumeWaiting(where isOver: (State, String) -> Bool) {
+            let over = state.withLock { state in
+                let over = state.waiting.filter { isOver(state, $0.stream) }
+                if !over.isEmpty {
+                    let left = state.waiting.filter { !isOver(state, $0.stream) }
+                    state.waiting = left
+                }
+                return over
+            }
+            for entry in over { entry.continuation.resume() }
+        }
+
+        // MARK: On the thread
+
+        private var isClosed: Bool { state.withLock { $0.isClosed } }
+
+        private func run() {
+            var backoff = Backoff(from: .milliseconds(50), to: .seconds(2))
+            var random = SplitMix64(seed: .random(in: 0 ... .max))
+            while !isClosed {
+                do {
+                    let connection = try RedisConnection(address, timeout: script.settings.timeout)
+                    try receive(on: connection) { backoff.reset() }
+                } catch {
+                    lose()
+                    if !isClosed {
+                        _ = wake.wait(timeoutMilliseconds: Int32(clamping: backoff.next(&random).milliseconds))
+                        wake.clear()
+                    }
+                }
+            }
+            resumeWaiting { _, _ in true }
+            topic.finish()
+            words.finish()
+        }
+
+        /// The connection is lost, and its subscriptions with it.
+        private func lose() {
+            state.withLock { state in
+                state.lossCount += 1
+                state.isReceivingAll = false
+                for (stream, channel) in state.channels {
+                    guard channel.serversCount > 0 else {
+                        state.channels[stream] = nil
+                        continue
+                    }
+                    state.channels[stream] = Channel(serversCount: channel.serversCount, mayHaveMissed: true)
+                    state.changed.insert(stream)
+                }
+            }
+            resumeWaiting { _, _ in true }
+        }
+
+        /// Returns when the subscriber was closed.
+        private func receive(on connection: RedisConnection, hasBegun: () -> Void) throws(RedisFailure) {
+            var subscribesAll = false
+            var silentCount = 0
+            while !isClosed {
+                try subscribe(on: connection, &subscribesAll)
+                switch wake.wait(for: connection.descriptor, timeoutMilliseconds: pingMilliseconds) {
+                case .woken: wake.clear()
+                case .ready:
+                    silentCount = 0
+                    hasBegun()
+                    take(try connection.receiveAvailable())
+                case .timedOut:
+                    silentCount += 1
+                    guard silentCount < 3 else { throw RedisFailure("no answer to a ping") }
+                    try connection.send([Array("PING".utf8)])
+                case .failed(let code): throw RedisFailure("poll: \(code)")
+                }
+                try connection.flush()
+            }
+        }
+
+        private var pingMilliseconds: Int32 { Int32(clamping: max(100, script.settings.timeout.milliseconds)) }
+
+        /// Tells Redis which channels are wanted.
+        private func subscribe(on connection: RedisConnection, _ subscribesAll: inout Bool) throws(RedisFailure) {
+            let (receivesAll, added, removed) = state.withLock { state in
+                var (added, removed): ([String], [String]) = ([], [])
+                for stream in state.changed {
+                    guard let channel = state.channels[stream] else { continue }
+                    let isWanted = channel.serversCount > 0
+                    guard isWanted != channel.isSubscribed else {
+                        state.forgetIfUnused(stream)
+                        continue
+                    }
+                    state.channels[stream]?.isSubscribed = isWanted
+                    state.channels[stream]?.pendingCount += 1
+                    if isWanted { added.append(stream) } else { removed.append(stream) }
+                }
+                state.changed = []
+                return (state.receivesAll, added, removed)
+            }
+            try send("SUBSCRIBE", added, on: connection)
+            try send("UNSUBSCRIBE", removed, on: connection)
+            if receivesAll != subscribesAll {
+                try connection.send(
+                    [receivesAll ? "PSUBSCRIBE" : "PUNSUBSCRIBE", script.allChannels].map { Array($0.utf8) })
+                subscribesAll = receivesAll
+            }
+            try connection.flush()
+        }
+
+        private func send(_ command: String, _ streams: [String], on connection: RedisConnection) throws(RedisFailure) {
+            for start in stride(from: 0, to: streams.count, by: Self.batchCount) {
+                let batch = streams[start..<min(start + Self.batchCount, streams.count)]
+                try connection.send([Array(command.utf8)] + batch.map { Array(script.channel(of: $0).utf8) })
+            }
+        }
+
+        // MARK: Messages
+
+        private func take(_ values: [RedisValue]) {
+            var (notices, told): ([ReplayNotice], [MailboxWord]) = ([], [])
+            for value in values {
+                guard let parts = value.list, let kind = parts.first?.string, parts.count >= 3 else { continue }
+                switch kind {
+                case "message", "pmessage":
+                    // A channel that is subscribed by name too, while all are.
+                    if kind == "message", state.withLock({ $0.isReceivingAll }) { continue }
+                    let channel = parts[parts.count - 2].string ?? ""
+                    switch ReplayScript.message(parts[parts.count - 1].bytes ?? [], stream: script.stream(of: channel))
+                    {
+                    case .notice(let notice): notices.append(notice)
+                    case .word(let word): told.append(word)
+                    case nil: state.withLock { $0.skippedCount += 1 }
+                    }
+                case "subscribe", "unsubscribe":
+                    guard let stream = parts[1].string.flatMap({ script.stream(of: $0) }), confirm(stream) else {
+                        continue
+                    }
+                    notices.append(.missed(in: stream))
+                    told.append(.missed(stream: stream))
+                case "psubscribe": state.withLock { $0.isReceivingAll = true }
+                case "punsubscribe": state.withLock { $0.isReceivingAll = false }
+                default: break
+                }
+            }
+            if !notices.isEmpty { topic.publish(contentsOf: notices) }
+            if !told.isEmpty { words.publish(contentsOf: told) }
+            resumeWaiting { $0.isReady($1) }
+        }
+
+        /// Redis has carried out a command for a stream's channel.
+        ///
+        /// - Returns: whether something may have been missed before.
+        private func confirm(_ stream: String) -> Bool {
+            state.withLock { state in
+                guard var channel = state.channels[stream] else { return false }
+                channel.pendingCount = max(0, channel.pendingCount - 1)
+                let hasMissed = channel.isConfirmed && channel.mayHaveMissed
+                if hasMissed { channel.mayHaveMissed = false }
+                state.channels[stream] = channel
+                state.forgetIfUnused(stream)
+                return hasMissed
+            }
+        }
+    }
+
+    extension RedisSubscriber.Channel {
+        fileprivate var isConfirmed: Bool { isSubscribed && pendingCount == 0 }
+    }
+
+    extension RedisSubscriber.State {
+        fileprivate mutating func forgetIfUnused(_ stream: String) {
+            guard let channel = channels[stream], channel.serversCount <= 0, !channel.isSubscribed,
+                channel.pendingCount == 0
+            else { return }
+            channels[stream] = nil
+        }
+    }
+#endif
