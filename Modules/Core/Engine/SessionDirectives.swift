@@ -126,7 +126,7 @@ public enum SessionAlarm: Hashable, Sendable {
     case stateDiverged(position: UInt64)
     /// A type loses this field when it is encoded and decoded. Raised in debug builds, once for each type and field.
     case codingLoss(type: String, field: String)
-    /// An unsealed log was full, so its oldest half was folded and can't be reordered any more.
+    /// An unsealed log was full, so its oldest events were folded and can't be reordered any more.
     case foldedUnconfirmed(count: Int)
     /// An event was refused because no clock shows its stamp.
     case unusableStamp(SourceSequence)

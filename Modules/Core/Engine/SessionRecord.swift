@@ -78,10 +78,10 @@ extension SessionRecord.Content: Encodable where Event: Encodable {}
 public struct SessionSource: Hashable, Sendable, Codable {
     /// The `SessionPeer.id` of the peer that issues the events.
     public let peerID: String
-    /// 32 random bits generated with the store; 0 without a store.
+    /// 32 random bits generated with the store; 0 if the author states none.
     public let incarnation: UInt32
 
-    /// Creates a source; incarnation 0 means without a store.
+    /// Creates a source. Incarnation 0 stands for an author that states none.
     public init(peerID: String, incarnation: UInt32 = 0) {
         self.peerID = peerID
         self.incarnation = incarnation

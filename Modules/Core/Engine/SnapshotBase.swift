@@ -11,7 +11,7 @@ import MeshIdentity
 /// Engines with such bases may order events that were concurrent with the snapshot differently. So where two states
 /// include the same, one of the engines takes the other's: see `yields(to:)`.
 struct SnapshotBase: Sendable {
-    /// How far the base includes sources of which no event has come, by the reference's keys.
+    /// The last included sequence of each source of which no event has come, by the reference's keys.
     var unmet: [String: UInt64]
     /// The number of events of an earlier incarnation of the local peer that the base includes, while its name isn't
     /// known here.
