@@ -3,10 +3,10 @@ public import MeshIdentity
 /// The work for the caller after a batch of calls, in the order of the fields.
 ///
 /// 1. `persist`: write it, or the complete `engine.image`. If that fails, do none of the rest. The engine in memory is
-/// then ahead of the store, and you must restore it from the store.
+///    then ahead of the store, and you must restore it from the store.
 /// 2. `confirmed`: run their side effects, then call `markSideEffects(through:)`.
 /// 3. `outgoing`, and the envelopes that `submitLocal` returned: send them. Sending before writing breaks promises
-/// after a crash.
+///    after a crash.
 /// 4. `alarms`: show or record them.
 public struct SessionDirectives<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
     /// The changes to persist; nil if nothing changed that outlives the process.
@@ -34,7 +34,7 @@ public struct SessionDirectives<State: Codable & Sendable, Event: Codable & Send
     public var isEmpty: Bool { persist == nil && confirmed.isEmpty && outgoing.isEmpty && alarms.isEmpty }
 }
 
-/// The changes since the last call, for a store that doesn't write the whole image.
+/// The changes since the last call, for a store that doesn't write the complete image.
 public struct SessionPersistence: Hashable, Sendable {
     /// The new entries of the log; `engine.records(in:)` returns them.
     public var appended: [SessionRange]
@@ -150,7 +150,7 @@ public enum SessionAlarm: Hashable, Sendable {
     case cannotChangeView([SessionSource])
 }
 
-/// The result of receiving an envelope. `state` is the state afterwards.
+/// The result of receiving an envelope. An associated state is the state afterwards.
 public enum SessionSyncReceiveResult<State: Sendable>: Sendable {
     /// The event, and others that had waited for it, are in place.
     case applied(State)
@@ -159,7 +159,7 @@ public enum SessionSyncReceiveResult<State: Sendable>: Sendable {
     /// The event has no effect: the policy or the reducer rejected it, this version can't read it, or the engine
     /// refused it.
     case ignored(State)
-    /// Earlier events of the same source are missing, so the event waits. The state is unchanged.
+    /// Earlier events of the same source are missing, so the event waits in a bounded buffer. The state is unchanged.
     case snapshotRequired(expectedSequence: UInt64, receivedSequence: UInt64)
 }
 

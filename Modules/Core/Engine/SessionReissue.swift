@@ -34,9 +34,9 @@ package struct SessionReissue: Hashable, Sendable, Codable {
 }
 
 /// The names under which events of this session were issued again: by this source, by members that report it in their
-/// controls, and by sources in a copy. An event in the log is also known by its ID; a folded event has none.
+/// controls, and by any source that a copy lists. An event in the log is also known by its ID; a folded event has none.
 ///
-/// At most `countMax` stretches. The oldest are forgotten, and only IDs in the order then identify their events.
+/// At most `countMax` stretches. The oldest are forgotten. Their events are then recognized only by IDs in the order.
 struct ReissueTable: Sendable {
     static let countMax = 256
     /// Maximum number of names of one event. An event has a few, but stretches of a lying peer could form endless

@@ -1,5 +1,11 @@
 import MeshIdentity
 
+// Membership changes (rules 19 to 21 of Docs/Internals/Convergence.md). `SessionSyncEngine+Views` decides them.
+// - Newcomer: a source that wants to join and has proved that it lives.
+// - Suspected: not heard from for a long time. Overridden: given up by the user.
+// - Home: the group that has continued without this source.
+// - Exchange and step: the units of waiting times, see `pass(_:)`.
+
 /// Membership changes that this device wants: the peers to admit and the members to close.
 ///
 /// Only invitations outlive the process. A peer that wants to join asks again, and an absent peer is found absent

@@ -1,6 +1,11 @@
 public import MeshFoundation
 public import MeshIdentity
 
+// Confirmation makes an event's place final, in three steps: below the cut, acknowledged by all members, persisted by
+// the caller (rules 3, 4 and 11 of Docs/Internals/Convergence.md).
+//
+// The cut is a stability cut as in Birman, Schiper, Stephenson: *Lightweight Causal and Atomic Group Multicast* (1991).
+
 /// A confirmed entry that waits for the caller, or for its side effect.
 @usableFromInline
 struct ConfirmedEntry<Event: Sendable>: Sendable {

@@ -1,6 +1,11 @@
 public import MeshFoundation
 public import MeshIdentity
 
+// Controls: messages between engines that are never logged (rules 2, 5, 6, 8, 13 and 18 of
+// Docs/Internals/Convergence.md).
+// - Digest: the periodic control to every peer, which asks for all that the sender lacks.
+// - Liveness token: a random number that a source must return, to prove that it lives now.
+
 extension SessionSyncEngine {
     /// Takes another engine's control: acknowledgements, promise, membership, requests.
     ///
@@ -46,8 +51,8 @@ extension SessionSyncEngine {
         advance()
     }
 
-    /// States the time within which the caller ticks again. Each control carries it, so receivers can judge who has
-    /// gone.
+    /// States the time within which the caller ticks again. Each control carries it, so receivers can tell when this
+    /// peer has gone.
     package mutating func announce(silenceMilliseconds: UInt64) { announcedSilence = silenceMilliseconds }
 
     /// Milliseconds since the last tick; for the first, one exchange. At most the silence that was announced, because a

@@ -28,14 +28,14 @@ struct PendingDirectives: Sendable {
     @usableFromInline var copies: Set<String> = []
     /// Sequences of own events that a peer lacks.
     @usableFromInline var answers: [String: [UInt64]] = [:]
-    /// Ranges of others' events that a peer has requested, and ranges that it is asked for.
+    /// Ranges of others' events that a peer has requested, and ranges requested from it.
     @usableFromInline var relays: [String: [SessionRange]] = [:]
     private(set) var relayAsks: [String: [SessionRange]] = [:]
     /// Peers that should get the view record with their control.
     @usableFromInline var records: Set<String> = []
     @usableFromInline var alarms: [SessionAlarm] = []
 
-    /// Maximum number of alarms that wait: later ones of a flood add nothing.
+    /// Maximum number of alarms that wait. Later ones are dropped.
     static let alarmsMax = 64
 
     init() {}

@@ -55,14 +55,15 @@ extension SessionSyncEngine {
         return false
     }
 
-    /// True if the sender is in a group without this peer, which admitted it before it knew its successor here.
+    /// True if the sender is in another group, without this peer. It was admitted there, so its store needn't have gone
+    /// back.
     private func isElsewhere(_ control: SessionControl) -> Bool {
         control.group != nil && control.group != groupName && !control.members.contains { $0.peerID == localPeerID }
     }
 
     /// True if this engine founds the group when both are unsealed.
     private func foundsAgainst(_ other: SessionSource) -> Bool {
-        // A copy of a state taken from a peer lacks the names of events that it includes.
+        // A base taken from a peer's snapshot lacks the names of its events, so it can't become a copy.
         if isJoining || taken != nil { return false }
         if groupName == source { return true }
         return groupName == nil && (source.peerID < other.peerID)

@@ -1,6 +1,11 @@
 public import MeshFoundation
 public import MeshIdentity
 
+// Receiving (rules 1, 5 and 10 of Docs/Internals/Convergence.md). Late events are inserted with undo and redo, as in
+// Terry et al.: *Managing Update Conflicts in Bayou* (1995).
+// - Gap: a source's events beyond the next one. They wait in a `GapBuffer` and aren't held.
+// - Fork: two stores have written as one source, so one name may mean two events.
+
 extension SessionSyncEngine {
     /// Takes an event of any source and puts it at its place in the order.
     ///
@@ -184,8 +189,8 @@ extension SessionSyncEngine {
         return outcome
     }
 
-    /// True if the entry's stamp is below one of the same member. Stamps of one store rise, so two stores have written
-    /// as one source.
+    /// True if the entry's stamp is below the highest one of the same member. Stamps of one store rise, so two stores
+    /// have written as one source.
     @usableFromInline
     func contradictsItsSource(_ entry: LogEntry<Event>) -> Bool {
         sources[entry.slot].isOpen && sources[entry.slot].lastStamp > entry.stamp
@@ -272,7 +277,7 @@ extension SessionSyncEngine {
     /// engine.gather { engine in
     ///     for envelope in batch { do { _ = try engine.receive(envelope) } catch { … } }
     /// }
-    /// for event in engine.takeApplied() { … }          // of all of them, each source's in order
+    /// for event in engine.takeApplied() { … }          // events of all envelopes, each source's in order
     /// ```
     ///
     /// Call only `receive` and `receiveOpaque` in `body`. There, `applied` means only that the event has been taken;

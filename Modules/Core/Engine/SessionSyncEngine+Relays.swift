@@ -1,8 +1,8 @@
 public import MeshFoundation
 public import MeshIdentity
 
-/// Relays of events by members other than their author (rule 22 of Docs/Internals/Convergence.md). Members that hear
-/// each other so hold the same, even if the author is absent.
+/// Relays of events by members other than their author (rule 22 of Docs/Internals/Convergence.md). They let
+/// members that hear each other hold the same events, even if the author is absent.
 ///
 /// An author answers for its own events. Another member is asked only if they have been missing for some steps, and
 /// only if it has reported that it holds them. The events stay their author's, on the word of the member that relays
@@ -10,7 +10,7 @@ public import MeshIdentity
 extension SessionSyncEngine {
     /// Takes events that a member relays.
     ///
-    /// - Throws: as `receive`; nothing changes then.
+    /// - Throws: the errors of `receive`. Nothing changes then.
     public mutating func receiveRelay(_ envelope: SessionSyncEnvelope<SessionRelay<Event>>, at moment: Date) throws {
         try check(envelope.metadata, payloadType: SessionRelay<Event>.payloadType)
         let records = envelope.payload.records

@@ -2,16 +2,29 @@ import MeshBase
 public import MeshFoundation
 public import MeshIdentity
 
+// Terms in this folder. Docs/Internals/Convergence.md has the rules.
+// - Source: one store of one peer, named by peer ID and incarnation. It numbers its events from 1 without gaps.
+// - Stamp: a hybrid logical clock (`HybridTimestamp`). The order of events is stamp, then source, then sequence.
+// - Held: the part of a source's sequence that is here without a gap. A promise (n, h): nothing more at or below stamp
+//   h beyond n.
+// - Cut: the lowest promise of all members that counts. Confirmed: the prefix of the order below it that all have
+//   acknowledged.
+// - Base: the state at a checkpoint in the confirmed prefix, whose events are folded into it and freed.
+// - Group: members that confirm together. View: its members for the time being (`SessionSyncEngine+Views`).
+// - Sealed: belongs to a group for good. Copy: base and log for a device that joins.
+// - The reference's calls: `submitLocal`, `receive`, `applySnapshot` and `store`, without controls, ticks or
+//   directives.
+
 /// One feature's session as a value: events go in; the state and messages to send come out.
 ///
 /// Every peer runs the same engine over the same reducer. All reach the same state, in whatever order events arrive,
 /// because events have one total order and a late event is inserted at its place. The engine does no I/O and has no
-/// clock and no randomness. You pass times, an incarnation and a seed.
+/// clock. You pass times, an incarnation and a seed; only a missing incarnation is generated.
 ///
 /// ```
 /// submitLocal, receive, receiveControl, adopt, tick      events and messages go in
 /// gather                                                 events that came together
-/// takeApplied()                                          what the last call put in its place
+/// takeApplied()                                          the events that the last call put in place
 /// takeDirectives()                                       once a batch: persist, confirm, then send
 /// ```
 ///

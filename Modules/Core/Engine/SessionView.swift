@@ -93,8 +93,8 @@ public struct ViewStatement: Hashable, Sendable, Codable {
         self.isLeaving = isLeaving
     }
 
-    /// Merges a later or earlier statement of the same author. Statements can overtake each other, and each adds to the
-    /// others.
+    /// Merges another statement of the same author, unless it is of an earlier view. Statements of one view can
+    /// overtake each other, and each adds to the others.
     mutating func merge(_ other: ViewStatement) {
         guard other.number == number else {
             if other.number > number { self = other }
@@ -139,8 +139,8 @@ struct MemberReport: Sendable {
     /// Exchanges since the source's last control, less those for which it announced silence.
     private(set) var silence = 0.0
 
-    /// Number of exchanges after which a silent member is out of reach, and after which a report is followed that
-    /// members out of reach can't contradict.
+    /// Number of exchanges after which a silent member is out of reach, and after which an unchanged report may
+    /// be followed without a majority in reach.
     static let exchangesMax = 60.0
 
     mutating func take(_ control: SessionControl, silence announced: Double) {

@@ -137,7 +137,7 @@ extension SessionSyncEngine {
         taken?.earlierLife = 0
     }
 
-    /// Tags that name the incarnation behind each bare ID in a vector, because metadata made by the caller doesn't.
+    /// Tags that name the incarnation behind each bare ID in a vector, because metadata from the caller doesn't.
     func livesTags(for vector: [String: UInt64]) -> [LivesTag] {
         guard isClassic || shownOfEarlierLife > 0 else { return [] }
         return sources.indices.compactMap { slot in

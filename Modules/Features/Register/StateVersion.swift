@@ -1,5 +1,12 @@
 package import MeshIdentity
 
+// A last-writer-wins register: of two values, the one with the higher version wins. A version is a hybrid logical
+// timestamp and an author, which decides between equal stamps. A vector has a stamp for each author, up to which all of
+// its changes were seen.
+//
+// A provisional author stands for an author whose peer may have lost changes, so that gaps stay visible. The idea is
+// that of dotted version vectors (Preguiça et al., 2010); see Docs/Guides/SharedState.md.
+
 /// The author and time of a change. The later stamp is newer; of equal stamps, the one with the higher author.
 package struct StateVersion: Hashable, Comparable, Sendable, Codable {
     package var stamp: HybridTimestamp
