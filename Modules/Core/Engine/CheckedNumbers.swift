@@ -133,8 +133,7 @@ extension SessionSyncSnapshot {
 }
 
 extension SessionEngineHead {
-    /// Checks the numbers that this peer counts itself. Numbers that others have stated are clamped instead, see
-    /// `clamped`.
+    /// Checks the numbers that this peer counts itself. Numbers that others have stated are clamped instead, see `clamped`.
     package func checkNumbers() throws {
         try check(sequence, "sequence")
         try check(held, "held")

@@ -140,11 +140,9 @@ public enum SessionAlarm: Hashable, Sendable {
     /// the order of a set. Use the context instead: `uuid()`, `randomNumberGenerator` and the event's moment,
     /// `metadata.causalTimestamp`.
     case nondeterministicReducer(eventSequence: SourceSequence)
-    /// A peer that is neither a member nor follows one wants to join. No member has invited it, or the group has 16
-    /// members.
+    /// A peer that is neither a member nor follows one wants to join. No member has invited it, or the group has 16 members.
     case notAdmitted(SessionSource)
-    /// The others continue without this member. `forked` of the local source follows; it joins again as another
-    /// incarnation.
+    /// The others continue without this member. `forked` of the local source follows; it joins again as another incarnation.
     case fenced(view: UInt64)
     /// These members' versions know no views. Until they are updated, no device joins and none is removed.
     case cannotChangeView([SessionSource])
@@ -156,8 +154,7 @@ public enum SessionSyncReceiveResult<State: Sendable>: Sendable {
     case applied(State)
     /// The event was held already, or its explicit ID had an effect before. The state is unchanged.
     case duplicate(State)
-    /// The event has no effect: the policy or the reducer rejected it, this version can't read it, or the engine
-    /// refused it.
+    /// The event has no effect: the policy or the reducer rejected it, this version can't read it, or the engine refused it.
     case ignored(State)
     /// Earlier events of the same source are missing, so the event waits in a bounded buffer. The state is unchanged.
     case snapshotRequired(expectedSequence: UInt64, receivedSequence: UInt64)

@@ -39,8 +39,7 @@ package struct SessionReissue: Hashable, Sendable, Codable {
 /// At most `countMax` stretches. The oldest are forgotten. Their events are then recognized only by IDs in the order.
 struct ReissueTable: Sendable {
     static let countMax = 256
-    /// Maximum number of names of one event. An event has a few, but stretches of a lying peer could form endless
-    /// chains.
+    /// Maximum number of names of one event. An event has a few, but stretches of a lying peer could form endless chains.
     private static let namesMax = 16
 
     /// The stretches, oldest first.

@@ -105,8 +105,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Issues again, under this engine's name, events that the copy lacks: of this source, and of sources that aren't
-    /// here.
+    /// Issues again, under this engine's name, events that the copy lacks: of this source, and of sources that aren't here.
     private mutating func reissue(
         _ mine: [SessionRecord<Event>], _ displaced: Set<SourceSequence>, keepsStamps: Bool, wasMember: Bool
     ) {
@@ -129,8 +128,7 @@ extension SessionSyncEngine {
                 let isOthers = sources[slot].isClosed && record.source.peerID != localPeerID
                 if isOthers { continue }
             } else if wasMember, record.source.peerID != localPeerID {
-                // The event is of a group that this engine has left. Its author issues it again, or is waited for
-                // there.
+                // The event is of a group that this engine has left. Its author issues it again, or is waited for there.
                 continue
             }
             if !isDisplaced, isIncludedOtherwise(record.place) { continue }

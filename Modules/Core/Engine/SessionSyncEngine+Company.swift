@@ -8,8 +8,7 @@ import MeshIdentity
 
 /// Membership changes that this device wants: the peers to admit and the members to close.
 ///
-/// Only invitations outlive the process. A peer that wants to join asks again, and an absent peer is found absent
-/// again.
+/// Only invitations outlive the process. A peer that wants to join asks again, and an absent peer is found absent again.
 struct CompanyWishes: Sendable {
     /// Peers that the user has invited.
     var invited: Set<String> = []
@@ -19,15 +18,13 @@ struct CompanyWishes: Sendable {
     var groups = PeerGroups()
     /// Peers that the caller hasn't heard from for a long time.
     var suspected: Set<String> = []
-    /// Members that the user no longer waits for, and since when. A member that sends anything later is waited for
-    /// again.
+    /// Members that the user no longer waits for, and since when. A member that sends anything later is waited for again.
     var overridden: [SessionSource: HybridTimestamp] = [:]
     /// Sources that have proved that they live and want to join, with the steps since the proof.
     var newcomers: [SessionSource: Double] = [:]
     /// Steps for which there has been something to decide, since the last ballot.
     var age = 0.0
-    /// Steps within which staying members must answer and hold the same. Grows with each attempt: the network may be
-    /// slow.
+    /// Steps within which staying members must answer and hold the same. Grows with each attempt: the network may be slow.
     var patience = Self.patienceLeast
     /// Steps for which this member proposes no closing, after such a proposal has failed.
     var closingPause = 0.0
@@ -174,8 +171,7 @@ extension SessionSyncEngine {
     }
 
     /// Reports all peers that the caller hasn't heard from for a long time; replaces the earlier set. Suspicion only
-    /// makes this member try: a suspected member is closed once a majority is in reach and all that stay suspect it
-    /// too.
+    /// makes this member try: a suspected member is closed once a majority is in reach and all that stay suspect it too.
     public mutating func suspect(_ peerIDs: Set<String>) { wishes.suspected = peerIDs }
 
     /// Stops waiting for those peers by the user's decision, even without a majority. If they also continue without
@@ -318,8 +314,7 @@ extension SessionSyncEngine {
         return present * 2 > openSlots.count || !wishes.overridden.isEmpty
     }
 
-    /// True if a majority sends to this member itself. Where all members connect through one, only that one's ballots
-    /// succeed.
+    /// True if a majority sends to this member itself. Where all members connect through one, only that one's ballots succeed.
     private var hearsMajority: Bool {
         isMajority(openSlots.count { $0 == 0 || isInReach($0) })
     }

@@ -67,8 +67,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// True if every open member holds the event. Its author and this engine do; each other one must have acknowledged
-    /// it.
+    /// True if every open member holds the event. Its author and this engine do; each other one must have acknowledged it.
     @inlinable
     mutating func isAcknowledged(_ source: Int, _ sequence: UInt64) -> Bool {
         sequence <= sources.records[source].heldByAll || sequence <= sources.countHeldByAll(source)
@@ -215,7 +214,7 @@ struct DueEffects<Event: Sendable>: Sendable {
     @usableFromInline var entries: ArraySlice<ConfirmedEntry<Event>> = []
     /// The number of first entries that are in the store, or that the caller has been asked to write.
     private var toldCount = 0
-    /// The number of stored entries that have been marked since the caller was last told.
+    /// The number of stored entries that have been marked since the last `takeChanges`.
     private var markedCount = 0
     /// True while positions rise. They don't if this store continues as another source after a fork and counts from the
     /// start again.

@@ -16,8 +16,7 @@ extension SessionSyncEngine {
         advance()
     }
 
-    /// Takes another engine's copy. Adopts it if this engine is unsealed and listed in it; otherwise reads it like a
-    /// control.
+    /// Takes another engine's copy. Adopts it if this engine is unsealed and listed in it; otherwise reads it like a control.
     ///
     /// - Parameter metadata: the metadata of the snapshot that carried the copy.
     /// - Returns: true if the copy was adopted.
@@ -33,8 +32,7 @@ extension SessionSyncEngine {
         return isAdopted
     }
 
-    /// Prepares the periodic control to every peer. Call it about once a second, and more often while events are
-    /// missing.
+    /// Prepares the periodic control to every peer. Call it about once a second, and more often while events are missing.
     @inlinable
     public mutating func tick(at moment: Date) { tick(at: moment, speaks: true) }
 
@@ -142,8 +140,7 @@ extension SessionSyncEngine {
         return message.control.members.contains { $0.peerID == localPeerID }
     }
 
-    /// True if a group holds events of this source and lists another one of this peer: this store is older than that
-    /// join.
+    /// True if a group holds events of this source and lists another one of this peer: this store is older than that join.
     private func knowsSuccessor(_ message: EngineMessage<State, Event>) -> Bool {
         message.control.group != nil && message.control.held[source] > 0 && !message.control.members.contains(source)
             && message.control.members.contains { $0.peerID == localPeerID }
@@ -173,8 +170,7 @@ extension SessionSyncEngine {
             wishes.overridden[message.source] = nil
         }
         if !isQuarantined(sources[slot].source) {
-            // The first sequence never falls. That of a store that went back would leave a hole below what is held
-            // here.
+            // The first sequence never falls. That of a store that went back would leave a hole below what is held here.
             sources[slot].first = max(sources[slot].first, control.firstSequence)
             if control.firstSequence > 0 { sources[slot].held = max(sources[slot].held, control.firstSequence - 1) }
         }

@@ -55,8 +55,7 @@ extension SessionSyncEngine {
         return false
     }
 
-    /// True if the sender is in another group, without this peer. It was admitted there, so its store needn't have gone
-    /// back.
+    /// True if the sender is in another group, without this peer. It was admitted there, so its store needn't have gone back.
     private func isElsewhere(_ control: SessionControl) -> Bool {
         control.group != nil && control.group != groupName && !control.members.contains { $0.peerID == localPeerID }
     }
@@ -116,8 +115,7 @@ extension SessionSyncEngine {
         return true
     }
 
-    /// True if the sender founded its group, and every listed member is also a member here or wants to be, so hasn't
-    /// joined it.
+    /// True if the sender founded its group, and every listed member is also a member here or wants to be, so hasn't joined it.
     private func isFoundedAlone(_ message: EngineMessage<State, Event>) -> Bool {
         message.control.group == message.source
             && message.control.members.allSatisfy { member in
@@ -131,14 +129,12 @@ extension SessionSyncEngine {
         sources.openSources.count < 2 ? sources.heldIncarnation(of: source) : nil
     }
 
-    /// True if this group of two admits its partner's next incarnation without another view, because no view is being
-    /// decided.
+    /// True if this group of two admits its partner's next incarnation without another view, because no view is being decided.
     private func isReplacedByPartner(_ peerID: String) -> Bool {
         sources.openSlot(ofPeer: peerID) != nil && openSlots.count == 2 && stance.change == nil
     }
 
-    /// Counts a newcomer's requests. In a larger group the proposer sends the copy, and others only after repeated
-    /// requests.
+    /// Counts a newcomer's requests. In a larger group the proposer sends the copy, and others only after repeated requests.
     private mutating func isAskedForCopy(_ slot: Int) -> Bool {
         sources[slot].copyAsks += 1
         return openSlots.count <= 2 || sources[slot].copyAsks > 3
@@ -191,15 +187,13 @@ extension SessionSyncEngine {
 }
 
 /// The end of a session (rule 16 of Docs/Internals/Convergence.md). Members learn it from the controls of those that
-/// know it, and submit no more events. So the order is complete once every member holds all that had been accepted
-/// before.
+/// know it, and submit no more events. So the order is complete once every member holds all that had been accepted before.
 extension SessionSyncEngine {
     /// True once the session has ended. `submitLocal` then throws `SessionSyncError.sessionEnded`, and no peer's state
     /// is shown. Events that others had accepted are still taken.
     public var hasEnded: Bool { ended }
 
-    /// True if the session has ended and nothing is owed: every member knows of the end, holds every event and has said
-    /// so.
+    /// True if the session has ended and nothing is owed: every member knows of the end, holds every event and has said so.
     public var isOver: Bool { ended && sealed && unconfirmedCount == 0 && doAllKnowEnd }
 
     /// Ends the session here, and for every member that hears of it.

@@ -67,8 +67,7 @@ extension SessionSyncEngine {
                 .map { SourceSequence(source: sources[$0.offset].source, sequence: $0.element) })
     }
 
-    /// Continues where the store ended. Reducer and policy must be the same, because the state follows from base and
-    /// log.
+    /// Continues where the store ended. Reducer and policy must be the same, because the state follows from base and log.
     ///
     /// - Parameter seed: random, different for each launch.
     /// - Throws: `SessionSyncError.tooManySources` and `outOfRange` for an image that no engine made.

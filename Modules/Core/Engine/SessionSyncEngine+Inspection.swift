@@ -41,8 +41,7 @@ extension SessionSyncEngine {
         return log.entries.reduce(stamped) { max($0, $1.header.causalTimestamp) }.addingTimeInterval(0.001)
     }
 
-    /// Returns the time by which a peer's clock is ahead of the local one, or nil before the first round trip of
-    /// controls.
+    /// Returns the time by which a peer's clock is ahead of the local one, or nil before the first round trip of controls.
     ///
     /// - Parameter moment: by the local clock, because the error grows with time; nil means the end of the last round
     ///   trip.
@@ -64,8 +63,7 @@ extension SessionSyncEngine {
                 .map { SourceSequence(source: sources[$0.offset].source, sequence: $0.element) })
     }
 
-    /// The number of confirmed entries since the group began, including replacements; in an unsealed engine those in
-    /// its base.
+    /// The number of confirmed entries since the group began, including replacements; in an unsealed engine those in its base.
     public var confirmedCount: UInt64 { log.baseCount + UInt64(announcedCount) }
 
     /// The number of held entries that aren't confirmed, or that `takeDirectives` hasn't returned as confirmed yet.

@@ -35,8 +35,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Takes the next event of a member if it is later than everything held, which is the common case. Returns nil if
-    /// it isn't.
+    /// Takes the next event of a member if it is later than everything held, which is the common case. Returns nil if it isn't.
     @inlinable
     mutating func receiveNext(_ envelope: SessionSyncEnvelope<Event>) -> SessionSyncReceiveResult<State>? {
         guard envelope.metadata.epoch == epochTag, !isProvisionalShown, frozenAt == .max,
@@ -204,8 +203,7 @@ extension SessionSyncEngine {
         if stamp.milliseconds > wallMilliseconds &+ options.clockAheadMilliseconds { tellFarAhead(stamp, slot) }
     }
 
-    /// Raises the alarm once for each source. Does nothing while the wall clock is 0, as on a watch that has just
-    /// booted.
+    /// Raises the alarm once for each source. Does nothing while the wall clock is 0, as on a watch that has just booted.
     @usableFromInline
     mutating func tellFarAhead(_ stamp: HybridTimestamp, _ slot: Int) {
         guard wallMilliseconds > 0, !sources[slot].isToldFarAhead else { return }
@@ -227,8 +225,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Raises an alarm if a known source and sequence comes with other content: a store was copied or restored from a
-    /// backup.
+    /// Raises an alarm if a known source and sequence comes with other content: a store was copied or restored from a backup.
     @inlinable
     mutating func checkFork(_ entry: LogEntry<Event>) {
         guard !sources[entry.slot].isForked, entry.sequence > sources[entry.slot].folded,
@@ -283,8 +280,7 @@ extension SessionSyncEngine {
     /// Call only `receive` and `receiveOpaque` in `body`. There, `applied` means only that the event has been taken;
     /// `takeApplied` has its effect. Don't keep the results, because each holds a state.
     ///
-    /// Complexity: O(k log k + n) for k late events, plus the reducer, which runs for the n events from the first of
-    /// them on.
+    /// Complexity: O(k log k + n) for k late events, plus the reducer, which runs for the n events from the first of them on.
     @inlinable
     public mutating func gather<Result>(_ body: (inout Self) throws -> Result) rethrows -> Result {
         forgetApplied()
@@ -377,8 +373,7 @@ struct GapBuffer<Event: Sendable>: Sendable {
         guard place == entries.count || entries[place].sequence != entry.sequence else { return }
         entries.insert(entry, at: place)
         byteCount += Int(entry.byteCount)
-        // The entry nearest to the gap is the most useful. It always fits, unless the peer's other incarnations take
-        // the space.
+        // The entry nearest to the gap is the most useful. It always fits, unless the peer's other incarnations take the space.
         let countMin = bytesOfOtherLives > 0 ? 0 : 1
         while entries.count > limit || (byteCount + bytesOfOtherLives > Self.bytesMax && entries.count > countMin) {
             byteCount -= Int(entries.removeLast().byteCount)

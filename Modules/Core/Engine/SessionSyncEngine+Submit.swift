@@ -2,12 +2,10 @@ public import MeshFoundation
 public import MeshIdentity
 
 extension SessionSyncEngine {
-    /// Applies a local event at once and returns the envelope. Send it after writing what `takeDirectives` asks to
-    /// persist.
+    /// Applies a local event at once and returns the envelope. Send it after writing what `takeDirectives` asks to persist.
     ///
     /// The engine knows no codec, and reduces `event` as it is given. If your events lose something when they are
-    /// encoded, submit the decoded copy, as `SyncedSession` does. Otherwise the local state differs from what peers
-    /// reduce.
+    /// encoded, submit the decoded copy, as `SyncedSession` does. Otherwise the local state differs from what peers reduce.
     ///
     /// If the policy rejects the event, the envelope is returned anyway and the state is unchanged. Complexity: O(1)
     /// plus the reducer.

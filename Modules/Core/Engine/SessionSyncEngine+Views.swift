@@ -85,8 +85,7 @@ extension SessionSyncEngine {
         return true
     }
 
-    /// True if the sender's group wins where each has continued without the other: more members first, then the lowest
-    /// source.
+    /// True if the sender's group wins where each has continued without the other: more members first, then the lowest source.
     private func isOutvoted(by control: SessionControl) -> Bool {
         let ours = sources.openSources
         guard control.members.count == ours.count else { return control.members.count > ours.count }
@@ -102,8 +101,7 @@ extension SessionSyncEngine {
         raiseFork(0, sources[0].held)
     }
 
-    /// Leaves this group for another group of the same session (rule 21 of Docs/Internals/Convergence.md). Returns true
-    /// if so.
+    /// Leaves this group for another group of the same session (rule 21 of Docs/Internals/Convergence.md). Returns true if so.
     ///
     /// There are two groups if a peer founds one while another exists, for the first time or after it lost its store.
     /// This member believes members and invited peers, and counts the user's own devices. It doesn't count its partner
@@ -346,8 +344,7 @@ extension SessionSyncEngine {
 
     /// A stamp above everything that is confirmed in this view. A member's cut is at or below each member's promise,
     /// including this one's, and this one promises nothing above its frozen stamp. The answers add nothing: a
-    /// newcomer's clock starts above the promise in its copy, and so above every promise that the copy's author has
-    /// received.
+    /// newcomer's clock starts above the promise in its copy, and so above every promise that the copy's author has received.
     private var newcomerFloor: HybridTimestamp { (stance.change?.frozen.stamp ?? clock.latest).successor }
 
     /// The next view, if enough members of this one have accepted it under one ballot.
@@ -365,8 +362,7 @@ extension SessionSyncEngine {
         guard ballot.isForced, let change = stance.change, change.ballot == ballot, !change.closing.isEmpty else {
             return false
         }
-        // Holds for any record. Otherwise one that was accepted earlier would wait for members that the user has given
-        // up.
+        // Holds for any record. Otherwise one that was accepted earlier would wait for members that the user has given up.
         return openSlots.allSatisfy { voters.contains($0) || change.closing.contains(sources[$0].source) }
     }
 

@@ -48,8 +48,7 @@ where
     public let payloadType: String
     /// The type of the snapshots' payloads.
     public let snapshotPayloadType: String
-    /// The random 32 bits that identify the peer's store, generated with it. An engine without a store generates its
-    /// own.
+    /// The random 32 bits that identify the peer's store, generated with it. An engine without a store generates its own.
     public let incarnation: UInt32
     /// The last own sequence in the store when it was opened. `.max` for a new store, all of whose names are its own.
     var launchSequence: UInt64 = .max
@@ -76,8 +75,7 @@ where
             frozenAt = stamp?.rawValue ?? .max
         }
     }
-    /// The highest stamp that it may promise: `.max` unless a view is being decided. Cached, because reading `stance`
-    /// is slow.
+    /// The highest stamp that it may promise: `.max` unless a view is being decided. Cached, because reading `stance` is slow.
     @usableFromInline var frozenAt = UInt64.max
     @usableFromInline var sealed = false
     @usableFromInline var ended = false

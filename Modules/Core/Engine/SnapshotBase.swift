@@ -16,8 +16,7 @@ struct SnapshotBase: Sendable {
     /// The number of events of an earlier incarnation of the local peer that the base includes, while its name isn't
     /// known here.
     var earlierLife: UInt64
-    /// The stamp at which the snapshot was made. A peer may have ordered events up to then before some that the base
-    /// includes.
+    /// The stamp at which the snapshot was made. A peer may have ordered events up to then before some that the base includes.
     let madeAt: HybridTimestamp
 }
 
@@ -33,8 +32,7 @@ extension SessionSyncEngine {
 
     var shownOfEarlierLife: UInt64 { max(provisional?.earlierLife ?? 0, taken?.earlierLife ?? 0) }
 
-    /// True if the snapshot's events can't come any more, or if a base of an earlier snapshot may differ from its
-    /// state.
+    /// True if the snapshot's events can't come any more, or if a base of an earlier snapshot may differ from its state.
     func becomesBase(_ included: [String: UInt64], _ earlierLife: UInt64, _ shown: [String: UInt64]) -> Bool {
         guard isClassic else { return false }
         // A process that has ended sends nothing.

@@ -11,8 +11,7 @@ struct SourceRecord: Sendable {
 
     /// The last sequence up to which all events are held.
     @usableFromInline var held: UInt64 = 0
-    /// The highest stamp of the source's events held above the base. For the local source, only those that a copy
-    /// brought.
+    /// The highest stamp of the source's events held above the base. For the local source, only events from a store or a copy.
     @usableFromInline var lastStamp = HybridTimestamp.zero
     /// The first sequence of the source that counts in this group.
     @usableFromInline var first: UInt64 = 1
@@ -142,8 +141,7 @@ struct SourceTable: Sendable {
 
     func slot(of source: SessionSource) -> Int? { slot(of: source.peerID, source.incarnation) }
 
-    /// The round trips with a peer. Only the incarnation that was heard last has any, because all of them share one
-    /// clock.
+    /// The round trips with a peer. Only the incarnation that was heard last has any, because all of them share one clock.
     func roundTrips(with peerID: String) -> RoundTrips {
         placeOfRoundTrips(with: peerID).map { records[$0].roundTrips } ?? RoundTrips()
     }

@@ -32,8 +32,7 @@ extension SessionTimerAnchor {
         isPaused = false
     }
 
-    /// Starts a step, such as a lap, an interval or a set. While paused, the step starts at the pause, so its time is
-    /// 0.
+    /// Starts a step, such as a lap, an interval or a set. While paused, the step starts at the pause, so its time is 0.
     public mutating func step(at moment: Date) {
         guard finishedAt == nil else { return }
         stepStartedAt = isPaused ? pauseStartedAt ?? moment : moment

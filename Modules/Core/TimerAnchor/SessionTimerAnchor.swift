@@ -1,7 +1,6 @@
 public import MeshFoundation
 
-/// A timer as facts instead of ticks: the moment of its anchor, and the time elapsed before. Nothing is sent while it
-/// runs.
+/// A timer as facts instead of ticks: the moment of its anchor, and the time elapsed before. Nothing is sent while it runs.
 ///
 /// ```swift
 /// let tap = Date()
@@ -23,8 +22,7 @@ public struct SessionTimerAnchor: Codable, Sendable, Hashable {
     public var pauseStartedAt: Date?
     /// True if the timer stands still: paused or finished.
     public var isPaused: Bool
-    /// The moment at which the timer reaches its end; nil without an end. Each resume moves it by the length of the
-    /// pause.
+    /// The moment at which the timer reaches its end; nil without an end. Each resume moves it by the length of the pause.
     public var expectedEndAt: Date?
     /// The moment at which the current step began, such as a lap; nil without steps. A resume moves it, so that a step
     /// excludes pauses.

@@ -44,8 +44,7 @@ package struct StateVersion: Hashable, Comparable, Sendable, Codable {
     }
 }
 
-/// The changes that a peer has seen: for each author, the stamp up to which it has seen all changes or their
-/// successors.
+/// The changes that a peer has seen: for each author, the stamp up to which it has seen all changes or their successors.
 package struct StateVector: Hashable, Sendable, Codable {
     package private(set) var stamps: [String: HybridTimestamp]
 
