@@ -132,7 +132,7 @@ extension SessionSyncEngine {
 
     /// Moves the clock to a random one of the next 65,536 stamps, which is within a millisecond. A store that forgot
     /// its last commits, or a copy of one, may have been opened before and have used the next stamps. Two events of one
-    /// name and stamp couldn't be told apart.
+    /// name and stamp couldn't be distinguished.
     private mutating func skipStampsOfOtherLives() {
         let start = clock.latest.rawValue + random.next() >> 48
         clock.observe(HybridTimestamp(rawValue: start))
@@ -204,7 +204,7 @@ extension SessionSyncEngine {
     /// is unsealed: it joins the group again by a copy, and issues under its new name what the copy doesn't include.
     ///
     /// Events written since this launch get new names at once, because peers may know other events under the old ones.
-    /// Events written between restoring a store and an earlier launch can't be told from what the store had. If the
+    /// Events written between restoring a store and an earlier launch look like what the store had. If the
     /// others have only continued without this member, its names keep their meaning, and show what the copy includes.
     ///
     /// - Parameters:

@@ -5,7 +5,7 @@ public import MeshIdentity
 /// members that hear each other hold the same events, even if the author is absent.
 ///
 /// An author answers for its own events. Another member is asked only if they have been missing for some steps, and
-/// only if it has reported that it holds them. The events stay their author's, on the word of the member that relays them.
+/// only if it has reported that it holds them. The events stay their author's; the relaying member vouches for that.
 extension SessionSyncEngine {
     /// Takes events that a member relays.
     ///
