@@ -1,8 +1,8 @@
 public import MeshFoundation
 public import MeshIdentity
 
-// What somebody else has counted, where it becomes part of an engine: in a peer's message, or read from a store. Each
-// check throws `SessionSyncError.outOfRange`.
+// Range checks for numbers that another engine has counted: in a peer's message, or in a store (rule 13 of
+// Docs/Internals/Convergence.md). Each check throws `SessionSyncError.outOfRange`.
 
 extension SessionControl {
     func checkNumbers() throws {
@@ -92,7 +92,8 @@ extension SessionMembership {
         try check(first, "first")
     }
 
-    /// A source is open or closed and not both, each is named once, a peer has one open life, and 16 are open at most.
+    /// Checks that each source is listed once, as open or closed, that a peer has one open incarnation, and that at
+    /// most 16 are open.
     fileprivate func checkMembers() throws {
         let sources = open.map(\.source) + closed.map(\.source)
         guard open.count <= Self.openMax, Set(sources).count == sources.count,
@@ -132,7 +133,7 @@ extension SessionSyncSnapshot {
 }
 
 extension SessionEngineHead {
-    /// What this peer counts itself; what others have said is clamped instead, see `clamped`.
+    /// Checks the numbers that this peer counts itself. Numbers that others have stated are clamped instead, see `clamped`.
     package func checkNumbers() throws {
         try check(sequence, "sequence")
         try check(held, "held")
@@ -143,7 +144,7 @@ extension SessionEngineHead {
         guard settledCount >= 0 else { throw SessionSyncError.outOfRange(field: "settledCount") }
     }
 
-    /// As an earlier version may have believed a peer: a revision, or what it acknowledges, beyond what anybody counts.
+    /// A copy with lower bounds for a revision and acknowledgements that an earlier version may have believed a peer.
     var clamped: Self {
         var head = self
         head.snapshotRevision = min(snapshotRevision, SequenceBounds.hearsay)
@@ -157,7 +158,7 @@ extension SessionEngineHead {
 }
 
 extension SessionSyncMetadata {
-    /// What every message says of itself.
+    /// True if the numbers of a message's metadata are in range.
     @inlinable var isInRange: Bool {
         sequence <= SequenceBounds.highest && causalTimestamp.isFinite && (monotonicTimestamp?.isFinite ?? true)
     }
@@ -173,7 +174,7 @@ private func check(_ number: UInt64, _ field: String) throws {
 
 private func check(_ first: UInt64, _ second: UInt64, _ field: String) throws { try check(max(first, second), field) }
 
-/// As long as a list of all sources may be.
+/// Checks that a list is no longer than one of all sources may be.
 private func check(_ count: Int, _ field: String) throws {
     guard count <= SourceTable.countMax else { throw SessionSyncError.outOfRange(field: field) }
 }

@@ -1,26 +1,26 @@
 package import MeshFoundation
 package import MeshIdentity
 
-/// The newest sample of each peer's keys, such as a heart rate: the last value wins, and none is ever missed.
+/// The newest sample of each peer's keys, such as a heart rate. The last value wins, and lost samples don't matter.
 ///
-/// Samples have a sequence of their own, outside the session's: a lost one is no gap, asks for nothing and is never
-/// resent, logged or confirmed. Of a peer at most `keysMax` keys are kept; the one that has been silent longest makes room,
-/// and so does the peer that has, of `peersMax`.
+/// Samples have a sequence of their own, outside the session's. A lost one is no gap: it is never requested, resent,
+/// logged or confirmed. At most `keysMax` keys of a peer and `peersMax` peers are kept. Beyond that, the one that has
+/// been silent longest is dropped.
 public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
-    /// A value on its way.
+    /// A value of a key, as it is sent.
     public struct Sample: Codable, Sendable {
-        /// Who wrote it.
+        /// The source that wrote the sample.
         package var source: SessionSource
-        /// What it is a value of, such as `heart-rate`.
+        /// The key of the value, such as `heart-rate`.
         package var key: String
-        /// Counts the samples of one source, over all its keys.
+        /// The number of the sample among those of one source, over all its keys.
         package var sequence: UInt64
-        /// When it was written, on the source's hybrid clock.
+        /// The time of writing, by the source's hybrid clock.
         package var stamp: HybridTimestamp
-        /// What is to be shown.
+        /// The value to show.
         package var value: Value
 
-        /// A sample as it arrived.
+        /// Creates a sample as it arrived.
         package init(source: SessionSource, key: String, sequence: UInt64, stamp: HybridTimestamp, value: Value) {
             self.source = source
             self.key = key
@@ -30,41 +30,41 @@ public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
         }
     }
 
-    /// Keys kept of one peer.
+    /// Maximum number of keys kept of one peer.
     package let keysMax: Int
-    /// Peers of which samples are kept.
+    /// Maximum number of peers whose samples are kept.
     package let peersMax: Int
-    /// In whose name samples are written here.
+    /// The source that writes samples here.
     package private(set) var source: SessionSource
-    /// By peer, then by key.
+    /// The newest samples by peer, then by key.
     private var newest: [String: [String: Sample]] = [:]
     private var clock = HybridLogicalClock()
     private var sequence: UInt64 = 0
 
-    /// An empty lane. At least one key and two peers are kept, whatever is asked.
+    /// Creates an empty lane. It keeps at least one key and two peers, even if you ask for less.
     package init(source: SessionSource, keysMax: Int = 256, peersMax: Int = 64) {
         self.source = source
         self.keysMax = max(1, keysMax)
         self.peersMax = max(2, peersMax)
     }
 
-    /// The newest value of a key, whoever sampled it. Complexity: O(peers).
+    /// The newest value of a key, across all peers. Complexity: O(peers).
     package subscript(key: String) -> Sample? { newest.values.compactMap { $0[key] }.max { $0.order < $1.order } }
 
-    /// The newest that a peer has sampled.
+    /// The newest sample of a peer for a key.
     package subscript(key: String, by peerID: String) -> Sample? { newest[peerID]?[key] }
 
-    /// Newest values of all peers, in the order of their keys, then of their peers.
+    /// The newest values of all peers, ordered by key, then by source.
     package var samples: [Sample] {
         newest.values.flatMap(\.values).sorted { ($0.key, $0.source) < ($1.key, $1.source) }
     }
 
-    /// Newest values of a peer, in the order of their keys.
+    /// The newest values of a peer, ordered by key.
     package func samples(of peerID: String) -> [Sample] {
         newest[peerID].map { $0.values.sorted { $0.key < $1.key } } ?? []
     }
 
-    /// Keeps a local value and returns what to send. O(1) while there is room.
+    /// Keeps a local value and returns the sample to send. O(1) while there is space.
     package mutating func record(_ value: Value, for key: String, at moment: Date) -> Sample {
         sequence += 1
         let stamp = clock.tick(wallMilliseconds: moment.millisecondsSince1970)
@@ -73,9 +73,9 @@ public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
         return sample
     }
 
-    /// Takes a peer's sample; one that is older than what is kept changes nothing, and the first of another life of the peer
-    /// takes the place of all that the earlier one had. The local clock follows nobody's stamps.
-    /// - Returns: whether it is the peer's newest of its key now.
+    /// Takes a peer's sample. An older one than the known one changes nothing. The first sample of another incarnation
+    /// replaces all samples of the earlier one. The local clock doesn't follow peers' stamps.
+    /// - Returns: true if the sample is now the peer's newest of its key.
     @discardableResult
     package mutating func receive(_ sample: Sample) -> Bool {
         guard sample.stamp.isUsable, sample.source.peerID != source.peerID else { return false }
@@ -87,7 +87,7 @@ public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
         return true
     }
 
-    /// Goes on in another name of the local peer's, with all that it has sampled.
+    /// Continues under another name of the local peer, with all its samples.
     package mutating func rename(_ source: SessionSource) {
         guard source != self.source else { return }
         newest[source.peerID] = newest.removeValue(forKey: self.source.peerID)?.mapValues { sample in
@@ -98,8 +98,8 @@ public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
         self.source = source
     }
 
-    /// What that peer has sampled is gone.
-    /// - Returns: whether there was anything.
+    /// Drops all samples of a peer.
+    /// - Returns: true if there were any.
     @discardableResult
     package mutating func forget(_ peerID: String) -> Bool { newest.removeValue(forKey: peerID) != nil }
 

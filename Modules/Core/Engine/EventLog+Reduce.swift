@@ -1,11 +1,11 @@
 public import MeshIdentity
 
-/// Giving events their effect: policy, then reducer, on every replica alike and at the ordered place.
+/// Reduction of events: the policy, then the reducer, at the ordered place and equally on every replica.
 ///
-/// A reducer and a policy see only facts that are equal on every replica: what belongs to one delivery (promise,
-/// acknowledgement, group) is not in the metadata.
+/// Reducer and policy see only metadata that is equal on every replica. Promise, acknowledgement and group belong to
+/// one delivery, so they aren't in it.
 extension EventLog {
-    /// Puts an event at the end, whatever the reducer says to it.
+    /// Appends an event, even if the reducer rejects it.
     @inlinable
     mutating func appendRegardless<Reducer, ConflictPolicy>(
         _ event: Event, _ header: EntryHeader,
@@ -16,8 +16,8 @@ extension EventLog {
         return outcome
     }
 
-    /// Puts an event at the end unless the reducer refuses it.
-    /// - Throws: what the reducer throws; the log is as it was then.
+    /// Appends an event unless the reducer throws.
+    /// - Throws: the reducer's errors. The log is unchanged then.
     @inlinable
     mutating func append<Reducer, ConflictPolicy>(
         _ event: Event, _ header: EntryHeader,
@@ -33,15 +33,15 @@ extension EventLog {
         keep(LogEntry(header, .event(event), outcome: outcome))
     }
 
-    /// Puts an entry that has been reduced at the end.
+    /// Appends an entry that has been reduced.
     @inlinable @inline(__always)
     mutating func keep(_ entry: LogEntry<Event>) {
         entries.append(entry)
         markIfDue(entries.count)
     }
 
-    /// Puts an entry at its place; later ones are rolled back and reduced again.
-    /// - Returns: what it did there, and how many later ones there are.
+    /// Inserts an entry at its place, and rolls back and reduces the later ones again.
+    /// - Returns: the entry's effect, and the number of later entries.
     @inlinable
     mutating func insert<Reducer, ConflictPolicy>(
         _ entry: LogEntry<Event>, at place: Int,
@@ -59,7 +59,7 @@ extension EventLog {
         return (entries[place].outcome ?? .rejected, later)
     }
 
-    /// Reduces again everything after the last checkpoint.
+    /// Reduces all entries after the last checkpoint again.
     @inlinable
     mutating func replay<Reducer, ConflictPolicy>(
         by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable
@@ -71,7 +71,7 @@ extension EventLog {
         }
     }
 
-    /// Applies an entry of the log to the current state and notes what it did.
+    /// Applies an entry of the log to the current state and records its outcome.
     @inlinable
     mutating func reduceEntry<Reducer, ConflictPolicy>(
         at place: Int, by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable
@@ -87,7 +87,7 @@ extension EventLog {
         return outcome
     }
 
-    /// Applies an event that is part of the order, whatever the reducer says to it.
+    /// Applies an event that is part of the order, even if the reducer rejects it.
     @inlinable
     mutating func reduceRegardless<Reducer, ConflictPolicy>(
         _ event: Event, _ header: EntryHeader, at place: Int,
@@ -103,7 +103,7 @@ extension EventLog {
     }
 
     /// Applies an event to the current state.
-    /// - Throws: what the reducer throws; the state may be half changed then and has to be restored.
+    /// - Throws: the reducer's errors. The state may be half changed then, and must be restored.
     @inlinable
     mutating func reduce<Reducer, ConflictPolicy>(
         _ event: Event, _ header: EntryHeader, at place: Int,
@@ -123,7 +123,7 @@ extension EventLog {
         _ event: Event, _ header: EntryHeader,
         by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable
     ) -> Bool {
-        // It needs no context, which is most of what an event costs.
+        // The accepting policy needs no context, and making one is most of an event's cost.
         if ConflictPolicy.self == AcceptingConflictPolicy<State, Event>.self { return true }
         return interpreter.conflictPolicy.shouldApply(
             event: event,
@@ -133,7 +133,7 @@ extension EventLog {
                 metadata: interpreter.metadata(of: header, in: sources)))
     }
 
-    /// The last event in that prefix that had an effect.
+    /// The metadata of the last event in that prefix that had an effect.
     @inlinable
     func metadata<Reducer, ConflictPolicy>(
         ofLastAppliedIn prefix: Prefix, by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>,
@@ -143,8 +143,8 @@ extension EventLog {
         return interpreter.metadata(of: entries[prefix.lastApplied].header, in: sources)
     }
 
-    /// Gives back the state before the entry at `end`, which a reducer left half changed: from the last checkpoint,
-    /// only the events that had an effect.
+    /// Restores the state before the entry at `end`, after a reducer has left it half changed. Starts at the last
+    /// checkpoint and reduces only the events that had an effect.
     @usableFromInline
     mutating func restore<Reducer, ConflictPolicy>(
         before end: Int, by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>,
@@ -163,15 +163,15 @@ extension EventLog {
     }
 }
 
-/// A log that is behind: events have got their places, and what follows from them is reduced bit by bit, so that nobody waits
-/// for all of it. Meanwhile the state before is shown, with what the user does since on top of it.
+/// A log that is behind: events have got their places, and their effects are computed in slices, so that no call takes
+/// long. Meanwhile the earlier state is shown, with the user's later events on top.
 extension EventLog {
     @usableFromInline
     struct Behind: Sendable {
-        /// How far the log has come: `current` is the state after these.
+        /// The number of entries that have been reduced; `current` is the state after these.
         @usableFromInline var reducedCount: Int
         @usableFromInline var shown: Prefix
-        /// Up to here entries had been reduced before others came between them.
+        /// The end of the entries that had been reduced before others came between them.
         @usableFromInline var knownCount: Int
 
         @inlinable
@@ -189,8 +189,8 @@ extension EventLog {
         }
     }
 
-    /// A whole log of which nothing is reduced yet.
-    /// - Parameter state: shown until it is.
+    /// Creates a log of which nothing is reduced yet.
+    /// - Parameter state: the state to show until it is.
     @usableFromInline
     init(
         base: ReducedState<State>, baseCount: UInt64, unreduced entries: [LogEntry<Event>], showing state: State
@@ -202,13 +202,14 @@ extension EventLog {
         behind = Behind(reducedCount: 0, shown: Prefix(ReducedState(state: state)), knownCount: 0)
     }
 
-    /// Puts entries at their places, and goes back to the last checkpoint before the first of them.
-    /// - Parameter new: in their order; none of them is there yet. Complexity: O(entries after the first).
+    /// Inserts entries at their places, and goes back to the last checkpoint before the first of them. Complexity:
+    /// O(entries after the first).
+    /// - Parameter new: the entries in their order, none of which is in the log.
     @inlinable
     mutating func merge(sorted new: [LogEntry<Event>], in sources: SourceTable) {
         let first = place(of: new[0], in: sources)
         var behind = behind ?? Behind(reducedCount: entries.count, shown: current, knownCount: entries.count)
-        // Between the first and the last of them lie few: the rest moves as one.
+        // Few entries lie between the first and the last of them, and the rest moves as a block.
         let last = max(first, place(of: new[new.count - 1], in: sources))
         var merged: [LogEntry<Event>] = []
         merged.reserveCapacity(last - first + new.count)
@@ -221,7 +222,7 @@ extension EventLog {
                 merged.append(new[next])
                 next += 1
             }
-            // What refers to places moves with them.
+            // Indices of entries move with them.
             if index == known { behind.knownCount += next }
             if index == shown { behind.shown.lastApplied += next }
             merged.append(entries[index])
@@ -238,7 +239,8 @@ extension EventLog {
     }
 
     /// Reduces at most that many entries.
-    /// - Returns: where those are that were reduced for the first time, and how many that had been there come after each.
+    /// - Returns: the indices of entries that were reduced for the first time, and the number of earlier known entries
+    ///   after each.
     @inlinable
     mutating func catchUp<Reducer, ConflictPolicy>(
         atMost limit: Int, by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>,
@@ -259,8 +261,8 @@ extension EventLog {
         return new
     }
 
-    /// Puts an event at the end unless the reducer refuses it, as things are shown.
-    /// - Throws: what the reducer throws; the log is as it was then.
+    /// Appends an event on top of the shown state, unless the reducer throws.
+    /// - Throws: the reducer's errors. The log is unchanged then.
     @usableFromInline
     mutating func appendBehind<Reducer, ConflictPolicy>(
         _ event: Event, _ header: EntryHeader,

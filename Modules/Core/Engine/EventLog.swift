@@ -1,12 +1,12 @@
 public import MeshFoundation
 public import MeshIdentity
 
-/// Events in their total order above a base, and the state after them.
+/// Events in their total order above a base, and the state after them (rule 1 of Docs/Internals/Convergence.md).
 ///
-/// The order is (stamp, source, sequence). An event that comes late is inserted at its place: the state goes back to
-/// the last checkpoint before it and the later events are reduced again. There is a checkpoint every 32 events; of more
-/// than 32 checkpoints, or fewer of a large state, every second one of the older half is dropped, so that old places cost
-/// more and memory less.
+/// The order is (stamp, source, sequence). A late event is inserted at its place: the state goes back to the last
+/// checkpoint before it, and the later events are reduced again. There is a checkpoint every 32 events. Beyond 32
+/// checkpoints, or fewer if the state is large, every second one of the older half is dropped. Old places then cost
+/// more to reach, but memory is bounded.
 @usableFromInline
 struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
     /// The state after a number of entries, and what else follows from them: a `ReducedState` without metadata.
@@ -14,7 +14,7 @@ struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable 
     struct Prefix: Sendable {
         @usableFromInline var state: State
         @usableFromInline var recentEventIDs: [UUID]
-        /// The place of the last entry that had an effect; -1 when that is in the base.
+        /// The index of the last entry that had an effect; -1 if that is in the base.
         @usableFromInline var lastApplied = -1
 
         @inlinable
@@ -24,7 +24,7 @@ struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable 
         }
     }
 
-    /// The state after the first `count` entries.
+    /// A checkpoint: the state after the first `count` entries.
     @usableFromInline
     struct Mark: Sendable {
         @usableFromInline var count: Int
@@ -38,24 +38,24 @@ struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable 
     }
 
     @usableFromInline var entries: [LogEntry<Event>] = []
-    /// After all entries, or, while the log is behind, after the first `reducedCount`.
+    /// The state after all entries, or after the first `reducedCount` while the log is behind.
     @usableFromInline var current: Prefix
-    /// Entries were put at places whose later ones have not been reduced again yet; see `EventLog+CatchUp`.
+    /// True while later entries wait to be reduced again after an insertion; see `Behind` in `EventLog+Reduce`.
     @usableFromInline var isBehind = false
     @usableFromInline var behind: Behind?
-    /// The first one is the base, of count 0.
+    /// The checkpoints, oldest first. The first is the base, with count 0.
     @usableFromInline var marks: [Mark]
     @usableFromInline var marksMax = Self.marksHighest
-    /// Since somebody asked what a checkpoint weighs, the number of them has become worth asking again.
+    /// True if the number of checkpoints has changed so much that the size of one should be measured again.
     @usableFromInline var isWeightDue = false
     /// The last event of the base that had an effect.
     @usableFromInline var lastAppliedInBase: SessionSyncMetadata?
-    /// How many events the base includes.
+    /// The number of events that the base includes.
     @usableFromInline var baseCount: UInt64
 
-    /// The state after all entries, as far as it is known.
+    /// The state to show: after all entries, as far as it is known.
     @inlinable var visible: Prefix { isBehind ? behind?.shown ?? current : current }
-    /// Entries whose outcome is the last one.
+    /// The number of entries whose outcome is current.
     @inlinable var reducedCount: Int { isBehind ? behind?.reducedCount ?? 0 : entries.count }
 
     @inlinable static var markInterval: Int { 32 }
@@ -80,7 +80,7 @@ struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable 
 // MARK: - Order
 
 extension EventLog {
-    /// Where the entry belongs. O(log n).
+    /// The index at which the entry belongs. O(log n).
     @inlinable
     func place(of entry: LogEntry<Event>, in sources: SourceTable) -> Int {
         var low = 0
@@ -96,7 +96,7 @@ extension EventLog {
         return low
     }
 
-    /// The first entry with that stamp that is wanted. O(log n).
+    /// The index of the first wanted entry with that stamp. O(log n).
     func place(of stamp: HybridTimestamp, where isWanted: (EntryHeader) -> Bool) -> Int? {
         withHeaders { header in
             var (low, high) = (0, entries.count)
@@ -112,7 +112,7 @@ extension EventLog {
         }
     }
 
-    /// The total order of events.
+    /// True if `left` comes before `right` in the total order of events.
     @inlinable
     static func precedes(_ left: LogEntry<Event>, _ right: LogEntry<Event>, in sources: SourceTable) -> Bool {
         if left.stamp.rawValue != right.stamp.rawValue { return left.stamp.rawValue < right.stamp.rawValue }
@@ -120,13 +120,13 @@ extension EventLog {
         return left.sequence < right.sequence
     }
 
-    /// Whether an entry of that stamp belongs at the end, whoever wrote it.
+    /// True if an entry of that stamp belongs at the end, for any source.
     @inlinable
     func endsBefore(_ stamp: HybridTimestamp) -> Bool {
         entries.isEmpty || entries[entries.count - 1].stamp.rawValue < stamp.rawValue
     }
 
-    /// Whether it is there, under the same id. O(log n).
+    /// True if the log has the entry under the same ID. O(log n).
     @inlinable
     func holds(_ entry: LogEntry<Event>, in sources: SourceTable) -> Bool {
         let place = place(of: entry, in: sources)
@@ -136,8 +136,9 @@ extension EventLog {
             && known.eventID == entry.eventID
     }
 
-    /// Those that are there. O(entries from the first of them on), as the sequences of a source rise in the log.
-    /// - Parameter sequences: in order.
+    /// The entries of a slot with those sequences, as far as they are there. O(entries from the first of them on),
+    /// because a source's sequences rise in the log.
+    /// - Parameter sequences: ascending.
     func entries(of slot: Int, _ sequences: [UInt64]) -> [LogEntry<Event>] {
         guard let lowest = sequences.first, let start = firstPlace(of: slot, notBelow: lowest) else { return [] }
         return withHeaders { header in
@@ -152,8 +153,8 @@ extension EventLog {
         }
     }
 
-    /// The first entry of that slot with that sequence or a higher one. O(entries from there on): what somebody lacks is
-    /// near the end.
+    /// The index of the first entry of that slot with that sequence or a higher one. O(entries from there on): missing
+    /// events are usually near the end.
     func firstPlace(of slot: Int, notBelow sequence: UInt64) -> Int? {
         withHeaders { header in
             var found: Int?
@@ -165,17 +166,17 @@ extension EventLog {
         }
     }
 
-    /// Headers by their places, looked at where they lie: code that is compiled for no event type in particular would be
-    /// given a copy of each entry, and ask for the layout each time.
+    /// Calls `body` with access to headers by index, read in place. Unspecialized code would copy each entry, and ask
+    /// for its layout each time.
     func withHeaders<Result>(_ body: ((Int) -> EntryHeader) -> Result) -> Result {
         let stride = MemoryLayout<LogEntry<Event>>.stride
         return entries.withUnsafeBytes { bytes in
-            // An entry begins with its header.
+            // An entry starts with its header.
             body { bytes.load(fromByteOffset: $0 * stride, as: EntryHeader.self) }
         }
     }
 
-    /// O(n).
+    /// The index of the entry. O(n).
     @inlinable
     func index(of slot: Int, _ sequence: UInt64) -> Int? {
         entries.firstIndex { $0.slot == slot && $0.sequence == sequence }
@@ -187,7 +188,7 @@ extension EventLog {
 extension EventLog {
     @inlinable
     mutating func markIfDue(_ count: Int) {
-        // At multiples of the interval in the whole order: milestones of the confirmed events lie there.
+        // Multiples of the interval in the entire order, because milestones of the confirmation chain lie there.
         guard (Int(truncatingIfNeeded: baseCount) &+ count) % Self.markInterval == 0,
             count > marks[marks.count - 1].count
         else { return }
@@ -201,7 +202,7 @@ extension EventLog {
         thinOutMarks()
     }
 
-    /// Old places cost more to reach then.
+    /// Drops every second checkpoint of the older half while there are too many.
     @inlinable
     mutating func thinOutMarks() {
         guard marks.count > marksMax else { return }
@@ -212,13 +213,13 @@ extension EventLog {
         thinOutMarks()
     }
 
-    /// Forgets every checkpoint that includes the entry at `place`.
+    /// Drops every checkpoint that includes the entry at `place`.
     @inlinable
     mutating func rollBack(to place: Int) {
         while marks[marks.count - 1].count > place { marks.removeLast() }
     }
 
-    /// The longest prefix of at most `limit` entries that can become the base.
+    /// The length of the longest prefix of at most `limit` entries that can become the base.
     @inlinable
     func foldable(upTo limit: Int) -> Int {
         marks.last { $0.count <= limit }?.count ?? 0
@@ -253,7 +254,8 @@ extension EventLog.Prefix {
     @inlinable
     mutating func move(by folded: Int) { lastApplied = max(-1, lastApplied - folded) }
 
-    /// - Returns: false when the id is one of those that came last.
+    /// Remembers an explicit ID.
+    /// - Returns: false if the ID is among the latest.
     @usableFromInline
     mutating func remember(_ id: UUID) -> Bool {
         guard !recentEventIDs.contains(id) else { return false }

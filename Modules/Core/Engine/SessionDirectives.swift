@@ -1,19 +1,20 @@
 public import MeshIdentity
 
-/// The work that the caller has to do after a batch of calls, in the order of the fields.
+/// The work for the caller after a batch of calls, in the order of the fields.
 ///
-/// 1. `persist`: write it, or the whole `engine.image`. When that fails, do none of the rest; the engine in memory is
-///    ahead of the store then and has to be restored from it.
-/// 2. `confirmed`: run their side effects, then `markSideEffects(through:)`.
-/// 3. `outgoing`, and envelopes that `submitLocal` returned: send. Sending before writing breaks promises after a crash.
+/// 1. `persist`: write it, or the complete `engine.image`. If that fails, do none of the rest. The engine in memory is
+///    then ahead of the store, and you must restore it from the store.
+/// 2. `confirmed`: run their side effects, then call `markSideEffects(through:)`.
+/// 3. `outgoing`, and the envelopes that `submitLocal` returned: send them. Sending before writing breaks promises
+///    after a crash.
 /// 4. `alarms`: show or record them.
 public struct SessionDirectives<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
-    /// nil when nothing changed that outlives the process.
+    /// The changes to persist; nil if nothing changed that outlives the process.
     public var persist: SessionPersistence?
     /// The newly confirmed events in their final order, each once. At most `SessionEngineOptions.confirmedMax`; more
     /// wait in the engine.
     public var confirmed: [SessionConfirmedEvent<Event>]
-    /// At most one message of each kind for each peer.
+    /// The messages to send, combined over the calls of the batch.
     public var outgoing: [SessionOutgoing<State, Event>]
     /// The faults that the engine found and can't repair.
     public var alarms: [SessionAlarm]
@@ -29,35 +30,35 @@ public struct SessionDirectives<State: Codable & Sendable, Event: Codable & Send
         self.alarms = alarms
     }
 
-    /// Whether there is nothing to do.
+    /// True if there is nothing to do.
     public var isEmpty: Bool { persist == nil && confirmed.isEmpty && outgoing.isEmpty && alarms.isEmpty }
 }
 
-/// The changes since the last call, for a store that doesn't write the whole image.
+/// The changes since the last call, for a store that doesn't write the complete image.
 public struct SessionPersistence: Hashable, Sendable {
-    /// Entries that are new in the log; `engine.records(in:)` has them.
+    /// The new entries of the log; `engine.records(in:)` returns them.
     public var appended: [SessionRange]
-    /// The base, and with it the beginning of the log, has moved.
+    /// True if the base, and with it the beginning of the log, has moved.
     public var movesBase: Bool
-    /// Members, promises, acknowledgements, cut or clock lease have changed; they are small.
+    /// True if members, promises, acknowledgements, cut or clock lease have changed. All of these are small.
     public var changesMembership: Bool
-    /// The log is another one: everything has to be written.
+    /// True if the log was replaced, so everything must be written.
     public var replacesEverything: Bool
-    /// So many of the oldest side effects that were due have been marked as done.
+    /// The number of due side effects, oldest first, that have been marked as done.
     public var sideEffectsMarked = 0
-    /// So many have become due: the last ones of `head.sideEffectsDue`.
+    /// The number of side effects that have become due: the last ones of `head.sideEffectsDue`.
     public var sideEffectsAdded = 0
 
-    /// What a store gets that knows nothing of the engine.
+    /// The changes for a store that has nothing of the engine yet.
     package static let everything = SessionPersistence(
         appended: [], movesBase: true, changesMembership: true, replacesEverything: true)
 }
 
 /// An event whose place will never change.
 public struct SessionConfirmedEvent<Event: Codable & Sendable>: Sendable {
-    /// Counts all confirmed entries of the group from 0.
+    /// The index of the event among all confirmed entries of the group, from 0.
     public var position: UInt64
-    /// The event and who did it.
+    /// The event with its metadata.
     public var envelope: SessionSyncEnvelope<Event>
     /// The effect of the event at its place, equal on every replica.
     public var outcome: SessionEventOutcome
@@ -72,7 +73,7 @@ public struct SessionConfirmedEvent<Event: Codable & Sendable>: Sendable {
 
 /// An event that the last call put in its place.
 public struct SessionAppliedEvent<Event: Codable & Sendable>: Sendable {
-    /// The event and who did it.
+    /// The event with its metadata.
     public var envelope: SessionSyncEnvelope<Event>
     /// The effect of the event at its place for now: an event that arrives late before it may change that.
     public var outcome: SessionEventOutcome
@@ -89,74 +90,73 @@ public struct SessionAppliedEvent<Event: Codable & Sendable>: Sendable {
 
 /// The effect of an event at its place in the order.
 public enum SessionEventOutcome: UInt8, Hashable, Sendable, Codable {
-    /// The reducer ran, and the state is what it made.
+    /// The reducer ran, and the state includes its result.
     case applied
-    /// Rejected by the policy or the reducer.
+    /// The policy or the reducer rejected the event.
     case rejected
-    /// Its explicit id had an effect before.
+    /// The event's explicit ID had an effect before.
     case repeated
-    /// The event isn't readable by this version. It is kept, without effect.
+    /// This version can't read the event. It is kept, without effect.
     case unread
 }
 
 /// A message that the caller is to send.
 public enum SessionOutgoing<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
-    /// nil is every peer.
+    /// A control to one peer; to every peer if nil.
     case control(SessionSyncEnvelope<SessionControl>, to: String?)
     /// Own events that the peer lacks.
     case events([SessionSyncEnvelope<Event>], to: String)
-    /// Events of others that the peer lacks and has asked for.
+    /// Events of others that the peer lacks and has requested.
     case relay(SessionSyncEnvelope<SessionRelay<Event>>, to: String)
-    /// A checkpoint that belongs into the `checkpoint` of a snapshot with this metadata.
+    /// A checkpoint to send in the `checkpoint` of a snapshot with this metadata.
     case checkpoint(SessionCheckpoint<State, Event>, SessionSyncMetadata, to: String)
 }
 
-/// Something that ought not to happen.
+/// A fault that the engine has noticed.
 public enum SessionAlarm: Hashable, Sendable {
-    /// Two events of one source and sequence, or events of this source that this store has not written. When it is the
-    /// local source, the engine has to go on as another incarnation: `reincarnated(as:)`.
+    /// Two events have one source and sequence, or peers hold events of this source that its store hasn't written. If
+    /// it is the local source, continue as another incarnation: `reincarnated(as:)`.
     case forked(SourceSequence)
-    /// An event at or below a stamp that its source had promised to be past; it was refused.
+    /// An event was refused: its source had promised to write nothing more at or below its stamp.
     case promiseBroken(SourceSequence)
-    /// Two members confirmed different prefixes of this length.
+    /// Two members have confirmed different prefixes of this length.
     case diverged(position: UInt64)
     /// Another member has another state after the same `position` confirmed events: one of the two reduces or decodes
-    /// differently. Nothing is mended. Raised once for each member, until its state agrees again.
+    /// differently. The engine repairs nothing. Raised once for each member, until its state agrees again.
     case stateDiverged(position: UInt64)
     /// A type loses this field when it is encoded and decoded. Raised in debug builds, once for each type and field.
     case codingLoss(type: String, field: String)
-    /// An unsealed log was full; its oldest half can no longer be re-ordered.
+    /// An unsealed log was full, so its oldest events were folded and can't be reordered any more.
     case foldedUnconfirmed(count: Int)
-    /// A stamp that no clock shows; the event was refused.
+    /// An event was refused because no clock shows its stamp.
     case unusableStamp(SourceSequence)
-    /// A peer stated a number or a moment outside the possible range; its message was refused. Raised by the session,
-    /// once for each peer: the engine throws `SessionSyncError.outOfRange`.
+    /// A message was refused because a number or a moment in it is out of range. Raised by the session, once for each
+    /// peer; the engine throws `SessionSyncError.outOfRange`.
     case outOfRange(peerID: String, field: String)
-    /// A source's stamps are that far ahead of the local wall clock: one of the two clocks is wrong. Its events count, and
-    /// what is written here goes on after them. Told once for each source.
+    /// A source's stamps are that far ahead of the local wall clock, so one of the two clocks is wrong. Its events
+    /// count, and local events continue after them. Raised once for each source.
     case clockFarAhead(SessionSource, milliseconds: UInt64)
-    /// The reducer gave two results for that event: it reads a clock, draws random numbers or ids, or depends on the order
-    /// of a set. What it may use instead is in its context: `uuid()`, `randomNumberGenerator` and the event's moment,
+    /// The reducer gave two results for that event. It reads a clock, generates random numbers or IDs, or depends on
+    /// the order of a set. Use the context instead: `uuid()`, `randomNumberGenerator` and the event's moment,
     /// `metadata.causalTimestamp`.
     case nondeterministicReducer(eventSequence: SourceSequence)
-    /// A peer that is neither a member nor follows one wants to join. No member has invited it, or the group has 16
-    /// members.
+    /// A peer that is neither a member nor follows one wants to join. No member has invited it, or the group has 16 members.
     case notAdmitted(SessionSource)
-    /// The others go on without this member: `forked` of the local source follows, and as another incarnation it joins again.
+    /// The others continue without this member. `forked` of the local source follows; it joins again as another incarnation.
     case fenced(view: UInt64)
-    /// Members whose version knows no views: until they are updated, no device joins and none is removed.
+    /// These members' versions know no views. Until they are updated, no device joins and none is removed.
     case cannotChangeView([SessionSource])
 }
 
-/// The result of receiving an envelope. Each case carries the state afterwards.
+/// The result of receiving an envelope. An associated state is the state afterwards.
 public enum SessionSyncReceiveResult<State: Sendable>: Sendable {
-    /// The event, and whatever had waited for it, is in its place.
+    /// The event, and others that had waited for it, are in place.
     case applied(State)
-    /// The event was held already; nothing changed.
+    /// The event was held already, or its explicit ID had an effect before. The state is unchanged.
     case duplicate(State)
-    /// The policy or the reducer rejected the event; its sequence is recorded, the state unchanged.
+    /// The event has no effect: the policy or the reducer rejected it, this version can't read it, or the engine refused it.
     case ignored(State)
-    /// Earlier events of the same source are missing; nothing changed.
+    /// Earlier events of the same source are missing, so the event waits in a bounded buffer. The state is unchanged.
     case snapshotRequired(expectedSequence: UInt64, receivedSequence: UInt64)
 }
 
@@ -164,9 +164,9 @@ extension SessionSyncReceiveResult: Equatable where State: Equatable {}
 
 /// The result of receiving a snapshot.
 public enum SessionSyncSnapshotResult<State: Sendable>: Sendable {
-    /// The snapshot told something new, and the state includes it.
+    /// The snapshot was news, and the state includes it.
     case applied(State)
-    /// The snapshot says nothing that is not known here; nothing changed.
+    /// The snapshot has nothing new. Nothing changed.
     case staleIgnored(state: State, currentRevision: UInt64)
 }
 
@@ -178,12 +178,12 @@ public struct SessionSyncStore<State: Codable & Sendable>: Sendable {
     public let state: State
     /// The sequence of the next local event; 1 before the first.
     public let nextLocalSequence: UInt64
-    /// The last event in the order that had an effect.
+    /// The event that comes last in the order of those that had an effect.
     public let lastAppliedMetadata: SessionSyncMetadata?
     /// The highest snapshot revision sent or applied.
     public let snapshotRevision: UInt64
-    /// The last sequence held of each peer, the local one included. The key is the peer's id; an earlier incarnation of
-    /// a peer is `peerID/incarnation`.
+    /// The last sequence held of each peer, including the local one. The key is the peer's ID, or `peerID/incarnation`
+    /// for an earlier incarnation.
     public let lastSequenceByPeerID: [String: UInt64]
 
     init(
@@ -197,6 +197,6 @@ public struct SessionSyncStore<State: Codable & Sendable>: Sendable {
         lastSequenceByPeerID = vector
     }
 
-    /// How many sources, peers and their earlier incarnations, one session knows at most, beside the local one.
+    /// Maximum number of sources in one session, counting peers and their earlier incarnations, without the local one.
     static var sourcesMax: Int { 1024 }
 }

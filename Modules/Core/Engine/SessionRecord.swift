@@ -7,28 +7,28 @@ public struct SessionRecord<Event: Sendable>: Sendable {
     public enum Content: Sendable {
         /// An event of this version of the app.
         case event(Event)
-        /// An event that the writer could not read: its bytes, the codec's number and the payload type.
+        /// An event that the writer couldn't read: its bytes, the codec's number and the payload type.
         indirect case opaque(bytes: [UInt8], codec: UInt8, payloadType: String)
-        /// `old` has lost its store; `new` follows it, from `final` on.
+        /// A replacement: `old` has lost its store, and `new` follows it after `final`.
         indirect case replacement(SessionReplacement)
     }
 
-    /// Who wrote it.
+    /// The source that wrote the entry.
     package var source: SessionSource
-    /// Its place in the source's sequence.
+    /// The number of the entry in the source's sequence.
     package var sequence: UInt64
-    /// Its place in the total order.
+    /// The stamp that determines the entry's place in the total order.
     package var stamp: HybridTimestamp
     /// The caller's own time: the moment of the tap.
     package var causalTimestamp: Date
-    /// Seconds on the author's monotonic clock; nil when the author does not say.
+    /// Seconds on the author's monotonic clock; nil if the author doesn't state them.
     package var monotonicTimestamp: TimeInterval?
-    /// nil when the id follows from the other fields.
+    /// The explicit ID of the event; nil if it follows from the other fields.
     package var eventID: UUID?
-    /// The event, or what stands for it.
+    /// The event, its unread bytes, or a replacement.
     package var content: Content
 
-    /// An entry as it is written. Nothing is checked here, but when an engine takes it.
+    /// Creates a record. The engine that takes it checks it.
     package init(
         source: SessionSource, sequence: UInt64, stamp: HybridTimestamp, causalTimestamp: Date,
         monotonicTimestamp: TimeInterval? = nil, eventID: UUID? = nil, content: Content
@@ -45,16 +45,16 @@ public struct SessionRecord<Event: Sendable>: Sendable {
     var place: SourceSequence { SourceSequence(source: source, sequence: sequence) }
 }
 
-/// The survivor's word on a member that lost its store.
+/// A survivor's statement about a member that lost its store.
 public struct SessionReplacement: Hashable, Sendable, Codable {
-    /// The member that has lost its store.
+    /// The source that has lost its store.
     package var old: SessionSource
-    /// The member's new store.
+    /// The source with the peer's new store.
     package var new: SessionSource
-    /// The last sequence of `old` that the survivor holds; nothing beyond it is taken any more.
+    /// The last sequence of `old` that the survivor holds; later events aren't accepted any more.
     package var final: UInt64
 
-    /// To be authored by a member that holds the events of `old` up to `final`.
+    /// Creates a statement by a member that holds the events of `old` up to `final`.
     package init(old: SessionSource, new: SessionSource, final: UInt64) {
         self.old = old
         self.new = new
@@ -71,17 +71,17 @@ extension SessionRecord.Content: Decodable where Event: Decodable {}
 extension SessionRecord: Encodable where Event: Encodable {}
 extension SessionRecord.Content: Encodable where Event: Encodable {}
 
-/// One store of one peer: what writes a dense sequence of events.
+/// One store of one peer, which writes a dense sequence of events.
 ///
-/// Sources are ordered by the bytes of the peer's id, then by incarnation, which breaks ties between stamps alike on
-/// every system. Of two incarnations of a peer neither is newer by its number: newer means joined later.
+/// Sources are ordered by the bytes of the peer's ID, then by incarnation. That breaks ties between stamps equally on
+/// every system. The number of an incarnation doesn't tell its age: the newer incarnation is the one that joined later.
 public struct SessionSource: Hashable, Sendable, Codable {
     /// The `SessionPeer.id` of the peer that issues the events.
     public let peerID: String
-    /// 32 random bits drawn when the store was created; 0 without one.
+    /// 32 random bits generated with the store; 0 if the author states none.
     public let incarnation: UInt32
 
-    /// A source without a store has incarnation 0.
+    /// Creates a source. Incarnation 0 stands for an author that states none.
     public init(peerID: String, incarnation: UInt32 = 0) {
         self.peerID = peerID
         self.incarnation = incarnation
@@ -103,10 +103,10 @@ extension SessionSource: CustomStringConvertible {
 public struct SourceSequence: Hashable, Sendable, Codable {
     /// The source that issued the event.
     public var source: SessionSource
-    /// Its number, counted from 1; 0 for none.
+    /// The number of the event, counted from 1; 0 for none.
     public var sequence: UInt64
 
-    /// A number for one source.
+    /// Creates a pair of a source and a number.
     public init(source: SessionSource, sequence: UInt64) {
         self.source = source
         self.sequence = sequence
@@ -140,13 +140,13 @@ public struct SequenceVector: Hashable, Sendable, Codable {
         self.entries = entries.sorted { $0.source < $1.source }
     }
 
-    /// 0 for a source that is not in it. O(sources), of which there are a few.
+    /// The sequence of a source; 0 if it isn't in the vector. O(sources).
     public subscript(source: SessionSource) -> UInt64 {
         entries.first { $0.source == source }?.sequence ?? 0
     }
 }
 
-/// Who wrote an entry and when. The source is a slot of the `SourceTable`, which keeps strings off the hot path.
+/// The author and time of an entry. The source is a slot of the `SourceTable`, which keeps strings off the hot path.
 @usableFromInline
 struct EntryHeader: Sendable {
     @usableFromInline var stamp: HybridTimestamp
@@ -154,7 +154,7 @@ struct EntryHeader: Sendable {
     @usableFromInline var slot: Int
     @usableFromInline var causalTimestamp: Date
     @usableFromInline var monotonicTimestamp: TimeInterval?
-    /// nil when the id follows from the other fields.
+    /// The explicit ID of the event; nil if it follows from the other fields.
     @usableFromInline var eventID: UUID?
 
     @inlinable
@@ -173,13 +173,13 @@ struct EntryHeader: Sendable {
 
 /// One event at its place in the log.
 ///
-/// The header stands apart because it is copied by plain moves; a content may own memory.
+/// The header is separate because it is copied by plain moves, while content may own memory.
 @usableFromInline
 struct LogEntry<Event: Sendable>: Sendable {
     @usableFromInline let header: EntryHeader
-    /// What it did when it was last reduced.
+    /// The event's effect when it was last reduced.
     @usableFromInline var outcome: SessionEventOutcome?
-    /// Of its encoded event, where somebody counts; here because nothing else fits into the gap.
+    /// Size of the encoded event, if measured. Placed here to use alignment padding.
     @usableFromInline var byteCount: UInt32 = 0
     @usableFromInline var content: SessionRecord<Event>.Content
 

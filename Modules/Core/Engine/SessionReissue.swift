@@ -1,9 +1,9 @@
-/// A stretch of events that a source has issued again: the first stands in the order as `name` and was known as `origin`, and so
-/// on, in step.
+/// A stretch of events that a source has issued again (rule 23 of Docs/Internals/Convergence.md). The first was known
+/// as `origin` and is in the order as `name`; the following ones correspond in step.
 package struct SessionReissue: Hashable, Sendable, Codable {
-    /// The place of the first in the sequence of the source that issued them again.
+    /// The place of the first event in the sequence of the source that issued it again.
     package var name: SourceSequence
-    /// The place of the first in the sequence from which they came.
+    /// The place of the first event in the sequence that it came from.
     package var origin: SourceSequence
     /// Number of events.
     package var count: UInt64
@@ -14,7 +14,7 @@ package struct SessionReissue: Hashable, Sendable, Codable {
         self.count = count
     }
 
-    /// The same event under its other name.
+    /// The other name of the event, if the stretch has it.
     fileprivate func counterpart(of place: SourceSequence) -> SourceSequence? {
         translate(place, from: name, to: origin) ?? translate(place, from: origin, to: name)
     }
@@ -27,22 +27,22 @@ package struct SessionReissue: Hashable, Sendable, Codable {
         return SourceSequence(source: other.source, sequence: other.sequence + place.sequence - first.sequence)
     }
 
-    /// Whether it is about what that source has written after that.
+    /// True if the stretch names events that the source has written after that sequence.
     fileprivate func mentions(_ source: SessionSource, beyond known: UInt64) -> Bool {
         [name, origin].contains { $0.source == source && $0.sequence + count - 1 > known }
     }
 }
 
-/// The names under which events of this session were issued again: by this source, by members who say so in their controls, and
-/// by those that a copy names. While an event is in the log, its id tells as much; a folded event has no id.
+/// The names under which events of this session were issued again: by this source, by members that report it in their
+/// controls, and by any source that a copy lists. An event in the log is also known by its ID; a folded event has none.
 ///
-/// At most `countMax` stretches. The oldest are forgotten, and of their events only the ids in the order are known.
+/// At most `countMax` stretches. The oldest are forgotten. Their events are then recognized only by IDs in the order.
 struct ReissueTable: Sendable {
     static let countMax = 256
-    /// Number of names of one event. An event has a few; a liar's stretches lead from one to the next for ever.
+    /// Maximum number of names of one event. An event has a few, but stretches of a lying peer could form endless chains.
     private static let namesMax = 16
 
-    /// Oldest first.
+    /// The stretches, oldest first.
     private(set) var stretches: [SessionReissue] = []
 
     init(_ stretches: [SessionReissue] = []) { self.stretches = Array(stretches.suffix(Self.countMax)) }
@@ -59,7 +59,7 @@ struct ReissueTable: Sendable {
         }
     }
 
-    /// The other names of an event. O(stretches) for each.
+    /// The other names of an event. O(stretches) for each name.
     func otherNames(of place: SourceSequence) -> ArraySlice<SourceSequence> {
         var names = [place]
         var next = 0
@@ -73,7 +73,7 @@ struct ReissueTable: Sendable {
         return names.dropFirst()
     }
 
-    /// Without what may mean another event since the store of that source went back.
+    /// The table without names that may mean other events since that source's store went back.
     func without(_ source: SessionSource, beyond known: UInt64) -> ReissueTable {
         ReissueTable(stretches.filter { !$0.mentions(source, beyond: known) })
     }
@@ -87,7 +87,7 @@ extension SessionReissue {
 }
 
 extension SessionSyncEngine {
-    /// The event was issued again, by this source or another, and is in the order so.
+    /// True if the event was issued again, by this source or another, and is in the order under that name.
     func isIncludedOtherwise(_ place: SourceSequence) -> Bool {
         reissues.otherNames(of: place).contains { name in
             guard let slot = sources.slot(of: name.source) else { return false }
@@ -95,7 +95,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// What this source has issued again and not confirmed yet: until then a member may not have heard of it.
+    /// The events that this source has issued again and not confirmed yet. Until then a member may not know the names.
     var ownReissues: [SessionReissue]? {
         guard !reissues.stretches.isEmpty,
             let oldest = log.entries.dropFirst(settledCount).first(where: { $0.slot == 0 })?.sequence
@@ -106,6 +106,6 @@ extension SessionSyncEngine {
 }
 
 extension SessionReissue {
-    /// In one control; a copy tells all of them.
+    /// Maximum number of stretches in one control; a copy has all of them.
     static let toldMax = 64
 }

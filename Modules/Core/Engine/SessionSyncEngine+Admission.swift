@@ -1,8 +1,8 @@
 public import MeshIdentity
 
 extension SessionSyncEngine {
-    /// Whether that peer has a say here, and may know what is said: once the group is for good its members have, in
-    /// whichever of their lives, and before that everybody.
+    /// True if this engine listens to that peer and may send to it: any peer before the group is sealed, then members
+    /// only, in any of their incarnations.
     package func hears(_ peerID: String) -> Bool {
         !sealed || isMember(peerID)
     }
@@ -11,13 +11,11 @@ extension SessionSyncEngine {
         sources.records.contains { $0.isOpen && $0.source.peerID == peerID }
     }
 
-    /// Whose events enter the log.
+    /// Decides whether an event enters the log, and returns its source's slot; nil if the event is refused.
     ///
-    /// Members' always. Strangers' on sight while unsealed, because nothing is confirmed then and nothing is lost by
-    /// showing them; never those of a source that was closed, of another group, or, once this engine has founded a
-    /// group, of anyone but the members that were there from its beginning.
-    ///
-    /// - Returns: the source's slot; nil when the event is refused.
+    /// Events of members are admitted, unless they are quarantined. While unsealed, so are events of unknown peers,
+    /// because nothing is confirmed then and showing them loses nothing. Refused are events of closed sources, of other
+    /// groups, and, once this engine has founded a group, of all but its original members.
     @usableFromInline
     mutating func admit(_ metadata: SessionSyncMetadata) throws -> Int? {
         let source = SessionSource(peerID: metadata.sourcePeerID, incarnation: metadata.incarnation)
@@ -34,7 +32,7 @@ extension SessionSyncEngine {
             guard let known, sources[known].isOpen, sources[known].floor == .zero else { return nil }
             return known
         }
-        // Two incarnations of one peer: which one lives is for the founder to find out.
+        // The founder finds out which of two incarnations of one peer lives.
         if !isReferenceOnly, sources.heldIncarnation(of: source) != nil { return nil }
         if let known { return known }
         setApartLaterLife(metadata)
@@ -47,13 +45,13 @@ extension SessionSyncEngine {
         return try slot(adding: source)
     }
 
-    /// Whether it was said in this group, since its author joined.
+    /// True if the event was written in this group, after its author joined.
     private func isOfGroup(_ epoch: UInt32, since joined: UInt64) -> Bool {
         let number = UInt64(epoch &- groupTag)
         return number >= joined && number <= stance.number + SessionViewRecord.stepMax
     }
 
-    /// Whether a promise counts that was made in that view: not while the view is not installed here.
+    /// True if a promise from that view counts, because the view is installed here.
     @usableFromInline
     func counts(_ epoch: UInt32) -> Bool {
         UInt64(epoch &- groupTag) <= stance.number
@@ -63,7 +61,7 @@ extension SessionSyncEngine {
         epochTag = groupName == nil ? 0 : groupTag &+ UInt32(truncatingIfNeeded: stance.number)
     }
 
-    /// The peer's bare id will mean its new incarnation.
+    /// Renames the shown incarnation: the peer's bare ID will mean its new one.
     private mutating func renameShownIncarnation(of peerID: String) {
         guard let earlier = sources.records.last(where: { $0.source.peerID == peerID })?.source,
             let shown = provisional?.vector.removeValue(forKey: peerID)
@@ -71,7 +69,7 @@ extension SessionSyncEngine {
         provisional?.vector[earlier.description] = shown
     }
 
-    /// An own event beyond what this store has written: from before it was lost, or from a copy of it.
+    /// Handles an own event beyond what this store has written: from before the store was lost, or from a copy of it.
     private mutating func admitOwn(_ metadata: SessionSyncMetadata) -> Int? {
         guard metadata.sequence > sources[0].held, sealed else { return 0 }
         raiseFork(0, metadata.sequence)
@@ -80,21 +78,21 @@ extension SessionSyncEngine {
 }
 
 extension SessionSource {
-    /// The name of the group that this source founded, in metadata; 0 is no group.
+    /// The tag in metadata of the group that this source founded; 0 means no group.
     var groupTag: UInt32 {
         let hash = UInt32(truncatingIfNeeded: StableHash(Array(description.utf8)).low)
         return hash == 0 ? 1 : hash
     }
 }
 
-/// How many lives of a peer a session remembers.
+/// A bounded number of incarnations per peer (rule 15 of Docs/Internals/Convergence.md).
 ///
-/// A peer that loses its store, or never had one, comes back as another source. Its earlier ones are of use for a while:
-/// they tell an old copy of its store from a new one. A session keeps the last few; the oldest are forgotten once their
-/// events are in the base and nothing here refers to them. So one peer, however often it begins anew or pretends to, takes
-/// up a bounded part of the table and of each control.
+/// A peer that loses its store, or never had one, comes back as another source. Its earlier sources are useful for a
+/// while: they distinguish an old copy of its store from a new one. A session keeps the latest. It forgets the oldest
+/// once their events are in the base and nothing here refers to them. So one peer takes up a bounded part of the table
+/// and of each control.
 extension SessionSyncEngine {
-    /// - Throws: `SessionSyncError.tooManySources`; only the peer that has used up its share is refused for that.
+    /// - Throws: `SessionSyncError.tooManySources`, only for the peer that has used up its share.
     @usableFromInline
     mutating func slot(adding source: SessionSource) throws -> Int {
         if let slot = sources.slot(of: source) { return slot }
@@ -112,18 +110,18 @@ extension SessionSyncEngine {
             forgettable = forgettableLives(of: peerID)
         }
         guard !forgettable.isEmpty else { throw SessionSyncError.tooManySources(limit: SourceTable.livesMax) }
-        // Half of them at once: each time moves what refers to later slots.
+        // Forgets half of them at once, because each removal renumbers all later slots.
         remove(Set(forgettable.prefix((forgettable.count + 1) / 2)))
     }
 
-    /// Slots, the earliest first. None while another peer's engine may still wait for word of them.
+    /// Slots of the peer that can be forgotten, oldest first. Empty while another member may still lack news of them.
     private func forgettableLives(of peerID: String) -> [Int] {
         guard haveConfirmedBase(except: peerID) else { return [] }
         var inUse = Set(log.entries.map(\.slot))
         for entry in due.entries { inUse.insert(entry.entry.slot) }
         for entry in applied { inUse.insert(entry.entry.slot) }
         for entry in provisional?.log.entries ?? [] { inUse.insert(entry.slot) }
-        // Keeps the record that the peer was a member: what it says counts for less since.
+        // Keeps the record that the peer was a member, because that makes its reports count for less.
         if let closed = sources.indices.last(where: { sources[$0].isClosed && sources[$0].source.peerID == peerID }) {
             inUse.insert(closed)
         }
@@ -139,7 +137,7 @@ extension SessionSyncEngine {
             moved.append(removed.contains(slot) ? nil : kept)
             if !removed.contains(slot) { kept += 1 }
         }
-        // Nothing refers to a removed slot, see `forgettableLives`.
+        // Nothing refers to a removed slot; see `forgettableLives`.
         func move(_ entry: inout LogEntry<Event>) {
             if let slot = moved[entry.slot] { entry = entry.moved(to: slot) }
         }
@@ -157,16 +155,16 @@ extension SessionSyncEngine {
             movedGaps[slot] = gap.moved(to: slot)
         }
         gaps = movedGaps
-        // A store must not go on knowing sources that the base does not.
+        // The store must not keep sources that the base no longer has.
         pending.replacesEverything = true
     }
 
-    /// Nobody will fill the gaps of sources whose events are not taken any more.
+    /// Drops gaps of sources whose events aren't accepted any more, because no peer will fill them.
     mutating func forgetGapsOfOthers() {
         gaps = gaps.filter { sources[$0.key].isOpen }
     }
 
-    /// Whether every other member has confirmed what the base holds: until then it may lack an acknowledgement of that.
+    /// True if every other member has confirmed what the base holds. Until then one may lack an acknowledgement of it.
     func haveConfirmedBase(except peerID: String? = nil) -> Bool {
         let position = confirmationChain.position - min(confirmationChain.position, UInt64(announcedCount))
         return sources.records.dropFirst().allSatisfy {
@@ -174,8 +172,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Slots that a control speaks of: members, sources of events above the base, and of each peer the lives that were
-    /// last met.
+    /// Slots that a control lists: members, sources of events above the base, and each peer's latest incarnations.
     var spokenSlots: [Int] {
         guard sources.records.count > SourceTable.livesSpokenOf else {
             return Array(sources.indices)
@@ -195,7 +192,7 @@ extension SessionSyncEngine {
 }
 
 extension SourceTable {
-    /// Lives of one peer.
+    /// Maximum number of incarnations of one peer in the table.
     static var livesMax: Int { 64 }
     static var livesSpokenOf: Int { 4 }
 

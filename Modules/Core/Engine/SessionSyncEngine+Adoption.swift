@@ -2,16 +2,17 @@ public import MeshFoundation
 public import MeshIdentity
 
 extension SessionSyncEngine {
-    /// Takes a copy over: its base, and my and its events above it.
+    /// Adopts a copy (rule 7 of Docs/Internals/Convergence.md): takes its base and log, and puts own and others' events
+    /// above it.
     ///
-    /// What this engine holds and the copy does not include is issued again under its own name, with kept ids and new
-    /// stamps; unless it was there when the group was founded, in which case nothing is settled and its events stay as
-    /// they are. Events of members are not issued again: their authors are here and keep them.
+    /// Events that the copy lacks are issued again under this engine's name, with kept IDs and new stamps. At the
+    /// founding of a group no place is final yet, so events keep their stamps. Events of members aren't issued again,
+    /// because their authors keep them.
     ///
-    /// A caller that catches up later is shown the state before until then, and told of the copy as one: `takeApplied` does
-    /// not list what was in it, nor what this engine held.
+    /// A caller that catches up later is shown the earlier state until then, and gets the copy as a state:
+    /// `takeApplied` lists neither its events nor those that this engine held.
     ///
-    /// - Returns: false when the copy does not hold together, and for a source that has forked: first it takes another name.
+    /// - Returns: false if the copy is inconsistent, or if this source has forked and must take another name first.
     mutating func adopt(
         _ checkpoint: SessionCheckpoint<State, Event>, _ message: EngineMessage<State, Event>, _ slot: Int
     ) throws -> Bool {
@@ -38,7 +39,7 @@ extension SessionSyncEngine {
         sources = table
         taken = nil
         countForkedMembers()
-        // The copy says what these names mean.
+        // The copy defines what these names mean.
         launchSequence = max(launchSequence, sources[0].held)
         gaps = [:]
         let entries = checkpoint.log.compactMap { record in
@@ -83,7 +84,7 @@ extension SessionSyncEngine {
         together { engine in
             for record in mine where record.source != engine.source {
                 guard let known = engine.sources.slot(of: record.source), engine.sources[known].isOpen,
-                    // One that has joined was seen before it did, and issues again what it had written.
+                    // A source that has joined was seen here before it did. It issues again what it had written.
                     engine.sources[known].floor == .zero
                 else { continue }
                 _ = engine.take(LogEntry(record, slot: known, outcome: told))
@@ -94,7 +95,7 @@ extension SessionSyncEngine {
         return true
     }
 
-    /// Confirmed before, and still to be acted on.
+    /// Moves entries that were confirmed before and still wait for their side effects.
     private mutating func moved(
         _ entries: [ConfirmedEntry<Event>], from known: SourceTable
     ) throws -> [ConfirmedEntry<Event>] {
@@ -104,7 +105,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Under this engine's name: what the copy does not include, of this source and of strangers that are not here.
+    /// Issues again, under this engine's name, events that the copy lacks: of this source, and of sources that aren't here.
     private mutating func reissue(
         _ mine: [SessionRecord<Event>], _ displaced: Set<SourceSequence>, keepsStamps: Bool, wasMember: Bool
     ) {
@@ -116,18 +117,18 @@ extension SessionSyncEngine {
             let slot = sources.slot(of: record.source)
             let isDisplaced = displaced.contains(record.place)
             if isDisplaced {
-                // The id decides.
+                // The ID decides.
             } else if record.source == source {
-                // Its founders had seen it, as one sees strangers, and have confirmed it.
+                // The founders had seen these events before this source joined, and have confirmed them.
                 let isFolded = record.sequence <= sources[0].folded
                 if keepsStamps || isFolded { continue }
             } else if let slot {
                 if sources[slot].isOpen || record.sequence <= sources[slot].held { continue }
-                // Who was let go issues its own again.
+                // A closed source issues its own events again.
                 let isOthers = sources[slot].isClosed && record.source.peerID != localPeerID
                 if isOthers { continue }
             } else if wasMember, record.source.peerID != localPeerID {
-                // Of a group that this engine has left; its author does, too, or is waited for there.
+                // The event is of a group that this engine has left. Its author issues it again, or is waited for there.
                 continue
             }
             if !isDisplaced, isIncludedOtherwise(record.place) { continue }
@@ -140,7 +141,7 @@ extension SessionSyncEngine {
             let entry = author(
                 record.content, eventID: id,
                 causalTimestamp: record.causalTimestamp, monotonicTimestamp: record.monotonicTimestamp)
-            // Of lives that have no names of their own, any may have written it.
+            // Without incarnations, any launch may have written the event.
             if !isDisplaced, record.source.incarnation != 0 {
                 let name = SourceSequence(source: source, sequence: entry.sequence)
                 reissues.add(SessionReissue(name: name, origin: record.place))
@@ -148,7 +149,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Of those the ones under whose names the copy has other events, written before, or after, a store was restored.
+    /// The records under whose names the copy has other events. A store was restored before or after they were written.
     private func displaced(_ mine: [SessionRecord<Event>]) -> Set<SourceSequence> {
         guard !mine.isEmpty else { return [] }
         var known: [SourceSequence: HybridTimestamp] = [:]
@@ -162,9 +163,10 @@ extension SessionSyncEngine {
         entry.eventID ?? interpreter.metadata(of: entry.header, in: sources).eventID
     }
 
-    /// What the copy says of each source; what is held is derived from what the copy holds, never taken over.
+    /// The table of sources according to the copy. Held sequences are derived from the copy's events, never copied from
+    /// a vector.
     ///
-    /// - Returns: nil when the copy contradicts itself.
+    /// - Returns: nil if the copy contradicts itself.
     private func table(of checkpoint: SessionCheckpoint<State, Event>) throws -> SourceTable? {
         var table = SourceTable(local: source)
         let membership = checkpoint.membership
@@ -196,22 +198,22 @@ extension SessionSyncEngine {
             last = entry
             table[slot].held = max(table[slot].held, record.sequence)
         }
-        // A copy may know more of this source than an older store does, but leaves it room to go on.
+        // A copy may know more of this source than an older store does, but must leave it numbers to continue.
         guard table[0].held <= max(SequenceBounds.hearsay, sources[0].held) else { return nil }
         return table
     }
 }
 
-/// State and everything that is a function of the same prefix of the order.
+/// A state, with everything else that follows from the same prefix of the order.
 public struct ReducedState<State: Sendable>: Sendable {
-    /// What the reducer has made of the prefix.
+    /// The result of reducing the prefix.
     @usableFromInline package var state: State
     /// The last event that had an effect.
     @usableFromInline package var lastAppliedMetadata: SessionSyncMetadata?
-    /// The last explicit event ids in the order, newest last: an id that comes again has no effect.
+    /// The latest explicit event IDs in the order, newest last. An ID that comes again has no effect.
     @usableFromInline package var recentEventIDs: [UUID]
 
-    /// The state before the first event, unless told more.
+    /// Creates a reduced state, by default the one before the first event.
     package init(state: State, lastAppliedMetadata: SessionSyncMetadata? = nil, recentEventIDs: [UUID] = []) {
         self.state = state
         self.lastAppliedMetadata = lastAppliedMetadata
@@ -221,16 +223,16 @@ public struct ReducedState<State: Sendable>: Sendable {
 
 extension ReducedState: Codable where State: Codable {}
 
-/// A prefix of the order, folded: the state that results and how far it goes.
+/// A folded prefix of the order: its state and its extent.
 public struct SessionBase<State: Codable & Sendable>: Sendable, Codable {
-    /// What the folded events have led to.
+    /// The state that the folded events led to.
     package var reduced: ReducedState<State>
-    /// How far the base goes with each source.
+    /// The last sequence of each source that the base includes.
     package var vector: SequenceVector
-    /// How many events it includes.
+    /// The number of events that the base includes.
     package var count: UInt64
 
-    /// Parts that describe one prefix: nothing is checked here, but when an engine takes it over.
+    /// Creates a base from parts that describe one prefix. The engine that adopts it checks them.
     package init(reduced: ReducedState<State>, vector: SequenceVector, count: UInt64) {
         self.reduced = reduced
         self.vector = vector
@@ -238,28 +240,28 @@ public struct SessionBase<State: Codable & Sendable>: Sendable, Codable {
     }
 }
 
-/// The members and former members of a group, and the sequences from which they count.
+/// The members and former members of a group, and the sequences from which sources count.
 public struct SessionMembership: Hashable, Sendable, Codable {
-    /// Open members and the stamp at or below which each has authored nothing; zero for who founded.
+    /// The open members, each with its floor.
     package var open: [Member]
-    /// Sources that lost their store or were let go, with the last sequence that counts.
+    /// Sources that lost their store or were closed by a view, with the last sequence that counts.
     package var closed: [SourceSequence]
-    /// The first sequence of each source that does not begin at 1.
+    /// The first sequence of each source that doesn't start at 1.
     package var first: [SourceSequence]
 
-    /// Maximum number of open members. An engine refuses a record with more, and a full group takes in no newcomer.
+    /// Maximum number of open members. An engine refuses a record with more, and a full group admits no newcomer.
     package static let openMax = 16
 
     /// A source that may author events.
     public struct Member: Hashable, Sendable, Codable {
-        /// Whose events are taken.
+        /// The source whose events are accepted.
         package var source: SessionSource
-        /// At or below this stamp it has authored nothing; zero for those who founded the group.
+        /// The stamp at or below which it has written nothing; zero for the group's founders.
         package var floor: HybridTimestamp
-        /// The view by which it became a member; nil for those of the first.
+        /// The view by which it became a member; nil for members of the first.
         package var joined: UInt64?
 
-        /// A member from `floor` on.
+        /// Creates a member with a floor.
         package init(source: SessionSource, floor: HybridTimestamp = .zero, joined: UInt64? = nil) {
             self.source = source
             self.floor = floor
@@ -267,7 +269,7 @@ public struct SessionMembership: Hashable, Sendable, Codable {
         }
     }
 
-    /// Nobody, unless told otherwise.
+    /// Creates a membership, by default without members.
     package init(open: [Member] = [], closed: [SourceSequence] = [], first: [SourceSequence] = []) {
         self.open = open
         self.closed = closed
@@ -275,24 +277,24 @@ public struct SessionMembership: Hashable, Sendable, Codable {
     }
 }
 
-/// The whole session for a device that joins: base, log and members. Travels beside the state of a snapshot.
+/// A complete session for a device that joins: base, log and members. Travels with the state of a snapshot.
 public struct SessionCheckpoint<State: Codable & Sendable, Event: Codable & Sendable>: Sendable, Codable {
-    /// What every message of the sender says.
+    /// The control that every message of the sender carries.
     package var control: SessionControl
-    /// Who is in the group.
+    /// The members of the group, closed sources and first sequences.
     package var membership: SessionMembership
     /// The folded prefix.
     package var base: SessionBase<State>
-    /// Everything held above the base, in order.
+    /// All events held above the base, in order.
     package var log: [SessionRecord<Event>]
-    /// How many records of the log are confirmed.
+    /// The number of confirmed records in the log.
     package var settledCount: Int
-    /// Below this stamp the order of what the log holds is settled.
+    /// The stamp below which the order of the log's events is final.
     package var cut: HybridTimestamp
-    /// The fingerprint of the confirmed events, for comparison with others.
+    /// The fingerprint of the confirmed events, for comparison with other members.
     package var chain: ConfirmationChain
 
-    /// Parts of one engine at one moment. An engine checks them when it takes the copy over.
+    /// Creates a checkpoint from parts of one engine at one moment. The engine that adopts it checks them.
     package init(
         control: SessionControl, membership: SessionMembership, base: SessionBase<State>, log: [SessionRecord<Event>],
         settledCount: Int, cut: HybridTimestamp, chain: ConfirmationChain

@@ -1,41 +1,45 @@
 import MeshIdentity
 
-/// What one device wants of the group: whom to let in, whom to let go.
+// Membership changes (rules 19 to 21 of Docs/Internals/Convergence.md). `SessionSyncEngine+Views` decides them.
+// - Newcomer: a source that wants to join and has proved that it lives.
+// - Suspected: not heard from for a long time. Overridden: given up by the user.
+// - Home: the group that has continued without this source.
+// - Exchange and step: the units of waiting times, see `pass(_:)`.
+
+/// Membership changes that this device wants: the peers to admit and the members to close.
 ///
-/// It is forgotten with the process, except for invitations: a peer that wants to join says so again, and a peer that is away is
-/// found to be away again.
+/// Only invitations outlive the process. A peer that wants to join asks again, and an absent peer is found absent again.
 struct CompanyWishes: Sendable {
-    /// Peers that may join.
+    /// Peers that the user has invited.
     var invited: Set<String> = []
-    /// Devices of this user, by the word of the link: they may join without an invitation.
+    /// Devices of this user, as the link reports them. They may join without an invitation.
     var own: Set<String> = []
-    /// The groups in which peers say they are.
+    /// The group that each peer reports to be in.
     var groups = PeerGroups()
-    /// Peers that the caller has not heard of for long.
+    /// Peers that the caller hasn't heard from for a long time.
     var suspected: Set<String> = []
-    /// Members that the user does not wait for, since when: one that says something after that is waited for again.
+    /// Members that the user no longer waits for, and since when. A member that sends anything later is waited for again.
     var overridden: [SessionSource: HybridTimestamp] = [:]
-    /// Sources that live and want to join, with the steps since they proved it.
+    /// Sources that have proved that they live and want to join, with the steps since the proof.
     var newcomers: [SessionSource: Double] = [:]
     /// Steps for which there has been something to decide, since the last ballot.
     var age = 0.0
-    /// Steps that those who stay are given to answer and to become equal: more from one attempt to the next, as it may be
-    /// the network that takes so long.
+    /// Steps within which staying members must answer and hold the same. Grows with each attempt: the network may be slow.
     var patience = Self.patienceLeast
-    /// Steps for which a member proposes no closing, after a proposal to close a member has failed.
+    /// Steps for which this member proposes no closing, after such a proposal has failed.
     var closingPause = 0.0
-    /// Steps that the newcomers of this view are given to answer, before others are admitted.
+    /// Steps within which the newcomers of this view should report it before others are admitted.
     var arrivalPause = 0.0
-    /// A group of this session that an engine without one has heard of.
+    /// A group of this session that this engine has heard of while it was in none.
     var awaited: AwaitedGroup?
-    /// What is missing of each source, and for how many steps.
+    /// The sequence held of each source that others hold more of, and the steps for which that hasn't changed.
     var lacking: [SessionSource: (held: UInt64, steps: Double)] = [:]
 
     var isEmpty: Bool { suspected.isEmpty && overridden.isEmpty && newcomers.isEmpty }
 
-    /// Number of steps after which a newcomer that has not been heard again has gone.
+    /// Number of steps after which a newcomer counts as gone if it hasn't been heard again.
     static let newcomerSteps = 30.0
-    /// Number of exchanges without word of it after which a group that went on without this member is gone.
+    /// Number of exchanges without a message after which a group that continued without this member counts as gone.
     static let homeExchanges = 60.0
     static let invitedMax = 64
     static let patienceLeast = 6.0
@@ -46,15 +50,15 @@ struct CompanyWishes: Sendable {
     }
 }
 
-/// A newcomer gives the group that is there a while to let it in, before it founds another one.
+/// The existing group that a newcomer waits for. It founds another one only after a while.
 struct AwaitedGroup: Sendable {
     let group: SessionSource
-    /// Exchanges since it was heard of first, and last.
+    /// Exchanges since the group was first heard of, and since it was last heard of.
     var age = 0.0
     var silence = 0.0
-    /// Whether this device has been told that the group has no place.
+    /// True once this device has raised the alarm that the group is full.
     var isFull = false
-    /// Its members' peers, as they were named last, and when that was said.
+    /// The peers of the group's members as last reported, and the stamp of that report.
     private var peerIDs: Set<String> = []
     private var saidAt = HybridTimestamp.zero
 
@@ -67,13 +71,13 @@ struct AwaitedGroup: Sendable {
         peerIDs = Set(members.map(\.peerID))
     }
 
-    /// Whether it was of these two only, of which the one has said since that it is in another group: nobody of this one is
-    /// left. What it had said before may come late, from a queue.
+    /// True if the group had only these two peers and the given one has since reported another group, so no member is
+    /// left. Its earlier messages may come late from a queue.
     func isLeft(by peerID: String, and localPeerID: String, at time: HybridTimestamp) -> Bool {
         saidAt < time && peerIDs.isSubset(of: [peerID, localPeerID])
     }
 
-    /// One whose members do not invite it, or of which somebody only pretends that it exists.
+    /// True if the wait is over: the members don't invite this device, or a peer only pretends that the group exists.
     var isGivenUp: Bool { age > 60 || silence > 10 }
 
     mutating func age(by exchanges: Double) {
@@ -82,18 +86,18 @@ struct AwaitedGroup: Sendable {
     }
 }
 
-/// The groups in which peers say they are, each in its own controls.
+/// The group that each peer reports to be in, in its own controls.
 struct PeerGroups: Sendable {
     struct Entry: Sendable {
         let source: SessionSource
-        /// Whether that life of the peer was a member here.
+        /// True if that incarnation of the peer was a member here.
         let isMember: Bool
         let group: SessionSource?
-        /// The moment of the control, by its sender's clock.
+        /// The stamp of the control, by its sender's clock.
         let saidAt: HybridTimestamp
-        /// Exchanges since it first said so.
+        /// Exchanges since the peer first reported this group.
         var age = 0.0
-        /// Exchanges since it last said so, less those for which it announced silence.
+        /// Exchanges since the peer last reported, less those for which it announced silence.
         var silence = 0.0
     }
 
@@ -111,8 +115,8 @@ struct PeerGroups: Sendable {
 
     mutating func forget(_ peerID: String) { entries[peerID] = nil }
 
-    /// A control that comes late from a queue changes nothing. Stamps order the controls of one life of a peer; of two lives the
-    /// one that is a member here counts.
+    /// Takes a peer's report, unless it comes late from a queue. Stamps order the controls of one incarnation. Of two
+    /// incarnations, the one that is a member here counts.
     mutating func hear(
         _ control: SessionControl, of source: SessionSource, isMember: Bool, at saidAt: HybridTimestamp,
         silence: Double
@@ -138,24 +142,24 @@ struct PeerGroups: Sendable {
 }
 
 extension SessionSyncEngine {
-    /// The number of the view in which this engine is: it counts the changes of membership of a group of two and more.
+    /// The number of this engine's view, which counts the membership changes of a group of two or more.
     public var view: UInt64 { stance.number }
 
-    /// The members are about to decide on another view: until they have, nothing more is confirmed.
+    /// True while the members decide on another view. Nothing new is confirmed meanwhile.
     public var isChangingView: Bool { stance.change != nil }
 
-    /// Whether this device wants to leave, or has left.
+    /// True if this device wants to leave, or has left.
     public var isLeaving: Bool { stance.isLeaving }
 
-    /// Something is to be decided, and enough members are here for it.
+    /// True if there is a membership change to decide, and enough members are in reach for it.
     package var isViewWanted: Bool {
         sealed && (stance.change != nil || !wishes.newcomers.isEmpty || !closingSlots.isEmpty) && isMajorityHere
     }
 
-    /// Peers that may join, beside those that were members once.
+    /// Peers that may join, in addition to former members.
     public var invited: [String] { wishes.invited.sorted() }
 
-    /// Lets a peer join this group. A former member may join without this. Maximum of 64 peers that wait.
+    /// Invites a peer to join this group. Ignored if 64 peers are invited already. A former member needs no invitation.
     public mutating func invite(_ peerID: String) {
         guard wishes.invited.count < CompanyWishes.invitedMax else { return }
         if wishes.invited.insert(peerID).inserted { pending.changesMembership = true }
@@ -166,23 +170,23 @@ extension SessionSyncEngine {
         if wishes.invited.remove(peerID) != nil { pending.changesMembership = true }
     }
 
-    /// Says of which peers the caller has not heard for long; each time all of them. It decides when to try, never what is
-    /// true: who is suspected is let go when a majority of the members is here and all that stay suspect it, too.
+    /// Reports all peers that the caller hasn't heard from for a long time; replaces the earlier set. Suspicion only
+    /// makes this member try: a suspected member is closed once a majority is in reach and all that stay suspect it too.
     public mutating func suspect(_ peerIDs: Set<String>) { wishes.suspected = peerIDs }
 
-    /// The user's word that those peers are not waited for any more, even where no majority is here. Should they go on without
-    /// this one as well, the order of one side is kept when they meet, and the taps of the other are issued again after it.
+    /// Stops waiting for those peers by the user's decision, even without a majority. If they also continue without
+    /// this one, the order of one side is kept when they meet, and the events of the other are issued again after it.
     public mutating func goOn(without peerIDs: Set<String>) {
         let unwanted = openSlots.dropFirst().filter { peerIDs.contains(sources[$0].source.peerID) }
         guard groupName != nil, sources[0].isOpen, !unwanted.isEmpty else { return }
         isReferenceOnly = false
-        // A founder may not have heard yet that its partner has joined.
+        // A founder may not know yet that its partner has joined.
         if !sealed { seal() }
         for slot in unwanted { wishes.overridden[sources[slot].source] = clock.latest }
         prepare()
     }
 
-    /// Leaves the group as soon as the others have agreed; `fenced` tells when.
+    /// Leaves the group once the others have agreed. `SessionAlarm.fenced` reports that.
     public mutating func leave() {
         guard !stance.isLeaving else { return }
         stance.isLeaving = true
@@ -190,8 +194,8 @@ extension SessionSyncEngine {
         pending.isDigestDue = true
     }
 
-    /// Says whether that peer is a device of this user. The user's own devices join as if this device had invited them. The
-    /// caller asks the link each time, and at most 64 are remembered until the process ends.
+    /// Records whether a peer is a device of this user. Those join as if this device had invited them. The caller asks
+    /// the link each time. At most 64 are remembered, until the process ends.
     package mutating func regard(_ peerID: String, asOwn isOwn: Bool) {
         if !isOwn {
             guard wishes.own.remove(peerID) != nil else { return }
@@ -202,34 +206,34 @@ extension SessionSyncEngine {
         }
     }
 
-    /// The peers that the caller has said are this user's own.
+    /// The peers that the caller has reported as this user's own devices.
     package var ownPeerIDs: Set<String> { wishes.own }
 
-    /// Whether that peer may have a say in who joins: it asks to be the next to.
+    /// True if that peer may join: it is invited, this user's own device, or a former member.
     func mayJoin(_ peerID: String) -> Bool {
         wishes.invited.contains(peerID) || wishes.own.contains(peerID) || hasClosedLife(peerID)
     }
 
-    /// Whether this device believes what a peer that isn't a member says of the group's views. The user's own device loses that
-    /// with its membership, because a user may have let it go for its lies; an invitation gives it back.
+    /// True if this device believes what a peer that isn't a member reports of the group's views. A device of this user
+    /// loses that with its membership, because a user may have let it go for lying. An invitation restores it.
     func isTrusted(_ peerID: String) -> Bool {
         wishes.invited.contains(peerID) || wishes.own.contains(peerID) && !wasMember(peerID)
     }
 
-    /// Whether it was a member here and is none now.
+    /// True if that peer was a member here and no longer is.
     func wasMember(_ peerID: String) -> Bool { !isMember(peerID) && hasClosedLife(peerID) }
 
     private func hasClosedLife(_ peerID: String) -> Bool {
         sources.records.contains { $0.isClosed && $0.source.peerID == peerID }
     }
 
-    /// It waits to be taken in by the members of a group that exists, and founds none. Of a group that is not heard of any more
-    /// it does not think for ever.
+    /// True while this engine waits to be admitted to an existing group and founds none. The wait for a group that is
+    /// no longer heard of ends.
     var isJoining: Bool { !options.founds || waitsForHome || isAwaiting }
 
     private var isAwaiting: Bool { wishes.awaited.map { !$0.isGivenUp } ?? false }
 
-    /// A newcomer hears that there is a group.
+    /// Notes a group that a newcomer hears of.
     mutating func hear(of group: SessionSource, in message: EngineMessage<State, Event>) {
         guard !sealed, groupName == nil else { return }
         if wishes.awaited == nil { wishes.awaited = AwaitedGroup(group) }
@@ -244,7 +248,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Whether that is a group of two which is being founded while another one is there.
+    /// True if the sender is founding a group of two while this engine still waits for an existing one.
     func isAboutToRival(_ message: EngineMessage<State, Event>) -> Bool {
         let control = message.control
         guard isAwaiting, let awaited = wishes.awaited, control.group != awaited.group, control.members.count <= 2,
@@ -253,23 +257,23 @@ extension SessionSyncEngine {
         return !awaited.isLeft(by: message.source.peerID, and: localPeerID, at: message.saidAt)
     }
 
-    /// It founds no other group until then.
+    /// True while this engine waits for the group that continued without it, and so founds no other.
     var waitsForHome: Bool { home != nil && homeSilence <= CompanyWishes.homeExchanges }
 
-    /// Whether it takes a copy of that group from that peer. After a while it also takes one of another group than the one that it
-    /// waits for, from a peer that it would let in: the members that are left of its own may be too few to let it in.
+    /// True if this engine adopts a copy of that group from that peer. After `homeExchanges` it also takes another
+    /// group's copy, from a peer that it would admit. Its own group may have too few members left to admit it.
     func adopts(from group: SessionSource?, of peerID: String) -> Bool {
         home == group || !waitsForHome || homeWait > CompanyWishes.homeExchanges && mayJoin(peerID)
     }
 
-    /// The source lives, and wants to be a member.
+    /// Notes that the source lives and wants to be a member, and forgets other incarnations that did.
     mutating func wish(toAdmit slot: Int) {
         let source = sources[slot].source
         for other in wishes.newcomers.keys where other.peerID == source.peerID { wishes.newcomers[other] = nil }
         wishes.newcomers[source] = 0
     }
 
-    /// Members that this one would let go now.
+    /// Members that this one would close now.
     var closingSlots: [Int] {
         if wishes.closingPause > 0, wishes.overridden.isEmpty { return [] }
         if wishes.isEmpty, !sources.records.contains(where: { $0.statement?.isLeaving == true }) { return [] }
@@ -280,8 +284,8 @@ extension SessionSyncEngine {
         isGone(slot) || sources[slot].statement?.isLeaving == true && holdsAll(of: slot)
     }
 
-    /// Whether the member is not heard any more, or lives on under another name. A user's word against a member also counts
-    /// against the members that only that one vouches for, because it may have made them up.
+    /// True if the member is suspected, given up by the user, or has a living successor. A user's decision against a
+    /// member also counts against members that only that one vouches for: it may have made them up.
     private func isGone(_ slot: Int) -> Bool {
         let source = sources[slot].source
         return wishes.suspected.contains(source.peerID) || wishes.overridden[source] != nil
@@ -289,10 +293,10 @@ extension SessionSyncEngine {
             || !wishes.overridden.isEmpty && !isVouched(slot, excluding: Set(wishes.overridden.keys))
     }
 
-    /// Whoever leaves has said how far it has come, and is let go when that is here.
+    /// True if this member holds everything that a leaving member says it has written.
     private func holdsAll(of slot: Int) -> Bool { sources[slot].acknowledged(slot) <= sources[slot].held }
 
-    /// Whether this member has nothing against letting that one go.
+    /// True if this member agrees to closing that one.
     func agrees(toClose closing: SessionSource, by change: ViewChange) -> Bool {
         guard closing != source else { return stance.isLeaving }
         guard let slot = sources.slot(of: closing), sources[slot].isOpen else { return true }
@@ -302,7 +306,7 @@ extension SessionSyncEngine {
 
     var openSlots: [Int] { sources.indices.filter { sources[$0].isOpen } }
 
-    /// Members that are expected to answer: whoever is here, also when it wants to leave.
+    /// True if the members that should answer are a majority, leaving ones included, or if the user has decided.
     private var isMajorityHere: Bool {
         let present = openSlots.count { slot in
             slot == 0 || !wishes.suspected.contains(sources[slot].source.peerID)
@@ -310,13 +314,12 @@ extension SessionSyncEngine {
         return present * 2 > openSlots.count || !wishes.overridden.isEmpty
     }
 
-    /// Whether a majority answers this member itself. Where all members are connected through one, only that one's ballots can
-    /// succeed.
+    /// True if a majority sends to this member itself. Where all members connect through one, only that one's ballots succeed.
     private var hearsMajority: Bool {
         isMajority(openSlots.count { $0 == 0 || isInReach($0) })
     }
 
-    /// How many members begin before this one does.
+    /// The number of members that start a ballot before this one.
     private var rank: Int {
         if stance.isLeaving || !hearsMajority { return openSlots.count }
         return openSlots.count { slot in
@@ -324,10 +327,11 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Lets time pass: begins what is to be decided, or takes over what has been under way for long.
+    /// Lets time pass: starts a ballot if there is something to decide, or takes over one that has taken too long.
     ///
-    /// Waiting counts in exchanges, a second each, and deciding in steps of a quarter of that: how often members that have
-    /// something to say do so, and how often those do that miss something.
+    /// Waiting counts in exchanges, by default one second each: the time between two controls of a member with news.
+    /// Deciding counts in steps, by default a quarter of a second: the time between two controls of a member that
+    /// misses something.
     mutating func pass(_ milliseconds: UInt64) {
         let exchanges = Double(milliseconds) / Double(options.exchangeMilliseconds)
         homeSilence += exchanges
@@ -361,20 +365,20 @@ extension SessionSyncEngine {
     private var stepsBeforePreparing: Double {
         guard let ballot = stance.change?.ballot else { return Double(3 * rank) }
         if ballot.proposer == source, hearsMajority { return ballotSteps }
-        // Where the user has a word, no majority is to be expected.
+        // A user's decision replaces the majority, so there is none to wait for.
         if !wishes.overridden.isEmpty, !ballot.isForced { return 2 }
         return ballotSteps + Double(4 * (rank + 1))
     }
 
-    /// Whether there is room, and no earlier life of it has to go first.
+    /// True if the group has space, and no earlier incarnation of the peer has to be closed first.
     private func mayJoinNow(_ peerID: String) -> Bool {
         sources.openSlot(ofPeer: peerID) == nil && openSlots.count < SessionMembership.openMax
     }
 
-    /// Steps after which a ballot that has come to nothing is followed by another.
+    /// Number of steps after which an unsuccessful ballot is followed by another.
     private var ballotSteps: Double { wishes.patience + 2 }
 
-    /// Whether all members speak of views; those of earlier versions would go on in an old one.
+    /// True if all members send views. Members of earlier versions would stay in an old view.
     private mutating func knowViews() -> Bool {
         let silent = openSlots.filter { slot in
             sources[slot].knowsNoViews && !isUnwanted(slot)

@@ -1,7 +1,12 @@
 public import MeshFoundation
 public import MeshIdentity
 
-/// A confirmed entry that waits to be taken, or for its side effect.
+// Confirmation makes an event's place final, in three steps: below the cut, acknowledged by all members, persisted by
+// the caller (rules 3, 4 and 11 of Docs/Internals/Convergence.md).
+//
+// The cut is a stability cut as in Birman, Schiper, Stephenson: *Lightweight Causal and Atomic Group Multicast* (1991).
+
+/// A confirmed entry that waits for the caller, or for its side effect.
 @usableFromInline
 struct ConfirmedEntry<Event: Sendable>: Sendable {
     @usableFromInline var position: UInt64
@@ -15,10 +20,10 @@ struct ConfirmedEntry<Event: Sendable>: Sendable {
 }
 
 extension SessionSyncEngine {
-    /// Moves the cut, confirms what lies below it and is acknowledged, and folds what is confirmed.
+    /// Moves the cut, and confirms the acknowledged events below it (rule 3 of Docs/Internals/Convergence.md).
     ///
-    /// The cut is the lowest promise of all members that counts: nothing more will come at or below it, so the order
-    /// of what is held there is settled. It stays at zero while unsealed.
+    /// The cut is the lowest promise of all members that counts. No event will come at or below it, so the order of the
+    /// held events there is final. It stays at zero while unsealed.
     @inlinable
     mutating func advance() {
         guard sealed else { return }
@@ -35,7 +40,7 @@ extension SessionSyncEngine {
         if cut.rawValue > cutStamp.rawValue { cutStamp = cut }
     }
 
-    /// O(members). Mutating so that it looks into the engine where it lies.
+    /// The lowest promise of all members. O(members). Mutating, so that the engine isn't copied.
     @inlinable
     mutating func lowestPromise() -> HybridTimestamp {
         let others = sources.lowestPromise.rawValue
@@ -43,8 +48,8 @@ extension SessionSyncEngine {
         return HybridTimestamp(rawValue: min(others, clock.latest.rawValue, frozenAt))
     }
 
-    /// Confirmed is a prefix of the order that lies below the cut and that every open member holds. Nothing is while a
-    /// member is known to have forked: what it says it holds may be other events of the same names.
+    /// Confirms the prefix of the order that lies below the cut and that every open member holds. Confirms nothing
+    /// while a member has forked: the events that it says it holds may be others of the same names.
     @inlinable
     mutating func confirm() {
         guard !hasForkedMember else { return }
@@ -62,17 +67,17 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Its author and this engine hold it; every other open member has to say so.
+    /// True if every open member holds the event. Its author and this engine do; each other one must have acknowledged it.
     @inlinable
     mutating func isAcknowledged(_ source: Int, _ sequence: UInt64) -> Bool {
         sequence <= sources.records[source].heldByAll || sequence <= sources.countHeldByAll(source)
     }
 
-    /// Whether the next `takeDirectives` has more that is confirmed.
+    /// True if the next `takeDirectives` returns more confirmed events.
     package var hasMoreConfirmed: Bool { announcedCount < settledCount }
 
-    /// Hands over what was confirmed since the last time. Only now does it count as such: the caller persists it before
-    /// it acts on it. Until then the entries stay in the log.
+    /// Returns the events confirmed since the last call. Only now do they count as confirmed, because the caller
+    /// persists that before it acts on it. Until then the entries stay in the log.
     @inlinable
     mutating func announce() -> [SessionConfirmedEvent<Event>] {
         guard announcedCount < settledCount else { return [] }
@@ -91,7 +96,7 @@ extension SessionSyncEngine {
         return events
     }
 
-    /// What the chain says about an entry. Mutating so that it looks into the engine where it lies.
+    /// The contribution of an entry to the chain. Mutating, so that the engine isn't copied.
     @inlinable
     mutating func digest(_ entry: LogEntry<Event>) -> UInt64 {
         var digest = entry.stamp.rawValue ^ sources[entry.slot].digest &* 31 &+ entry.sequence
@@ -104,9 +109,9 @@ extension SessionSyncEngine {
         return digest
     }
 
-    /// The base moves to a checkpoint at or before the confirmed position, never beyond: so what is folded was
-    /// acknowledged, and a range is never gone for a member. It stays before an event that this version cannot read, as
-    /// long as there is room.
+    /// Moves the base to a checkpoint at or before the confirmed position (rule 4). So folded events are acknowledged,
+    /// and no member lacks a range that is gone. The base stays before an event that this version can't read, while the
+    /// log is short enough.
     @inlinable
     mutating func foldConfirmed() {
         guard log.marks.count > 1 else { return }
@@ -116,12 +121,12 @@ extension SessionSyncEngine {
         {
             count = log.foldable(upTo: opaque)
         }
-        // Each fold moves what remains: worth it for a good part only.
+        // Each fold moves the remaining entries, so it must free at least a quarter of the log.
         guard count > 0, count * 4 >= log.entries.count else { return }
         fold(count)
     }
 
-    /// Entries that wait for a version that can read one of them.
+    /// Maximum number of entries that wait for a version that can read one of them.
     @inlinable static var unreadLogMax: Int { 4096 }
 
     @inlinable
@@ -152,18 +157,19 @@ extension SessionSyncEngine {
     }
 }
 
-/// A running 64-bit fingerprint of the confirmed events: two members that confirmed the same prefix have the same.
+/// A running 64-bit fingerprint of the confirmed events: members that confirmed the same prefix have the same value
+/// (rule 11 of Docs/Internals/Convergence.md).
 ///
-/// Not against a peer who means harm: it finds mistakes.
+/// It finds mistakes. It is no protection against a hostile peer.
 public struct ConfirmationChain: Hashable, Sendable, Codable {
-    /// How many events it covers.
+    /// The number of events that it covers.
     @usableFromInline package private(set) var position: UInt64 = 0
-    /// The fingerprint of them in their order; 0 before the first.
+    /// The fingerprint of the covered events in their order; 0 before the first.
     package private(set) var value: UInt64 = 0
-    /// The values at the last few multiples of 32, for comparison with a peer that is not at the same position.
+    /// The values at the last few multiples of 32, for comparison with a peer at another position.
     package private(set) var milestones: [Milestone] = []
 
-    /// The chain as it was at an earlier position.
+    /// The chain's value at an earlier position.
     public struct Milestone: Hashable, Sendable, Codable {
         /// A multiple of ``ConfirmationChain/interval``.
         @usableFromInline package var position: UInt64
@@ -171,15 +177,15 @@ public struct ConfirmationChain: Hashable, Sendable, Codable {
         package var value: UInt64
     }
 
-    /// Events from one milestone to the next.
+    /// Number of events from one milestone to the next.
     package static let interval: UInt64 = 32
-    /// Milestones that are kept; older ones are forgotten.
+    /// Maximum number of milestones that are kept.
     package static let milestonesMax = 8
 
-    /// The chain of no events.
+    /// Creates the chain of no events.
     package init() {}
 
-    /// Begins anew after that many events.
+    /// Creates a chain that starts after that many events.
     package init(position: UInt64) { self.position = position }
 
     @usableFromInline
@@ -192,30 +198,31 @@ public struct ConfirmationChain: Hashable, Sendable, Codable {
         milestones.append(Milestone(position: position, value: value))
     }
 
-    /// nil when there is nothing to compare.
+    /// Compares the chain's value at a position; nil if it isn't known.
     func agrees(at position: UInt64, with value: UInt64) -> Bool? { self.value(at: position).map { $0 == value } }
 
-    /// The fingerprint of the first events; nil when it is not known any more.
+    /// The chain's value at a position; nil if it isn't known any more.
     func value(at position: UInt64) -> UInt64? {
         position == self.position ? value : milestones.first { $0.position == position }?.value
     }
 }
 
-/// Confirmed entries whose side effects have not been marked, oldest first, and what the store knows of them.
+/// Confirmed entries whose side effects haven't been marked, oldest first, and how many of them the store has.
 @usableFromInline
 struct DueEffects<Event: Sendable>: Sendable {
-    /// A slice, because it gives up its beginning without moving the rest.
+    /// A slice, which can drop its beginning without moving the rest.
     @usableFromInline var entries: ArraySlice<ConfirmedEntry<Event>> = []
-    /// So many of the first ones are in the store, or the caller has been told to write them.
+    /// The number of first entries that are in the store, or that the caller has been asked to write.
     private var toldCount = 0
-    /// So many of those have been marked since the caller was told.
+    /// The number of stored entries that have been marked since the last `takeChanges`.
     private var markedCount = 0
-    /// Positions rise, unless this store goes on as another source after a fork and counts anew.
+    /// True while positions rise. They don't if this store continues as another source after a fork and counts from the
+    /// start again.
     private var isOrdered = true
 
     init() {}
 
-    /// Those that a store has.
+    /// Creates the list from the entries in a store.
     init(stored: [ConfirmedEntry<Event>]) {
         for entry in stored { append(entry) }
         toldCount = entries.count
@@ -229,8 +236,8 @@ struct DueEffects<Event: Sendable>: Sendable {
         entries.append(entry)
     }
 
-    /// Forgets everything up to a position. Complexity: O(what is forgotten).
-    /// - Returns: nil when the store has to write all of them again, else how many were forgotten.
+    /// Drops all entries up to a position. Complexity: O(number of dropped entries).
+    /// - Returns: the number of dropped entries; nil if the store must write all of them again.
     mutating func mark(through position: UInt64) -> Int? {
         guard isOrdered else { return markUnordered(through: position) }
         let count = entries.prefix { $0.position <= position }.count
@@ -251,7 +258,7 @@ struct DueEffects<Event: Sendable>: Sendable {
         return nil
     }
 
-    /// What has changed since the last time.
+    /// The changes since the last call.
     mutating func takeChanges() -> (marked: Int, added: Int) {
         defer {
             markedCount = 0

@@ -1,21 +1,26 @@
 public import MeshFoundation
 public import MeshIdentity
 
+// Controls: messages between engines that are never logged (rules 2, 5, 6, 8, 13 and 18 of
+// Docs/Internals/Convergence.md).
+// - Digest: the periodic control to every peer, which asks for all that the sender lacks.
+// - Liveness token: a random number that a source must return, to prove that it lives now.
+
 extension SessionSyncEngine {
     /// Takes another engine's control: acknowledgements, promise, membership, requests.
     ///
-    /// - Throws: as `receive`; nothing changes then.
+    /// - Throws: the errors of `receive`. Nothing changes then.
     @inlinable
     public mutating func receiveControl(_ envelope: SessionSyncEnvelope<SessionControl>, at moment: Date) throws {
         try takeControl(envelope, at: moment)
         advance()
     }
 
-    /// Takes another engine's copy: adopts it when unsealed and named in it, else reads it like a control.
+    /// Takes another engine's copy. Adopts it if this engine is unsealed and listed in it; otherwise reads it like a control.
     ///
-    /// - Parameter metadata: the snapshot's with which it came.
-    /// - Returns: whether it was adopted.
-    /// - Throws: as `receive`; nothing changes then.
+    /// - Parameter metadata: the metadata of the snapshot that carried the copy.
+    /// - Returns: true if the copy was adopted.
+    /// - Throws: the errors of `receive`. Nothing changes then.
     @discardableResult
     public mutating func adopt(
         _ checkpoint: SessionCheckpoint<State, Event>, from metadata: SessionSyncMetadata, at moment: Date
@@ -27,11 +32,11 @@ extension SessionSyncEngine {
         return isAdopted
     }
 
-    /// Makes the periodic control to every peer. Call it about once a second, and more often while something is missing.
+    /// Prepares the periodic control to every peer. Call it about once a second, and more often while events are missing.
     @inlinable
     public mutating func tick(at moment: Date) { tick(at: moment, speaks: true) }
 
-    /// Lets time pass, and makes the periodic control unless there is no peer to hear it.
+    /// Lets time pass, and prepares the periodic control if `speaks` is true.
     @usableFromInline
     package mutating func tick(at moment: Date, speaks: Bool) {
         isReferenceOnly = false
@@ -44,11 +49,12 @@ extension SessionSyncEngine {
         advance()
     }
 
-    /// States the time within which the caller ticks again: each control carries it, and receivers judge by it who has gone.
+    /// States the time within which the caller ticks again. Each control carries it, so receivers can tell when this
+    /// peer has gone.
     package mutating func announce(silenceMilliseconds: UInt64) { announcedSilence = silenceMilliseconds }
 
-    /// Milliseconds since the last tick; the first one counts as an interval. A device that slept has not waited: no more
-    /// passes than it had announced.
+    /// Milliseconds since the last tick; for the first, one exchange. At most the silence that was announced, because a
+    /// device that slept hasn't waited.
     private mutating func takeElapsed(_ moment: Date) -> UInt64 {
         defer { tickedAt = moment }
         guard let tickedAt else { return options.exchangeMilliseconds }
@@ -72,7 +78,7 @@ extension SessionSyncEngine {
             return false
         }
         let slot = try slot(adding: message.source)
-        // An old incarnation, late, or somebody who has not heard that it was let go.
+        // The source is a late earlier incarnation, or a member that hasn't heard that it was closed.
         guard !sources[slot].isClosed else {
             hearClosed(message)
             return false
@@ -99,41 +105,42 @@ extension SessionSyncEngine {
         }
         let number = message.control.view?.number ?? 0
         if isMember, number < stance.number {
-            // It has not heard of the view by which this one has joined.
+            // The sender hasn't heard of the view by which this engine joined.
             pending.controls.insert(message.source.peerID)
             return false
         }
         if isMember ? sealed && namesSuccessor(message, slot) : knowsSuccessor(message) {
             raiseFork(0, sources[0].held)
         }
-        // It has gone on by the word of its user, and will hear from this one.
+        // The sender has continued by its user's decision, and will hear from this engine.
         if isMember, stance.number > 0 { return false }
         return try takeFromStranger(message, slot)
     }
 
-    /// Promises, and when a peer spoke last, are not worth a write: what a store has of them is lower, and so still true.
+    /// Persists a change if the store needs it. Promises and the time of a peer's last message aren't worth a write:
+    /// the stored values are lower, and so still true.
     private mutating func noteChange(of facts: StoredFacts, _ slot: Int) {
         guard slot >= sources.records.count || StoredFacts(sources[slot]) != facts else { return }
         pending.changesMembership = true
     }
 
-    /// What a peer knows of a second store of this source.
+    /// Takes reports that another store has written as this source.
     private mutating func takeForks(_ control: SessionControl, of peerID: String) {
         guard groupName == nil || isMember(peerID) else { return }
         for fork in control.forked where fork.source == source { raiseFork(0, fork.sequence) }
-        // Somebody holds more of this source than its store has ever written: it is an older copy of itself.
+        // The peer holds more of this source than its store has ever written, so the store is an older copy.
         if control.held[source] > sources[0].held { raiseFork(0, control.held[source]) }
     }
 
-    /// A member that knows as much as this one does, and said it after this one joined, has replaced it: this store was
-    /// put aside while its peer went on under another name.
+    /// True if a member that knows as much as this one, and sent this after this one joined, lists another source of
+    /// this peer. This store was set aside while its peer continued under another name.
     private func namesSuccessor(_ message: EngineMessage<State, Event>, _ slot: Int) -> Bool {
         guard let promise = message.promise, message.saidAt > sources[0].floor, promise.sequence >= sources[slot].held
         else { return false }
         return message.control.members.contains { $0.peerID == localPeerID }
     }
 
-    /// A group that took events of this source and has another one of this peer now: this store is older than its join.
+    /// True if a group holds events of this source and lists another one of this peer: this store is older than that join.
     private func knowsSuccessor(_ message: EngineMessage<State, Event>) -> Bool {
         message.control.group != nil && message.control.held[source] > 0 && !message.control.members.contains(source)
             && message.control.members.contains { $0.peerID == localPeerID }
@@ -142,7 +149,7 @@ extension SessionSyncEngine {
     private mutating func measureClock(_ message: EngineMessage<State, Event>, _ slot: Int, _ moment: Date) {
         sources[slot].lastHeard = ClockEcho(source: message.source, sentAt: message.sentAt, receivedAt: moment)
         guard let echo = message.control.clockEchoes.first(where: { $0.source == source }),
-            // The clock of an earlier launch may have been another one.
+            // The clock of an earlier launch may have been a different one.
             beganAt.map({ $0 <= echo.sentAt }) ?? true
         else { return }
         var trips = sources.roundTrips(with: message.source.peerID)
@@ -155,7 +162,7 @@ extension SessionSyncEngine {
         sources.setRoundTrips(trips, at: slot)
     }
 
-    /// A message of the group from a member that lists this one: this, and adopting, are the only things that seal.
+    /// Takes a group message from a member that lists this engine. Only this and adopting a copy seal an engine.
     private mutating func takeFromMember(_ message: EngineMessage<State, Event>, _ slot: Int) {
         let control = message.control
         if !sealed { seal() }
@@ -163,7 +170,7 @@ extension SessionSyncEngine {
             wishes.overridden[message.source] = nil
         }
         if !isQuarantined(sources[slot].source) {
-            // It never goes back; that of a store that did would leave a hole below what is here.
+            // The first sequence never falls. That of a store that went back would leave a hole below what is held here.
             sources[slot].first = max(sources[slot].first, control.firstSequence)
             if control.firstSequence > 0 { sources[slot].held = max(sources[slot].held, control.firstSequence - 1) }
         }
@@ -205,7 +212,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// What was held once is held for good; a member that says otherwise later is an older copy of itself.
+    /// Raises a fork if a member acknowledges less than before. Held events stay held, so its store is an older copy.
     private mutating func checkGoesForward(_ held: SequenceVector, _ known: [Int?], _ slot: Int) {
         var now = [UInt64](repeating: 0, count: sources.records.count)
         for (entry, known) in zip(held.entries, known) {
@@ -226,7 +233,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Of two members that have confirmed different events the lower peer id keeps its order, the other joins anew.
+    /// Compares confirmed prefixes. If they differ, the lower peer ID keeps its order and the other member joins again.
     private mutating func compareChains(_ control: SessionControl, _ slot: Int) {
         guard control.position > 0, confirmationChain.agrees(at: control.position, with: control.chain) == false else {
             return
@@ -235,7 +242,8 @@ extension SessionSyncEngine {
         if sources[slot].source < source { raiseFork(0, sources[0].held) }
     }
 
-    /// Own events only: their author keeps them until all have acknowledged, so a range is never gone for a member.
+    /// Answers requests for own events only. Their author keeps them until all have acknowledged them, so no member's
+    /// range is gone.
     private mutating func answerRanges(_ control: SessionControl, _ slot: Int) {
         let wants = control.wants.filter { $0.source == source }
         let lacks = control.isDigest ? control.held[source] : .max
@@ -250,7 +258,7 @@ extension SessionSyncEngine {
                     continue
                 }
                 found.append(sequence)
-                // What is asked for first is the oldest, at the beginning of a long log.
+                // The first found are the oldest, at the beginning of a long log.
                 if found.count >= options.rangeMax { break }
             }
             return found
@@ -267,7 +275,7 @@ extension SessionSyncEngine {
     }
 }
 
-/// The facts about a source that a message can change and that the receiver's store must have.
+/// The parts of a source's record that a message can change and that the store must have.
 private struct StoredFacts: Equatable {
     let first: UInt64
     let held: UInt64
@@ -286,67 +294,67 @@ extension SessionSource {
     }
 }
 
-/// A message between engines about what they hold, who is a member and what is missing.
+/// A message between engines about held events, members and missing events.
 ///
-/// Travels as an envelope of `payloadType`, sequence 0, in the mode `.acknowledgement`; the envelope's metadata carries
-/// the promise. No engine logs it, and peers without it still work by snapshots.
+/// Travels in an envelope of `payloadType` with sequence 0 and the mode `.acknowledgement`. The envelope's metadata
+/// carries the promise. No engine logs it, and peers that don't know it still work by snapshots.
 public struct SessionControl: Hashable, Sendable, Codable {
     /// `SessionSyncMetadata.payloadType` of the envelopes that carry controls.
     package static let payloadType = "sessionmesh.control"
     /// Maximum number of milliseconds that a receiver waits for a sender's next control.
     package static let silenceMax: UInt64 = 300_000
 
-    /// The group is named after the source that founded it; nil before there is one.
+    /// The name of the group, which is the source that founded it; nil before there is one.
     package var group: SessionSource?
     /// The open members, as the sender knows them.
     package var members: [SessionSource]
-    /// The sender's first sequence in the group; everything before it is void.
+    /// The sender's first sequence in the group. Everything before it is void.
     package var firstSequence: UInt64
-    /// Everything up to here is held without a gap, and stored: an acknowledgement.
+    /// The acknowledgement: everything up to here is held without a gap, and stored.
     package var held: SequenceVector
-    /// Fresh random numbers that the named sources are to return: proof that they live now.
+    /// Fresh random numbers that the named sources must return to prove that they live now.
     package var asks: [LivenessToken]
-    /// Numbers returned to those who asked.
+    /// The numbers that are returned to the sources that asked.
     package var echoes: [LivenessToken]
-    /// What the sender lacks of each source.
+    /// The events that the sender lacks, for each source.
     package var wants: [SessionRange]
-    /// The receiver is to answer with what `held` shows to be missing.
+    /// True if the receiver should send the events that `held` shows to be missing.
     package var isDigest: Bool
     /// Replacements that the sender authored and that are part of its sequence.
     package var replacements: [SessionRecord<Never>]
-    /// How many events the sender has confirmed, and the chain over them.
+    /// The number of events that the sender has confirmed.
     package var position: UInt64
     /// The fingerprint of the events up to `position`; see ``ConfirmationChain/value``.
     package var chain: UInt64
-    /// When the sender last heard of whom, for the estimate of clock offsets.
+    /// The time of the last message from each source, for the estimate of clock offsets.
     package var clockEchoes: [ClockEcho]
     /// Sources of which the sender has seen two events of one sequence.
     package var forked: [SourceSequence]
-    /// Where the sender stands between views; nil of a version that knows none.
+    /// The sender's position between views; nil in versions without views.
     package var view: ViewStatement?
     /// The sender's view, for members that are not in it yet.
     package var record: SessionViewRecord?
-    /// What the receiver is asked to hand on of others' events.
+    /// Events of others that the receiver should relay.
     package var relays: [SessionRange]?
-    /// The sender's newest state digest, for some time after it was made; earlier versions neither say nor read it.
+    /// The sender's newest state digest, for some time after it was made. Earlier versions ignore it.
     package var stateDigest: StateDigest?
-    /// What was issued again under other names: of the sender's own while they are unconfirmed, in a copy all. Earlier versions
-    /// neither say nor read it.
+    /// The events that were issued again under other names: the sender's own while unconfirmed; in a copy all. Earlier
+    /// versions ignore it.
     package var reissues: [SessionReissue]?
-    /// Milliseconds until the sender's next control at the latest; earlier versions neither say nor read it.
+    /// Maximum number of milliseconds until the sender's next control. Earlier versions ignore it.
     package var silence: UInt64?
-    /// Forms of messages that the sender reads beside this one, as bits; earlier versions neither say nor read it.
+    /// The further message forms that the sender can read, as bits. Earlier versions ignore it.
     package var reads: UInt64?
-    /// Left out unless it is true: earlier versions neither say nor hear it.
+    /// Left out unless true. Earlier versions ignore it.
     private var ended: Bool?
 
-    /// The session is over: the sender submits no more events, and neither shall the receiver.
+    /// True if the session has ended: the sender submits no more events, and the receiver must not either.
     package var hasEnded: Bool {
         get { ended ?? false }
         set { ended = newValue ? true : nil }
     }
 
-    /// A control that says nothing, unless told otherwise.
+    /// Creates a control, by default an empty one.
     package init(
         group: SessionSource? = nil, members: [SessionSource] = [], firstSequence: UInt64 = 1,
         held: SequenceVector = SequenceVector(), asks: [LivenessToken] = [], echoes: [LivenessToken] = [],
@@ -371,27 +379,28 @@ public struct SessionControl: Hashable, Sendable, Codable {
 
 /// A random number for one source.
 public struct LivenessToken: Hashable, Sendable, Codable {
-    /// The source that is to return it.
+    /// The source that should return the number.
     package var source: SessionSource
-    /// Drawn by the engine that asks.
+    /// The random number, generated by the engine that asks.
     package var value: UInt32
 
-    /// A token for one source.
+    /// Creates a token for one source.
     package init(source: SessionSource, value: UInt32) {
         self.source = source
         self.value = value
     }
 }
 
-/// What a message between engines says, whether it came as a control or with a copy, with every number in range.
+/// A message between engines, received as a control or with a copy, with every number in range (rule 13 of
+/// Docs/Internals/Convergence.md).
 ///
-/// There is no other way from a peer's bytes to the engine's tables: what an engine could not have counted, drawn or
-/// listed ends here, so that no sum over it overflows further in.
+/// A peer's bytes reach the engine's tables only through this type. It refuses numbers that no engine could have
+/// counted, so sums over them can't overflow later.
 struct EngineMessage<State: Codable & Sendable, Event: Codable & Sendable> {
     let source: SessionSource
     let sentAt: Date
     let promise: SequencePromise?
-    /// Its place among the messages of its author.
+    /// The position of the message among those of its author.
     let saidAt: HybridTimestamp
     let control: SessionControl
     let checkpoint: SessionCheckpoint<State, Event>?
@@ -403,7 +412,7 @@ struct EngineMessage<State: Codable & Sendable, Event: Codable & Sendable> {
     ) throws {
         source = SessionSource(metadata)
         sentAt = metadata.causalTimestamp
-        // A promise that no clock could keep is none.
+        // A promise that no clock could keep is ignored.
         promise = metadata.promise.flatMap { $0.isUsable ? $0 : nil }
         saidAt = metadata.stamp.isUsable ? metadata.stamp : .zero
         self.control = control

@@ -1,7 +1,7 @@
 import MeshFoundation
 public import MeshIdentity
 
-/// An entry that the last call put in its place.
+/// An entry that the last call put in place.
 @usableFromInline
 struct AppliedEntry<Event: Sendable>: Sendable {
     @usableFromInline var entry: LogEntry<Event>
@@ -16,31 +16,31 @@ struct AppliedEntry<Event: Sendable>: Sendable {
     }
 }
 
-/// What the caller is to be told next, coalesced: however many calls there were, one answer for each peer.
+/// The next directives, combined: one answer for each peer, however many calls there were.
 @usableFromInline
 struct PendingDirectives: Sendable {
     @usableFromInline var changesMembership = false
     @usableFromInline var movesBase = false
     var replacesEverything = true
     @usableFromInline var isDigestDue = false
-    /// Peers that are to hear a control at once.
+    /// Peers that should get a control now.
     @usableFromInline var controls: Set<String> = []
     @usableFromInline var copies: Set<String> = []
-    /// Own events that a peer lacks, by sequence.
+    /// Sequences of own events that a peer lacks.
     @usableFromInline var answers: [String: [UInt64]] = [:]
-    /// Of others' events: what a peer has asked for, and what is asked of it.
+    /// Ranges of others' events that a peer has requested, and ranges requested from it.
     @usableFromInline var relays: [String: [SessionRange]] = [:]
     private(set) var relayAsks: [String: [SessionRange]] = [:]
-    /// Peers that are told of the view itself.
+    /// Peers that should get the view record with their control.
     @usableFromInline var records: Set<String> = []
     @usableFromInline var alarms: [SessionAlarm] = []
 
-    /// Of each kind of alarm the first ones matter.
+    /// Maximum number of alarms that wait. Later ones are dropped.
     static let alarmsMax = 64
 
     init() {}
 
-    /// Whether anybody is to be told anything.
+    /// True if there is a message or an alarm to hand over.
     @inlinable var hasMessages: Bool {
         isDigestDue || !controls.isEmpty || !answers.isEmpty || !relays.isEmpty || !records.isEmpty || !copies.isEmpty
             || !alarms.isEmpty
@@ -75,14 +75,14 @@ struct PendingDirectives: Sendable {
 }
 
 extension SessionSyncEngine {
-    /// Whether the next directives list the whole log: for the store, or as somebody's copy.
+    /// True if the next directives list the entire log, for the store or as a copy for a peer.
     package var directivesHaveEverything: Bool { pending.replacesEverything || !pending.copies.isEmpty }
 
-    /// Returns the work to do after a batch of calls, and forgets it: carry it out in the order that
-    /// `SessionDirectives` states. Complexity: O(changes).
+    /// Returns the work to do after a batch of calls, and forgets it. Do it in the order that `SessionDirectives`
+    /// states. Complexity: O(changes).
     @inlinable
     public mutating func takeDirectives() -> SessionDirectives<State, Event> {
-        // Messages first: their promises may need a longer lease, which has to be persisted.
+        // Messages come first. Their promises may need a longer lease, which must be persisted.
         var directives =
             pending.hasMessages
             ? takeMessages() : SessionDirectives(persist: nil, confirmed: [], outgoing: [], alarms: [])
@@ -97,14 +97,14 @@ extension SessionSyncEngine {
         return directives
     }
 
-    /// Every event that the last call put in its place, in order: more than one after a gap has closed.
+    /// Returns the events that the last call put in place, in order: more than one after a gap has closed.
     @inlinable
     public mutating func takeApplied() -> [SessionAppliedEvent<Event>] {
         keepLastApplied()
         defer { forgetApplied() }
         var events: [SessionAppliedEvent<Event>] = []
         events.reserveCapacity(applied.count)
-        // No closures: where nothing is known of the types, each call of one would copy the engine.
+        // No closures: in unspecialized code, each call of one would copy the engine.
         for applied in applied {
             guard let envelope = envelope(of: applied.entry) else { continue }
             events.append(
@@ -114,7 +114,7 @@ extension SessionSyncEngine {
         return events
     }
 
-    /// The side effects of confirmed events up to and including this position have run; only with
+    /// Marks the side effects of confirmed events up to and including this position as done. Needed only with
     /// `options.keepsSideEffects`.
     public mutating func markSideEffects(through position: UInt64) {
         let count = due.mark(through: position)
@@ -123,8 +123,8 @@ extension SessionSyncEngine {
         if sealed { confirm() }
     }
 
-    /// Confirmed events whose side effects have not been marked; after a relaunch they run again, and their ids tell
-    /// what had been done. Empty without `options.keepsSideEffects`.
+    /// The confirmed events whose side effects haven't been marked. After a relaunch they run again; use the events'
+    /// IDs to run them once. Empty without `options.keepsSideEffects`.
     public var sideEffectsDue: [SessionConfirmedEvent<Event>] { due.entries.compactMap(confirmedEvent) }
 
     private func confirmedEvent(_ confirmed: ConfirmedEntry<Event>) -> SessionConfirmedEvent<Event>? {
@@ -160,7 +160,7 @@ extension SessionSyncEngine {
         return SessionDirectives(persist: nil, confirmed: [], outgoing: outgoing, alarms: pending.alarms)
     }
 
-    /// The log may give up its last entry now.
+    /// Copies the last applied entry, because the log may give it up next.
     @inlinable
     mutating func keepLastApplied() {
         guard isLastApplied, let entry = log.entries.last else { return }
@@ -168,7 +168,7 @@ extension SessionSyncEngine {
         applied.append(AppliedEntry(entry: entry, outcome: entry.outcome ?? .applied, replayedCount: 0))
     }
 
-    /// A call begins.
+    /// Forgets the entries that the previous call applied.
     @inlinable
     mutating func forgetApplied() {
         isLastApplied = false
@@ -211,7 +211,7 @@ extension SessionSyncEngine {
         }
         for peerID in pending.controls.sorted() {
             let relays = pending.takeRelayAsks(of: peerID)
-            // What is for everybody says all else.
+            // The digest to every peer says everything else.
             guard !pending.isDigestDue || relays != nil || pending.records.contains(peerID) else { continue }
             var control = makeControlEnvelope(isDigest: false, for: nil)
             if pending.records.contains(peerID) { control.payload.record = record }
@@ -246,7 +246,7 @@ extension SessionSyncEngine {
         return outgoing
     }
 
-    /// - Parameter sequences: in order.
+    /// - Parameter sequences: the sequences to send, in ascending order.
     private mutating func answer(_ peerID: String, _ sequences: [UInt64]) -> [SessionOutgoing<State, Event>] {
         let entries = log.entries(of: 0, sequences)
         let events = entries.compactMap(envelope)
@@ -258,13 +258,13 @@ extension SessionSyncEngine {
         return outgoing
     }
 
-    /// What every message between engines says.
+    /// The control that travels in every message between engines.
     private mutating func makeControlEnvelope(
         isDigest: Bool, for replacements: [LogEntry<Event>]?
     ) -> SessionSyncEnvelope<SessionControl> {
         let metadata = controlMetadata(SessionControl.payloadType)
         let spoken = spokenSlots
-        // All until the members have confirmed what the base holds: they may lack word of it.
+        // All sources, until the members have confirmed what the base holds: they may lack acknowledgements of it.
         let acknowledged = haveConfirmedBase() ? spoken : Array(sources.indices)
         var control = SessionControl(
             group: groupName, members: sources.openSources.sorted(), firstSequence: sources[0].first,
@@ -288,13 +288,13 @@ extension SessionSyncEngine {
 
     private var record: SessionViewRecord { SessionViewRecord(number: stance.number, membership: membership) }
 
-    /// A member has not said that it is in this view.
+    /// True if a member hasn't reported yet that it is in this view.
     private var isSomebodyInOldView: Bool {
         stance.number > 0
             && sources.records.dropFirst().contains { $0.isOpen && $0.statement?.number ?? 0 < stance.number }
     }
 
-    /// Of what engines tell each other, with the promise.
+    /// The metadata of a message between engines, with the promise.
     private mutating func controlMetadata(_ payloadType: String) -> SessionSyncMetadata {
         let stamp = clock.tick(wallMilliseconds: promisedMilliseconds)
         extendLease(beyond: stamp)
@@ -315,7 +315,7 @@ extension SessionSyncEngine {
             chain: confirmationChain)
     }
 
-    /// An envelope of an event in the log; nil for what is not an event of this type.
+    /// The envelope of an event in the log; nil for an entry that isn't an event of this type.
     @inlinable
     func envelope(of entry: LogEntry<Event>) -> SessionSyncEnvelope<Event>? {
         guard case .event(let event) = entry.content else { return nil }
@@ -337,9 +337,9 @@ extension SessionSyncEngine {
         }
     }
 
-    /// The time that the stamp of a promise begins with: the wall clock, or 0 while all events here are confirmed. With 0, each
-    /// stamp is the smallest step after the last one. So the persisted bound of promises lasts, and silence costs no write
-    /// (rule 2 of Docs/Internals/Convergence.md).
+    /// The time for the stamp of the next promise: the wall clock, or 0 while all events here are confirmed. With 0,
+    /// each stamp is the smallest step after the last one. So the persisted bound of promises lasts, and silence costs
+    /// no write (rule 2 of Docs/Internals/Convergence.md).
     @usableFromInline
     var promisedMilliseconds: UInt64 { isQuiet ? 0 : wallMilliseconds }
 
@@ -350,7 +350,8 @@ extension SessionSyncEngine {
 
     private var moment: Date { Date(timeIntervalSince1970: Double(wallMilliseconds) / 1000) }
 
-    /// Controls share sequence 0, and the engine draws no randomness for them: their stamp tells them apart.
+    /// The ID of a control. Controls share sequence 0, so their stamp distinguishes them; the engine needs no
+    /// randomness for it.
     private func controlID(_ stamp: HybridTimestamp) -> UUID {
         SessionSyncMetadata(
             sessionID: sessionID, featureID: featureID, sourcePeerID: localPeerID, sequence: .max,

@@ -2,13 +2,14 @@ import MeshBase
 public import MeshFoundation
 public import MeshIdentity
 
-/// How a group of two comes to be, and how a member that lost its store comes back.
+/// Founding of a group of two, and the return of a member that lost its store (rules 6 and 8 of
+/// Docs/Internals/Convergence.md).
 ///
-/// Unsealed engines may adopt somebody's copy, sealed ones never do. Of two unsealed engines only the lower peer id
-/// founds; the group is named after its source. What seals is adopting a copy, or a message of the group from a member
-/// that lists this one.
+/// Unsealed engines may adopt a copy, sealed ones never do. Of two unsealed engines only the lower peer ID founds, and
+/// the group is named after its source. An engine is sealed when it adopts a copy, or when a member that lists it sends
+/// a group message.
 extension SessionSyncEngine {
-    /// Paired beforehand: the members are known, nobody founds.
+    /// Seals a group whose members were paired beforehand, so no engine founds it.
     mutating func pair(_ members: [SessionSource]) {
         let all = Set(members + [source]).sorted()
         let name = all.map(\.description).joined(separator: ",")
@@ -21,11 +22,11 @@ extension SessionSyncEngine {
         seal()
     }
 
-    /// A message from outside the group, or from a member that does not know yet that it is one.
+    /// Handles a message from outside the group, or from a member that doesn't know yet that it is one.
     ///
-    /// - Returns: whether a copy was adopted.
+    /// - Returns: true if a copy was adopted.
     mutating func takeFromStranger(_ message: EngineMessage<State, Event>, _ slot: Int) throws -> Bool {
-        // It knew the group before: its store went back to before it joined.
+        // The sender knew the group before: its store went back to a moment before it joined.
         if sources[slot].isOpen, sources[slot].lastSaid > .zero, message.saidAt > sources[slot].lastSaid,
             !isElsewhere(message.control)
         {
@@ -43,8 +44,8 @@ extension SessionSyncEngine {
             }
             let isElsewhere = message.control.group != nil && message.control.group != groupName
             if !founds || isElsewhere {
-                // This one joins: it asks to be taken in by what its controls say, and draws the token that proves
-                // that who takes it in lives.
+                // This engine joins. Its controls ask for admission, and it generates the token that proves that the
+                // admitting engine lives.
                 if founds, !sources[slot].isOpen { _ = isProvenAlive(message, slot) }
                 return false
             }
@@ -54,14 +55,14 @@ extension SessionSyncEngine {
         return false
     }
 
-    /// Whether it is in a group that does not have this peer: it has been taken in before it knew who follows it here.
+    /// True if the sender is in another group, without this peer. It was admitted there, so its store needn't have gone back.
     private func isElsewhere(_ control: SessionControl) -> Bool {
         control.group != nil && control.group != groupName && !control.members.contains { $0.peerID == localPeerID }
     }
 
-    /// Who founds when both are unsealed.
+    /// True if this engine founds the group when both are unsealed.
     private func foundsAgainst(_ other: SessionSource) -> Bool {
-        // A copy of a peer's state lacks names of what it includes.
+        // A base taken from a peer's snapshot lacks the names of its events, so it can't become a copy.
         if isJoining || taken != nil { return false }
         if groupName == source { return true }
         return groupName == nil && (source.peerID < other.peerID)
@@ -69,12 +70,12 @@ extension SessionSyncEngine {
 
     /// Makes the source a member: the first of a founded group, or the successor of a member of the same peer.
     ///
-    /// - Returns: false when it is not one, or not yet.
+    /// - Returns: false if it can't be one, or not yet.
     private mutating func takeIn(_ message: EngineMessage<State, Event>, _ slot: Int) throws -> Bool {
         if sources[slot].isOpen { return true }
         let peerID = message.source.peerID
         if sealed, !isReplacedByPartner(peerID) {
-            // One of another group does not adopt this one's copy, and leaves that group under another name only.
+            // A peer in another group doesn't adopt this one's copy. It leaves that group only under another name.
             guard message.control.group == nil || isFoundedAlone(message) else {
                 wishes.newcomers[message.source] = nil
                 return false
@@ -88,7 +89,7 @@ extension SessionSyncEngine {
                 return false
             }
             wish(toAdmit: slot)
-            // Of a group of two the survivor decides alone that a store is lost.
+            // In a group of two the survivor alone decides that a store is lost.
             if openSlots.count == 2, let partner = sources.openSlot(ofPeer: peerID) {
                 wishes.overridden[sources[partner].source] = clock.latest
             }
@@ -114,7 +115,7 @@ extension SessionSyncEngine {
         return true
     }
 
-    /// Whether all with whom it thinks it has founded a group are members here, or want to be, and so have not joined that.
+    /// True if the sender founded its group, and every listed member is also a member here or wants to be, so hasn't joined it.
     private func isFoundedAlone(_ message: EngineMessage<State, Event>) -> Bool {
         message.control.group == message.source
             && message.control.members.allSatisfy { member in
@@ -123,18 +124,17 @@ extension SessionSyncEngine {
             }
     }
 
-    /// An earlier life of which this one shows events, as long as the founder has not met anybody else.
+    /// The slot of an earlier incarnation whose events are held, while the founder has met no other member.
     private func lostPartner(of source: SessionSource) -> Int? {
         sources.openSources.count < 2 ? sources.heldIncarnation(of: source) : nil
     }
 
-    /// Of a group of two the survivor takes in the partner's next life without another view, unless both are about to decide
-    /// on one.
+    /// True if this group of two admits its partner's next incarnation without another view, because no view is being decided.
     private func isReplacedByPartner(_ peerID: String) -> Bool {
         sources.openSlot(ofPeer: peerID) != nil && openSlots.count == 2 && stance.change == nil
     }
 
-    /// In a larger group whoever proposed a newcomer gives it its copy, and the others when that stays out.
+    /// Counts a newcomer's requests. In a larger group the proposer sends the copy, and others only after repeated requests.
     private mutating func isAskedForCopy(_ slot: Int) -> Bool {
         sources[slot].copyAsks += 1
         return openSlots.count <= 2 || sources[slot].copyAsks > 3
@@ -146,7 +146,7 @@ extension SessionSyncEngine {
         sources.open(0)
     }
 
-    /// A token drawn here for that source came back, so it lived after this engine last admitted a source of its peer.
+    /// True if the source returned a token generated here, so it lived after this engine last admitted a source.
     private mutating func isProvenAlive(_ message: EngineMessage<State, Event>, _ slot: Int) -> Bool {
         guard let token = sources[slot].token else {
             sources[slot].token = UInt32(truncatingIfNeeded: random.next())
@@ -155,10 +155,10 @@ extension SessionSyncEngine {
         return message.control.echoes.contains { $0.source == source && $0.value == token }
     }
 
-    /// The member lost its store; the survivor says from where on its successor counts.
+    /// Replaces a member that lost its store, and records the last of its events that counts.
     ///
-    /// The successor has a join floor, the stamp of the replacement, even when this engine is unsealed: the dead one may
-    /// have sealed and confirmed.
+    /// The successor gets a join floor, the stamp of the replacement, even if this engine is unsealed: the lost
+    /// incarnation may have sealed and confirmed.
     private mutating func replace(_ old: Int, by new: Int) {
         let final = sources[old].held
         let entry = author(
@@ -173,7 +173,7 @@ extension SessionSyncEngine {
         advance()
     }
 
-    /// Admitting one source forgets the tokens of the others.
+    /// Forgets all tokens, because one source has been admitted.
     mutating func forgetTokens() {
         for slot in sources.indices { sources[slot].token = nil }
     }
@@ -186,18 +186,17 @@ extension SessionSyncEngine {
     }
 }
 
-/// The end of a session: a fact that every member learns by the controls of those who know it. From then on nobody submits,
-/// so the order is complete once everybody holds what had been accepted before, and nothing of that is lost.
+/// The end of a session (rule 16 of Docs/Internals/Convergence.md). Members learn it from the controls of those that
+/// know it, and submit no more events. So the order is complete once every member holds all that had been accepted before.
 extension SessionSyncEngine {
-    /// `submitLocal` throws `SessionSyncError.sessionEnded` from now on, and no peer's state is shown any more. Events that
-    /// others had accepted are still taken.
+    /// True once the session has ended. `submitLocal` then throws `SessionSyncError.sessionEnded`, and no peer's state
+    /// is shown. Events that others had accepted are still taken.
     public var hasEnded: Bool { ended }
 
-    /// Whether the session has ended and owes nothing: every member knows of the end, holds every event and has said
-    /// so.
+    /// True if the session has ended and nothing is owed: every member knows of the end, holds every event and has said so.
     public var isOver: Bool { ended && sealed && unconfirmedCount == 0 && doAllKnowEnd }
 
-    /// Ends the session here and, as they hear of it, for every member.
+    /// Ends the session here, and for every member that hears of it.
     public mutating func end() {
         guard !ended else { return }
         ended = true
@@ -205,8 +204,8 @@ extension SessionSyncEngine {
         pending.isDigestDue = true
     }
 
-    /// Submits the last event, for which there is always room, and ends the session.
-    /// - Throws: what the reducer throws, `SessionSyncError.sessionEnded`; nothing has ended then.
+    /// Submits the last event, which no limit refuses, and ends the session.
+    /// - Throws: errors of the reducer, and `SessionSyncError.sessionEnded`. The session hasn't ended then.
     public mutating func end(with event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
         try checkNotEnded()
         let envelope = try submit(event, at: moment)
@@ -214,20 +213,20 @@ extension SessionSyncEngine {
         return envelope
     }
 
-    /// Whether that member has said that it knows.
+    /// True if that member has reported that it knows of the end.
     package func knowsEnd(_ member: SessionSource) -> Bool {
         sources.slot(of: member).map { sources[$0].hasEnded } ?? false
     }
 
     private var doAllKnowEnd: Bool { sources.records.dropFirst().allSatisfy { !$0.isOpen || $0.hasEnded } }
 
-    /// A member says that the session has ended.
+    /// Takes a member's report that the session has ended.
     mutating func takeEnd(_ slot: Int) {
         if !sources[slot].hasEnded { pending.changesMembership = true }
         sources[slot].hasEnded = true
         guard !ended else { return }
         ended = true
-        // Whoever ended it may wait for this.
+        // The member that ended the session may wait for this answer.
         pending.controls.insert(sources[slot].source.peerID)
     }
 

@@ -2,7 +2,7 @@ package import MeshFoundation
 package import MeshIdentity
 
 extension SessionSyncEngine {
-    /// Everything that outlives the process. Complexity: O(log).
+    /// The parts of the engine that outlive the process. Complexity: O(log).
     public var image: SessionEngineImage<State, Event> {
         SessionEngineImage(
             head: head, base: baseImage, log: log.entries.map { $0.record(of: sources[$0.slot].source) })
@@ -13,7 +13,7 @@ extension SessionSyncEngine {
         SessionBase(reduced: log.base, vector: sources.vector { $0.folded }, count: log.baseCount)
     }
 
-    /// Complexity: O(sources²), of which there are a few.
+    /// The small part of the image. Complexity: O(sources²), for a few sources.
     public var head: SessionEngineHead<Event> { head(sideEffectsDue: sideEffectRecords(last: due.count)) }
 
     /// The newest of the confirmed events whose side effects have not been marked, in order.
@@ -27,7 +27,7 @@ extension SessionSyncEngine {
 
     package var sideEffectCount: Int { due.count }
 
-    /// For a store that keeps side effects elsewhere.
+    /// The small part of the image, for a store that keeps side effects elsewhere.
     package func head(sideEffectsDue: [SessionConfirmedRecord<Event>]) -> SessionEngineHead<Event> {
         SessionEngineHead(
             sessionID: sessionID, featureID: featureID, payloadType: payloadType,
@@ -58,7 +58,7 @@ extension SessionSyncEngine {
         stance == ViewStatement() ? nil : stance
     }
 
-    /// Not in the initialiser, which calls no observers: it is frozen as it was.
+    /// Not in the initializer, where observers aren't called: `frozenAt` must follow.
     private mutating func restoreStance(_ head: SessionEngineHead<Event>) { stance = head.view ?? ViewStatement() }
 
     private func vector(_ acknowledged: [UInt64]) -> SequenceVector {
@@ -67,9 +67,9 @@ extension SessionSyncEngine {
                 .map { SourceSequence(source: sources[$0.offset].source, sequence: $0.element) })
     }
 
-    /// Goes on where the store ended. The state follows from base and log, so reducer and policy have to be the same.
+    /// Continues where the store ended. Reducer and policy must be the same, because the state follows from base and log.
     ///
-    /// - Parameter seed: random, another one for each launch.
+    /// - Parameter seed: random, different for each launch.
     /// - Throws: `SessionSyncError.tooManySources` and `outOfRange` for an image that no engine made.
     public init(
         restoring image: SessionEngineImage<State, Event>, reducer: Reducer, conflictPolicy: ConflictPolicy,
@@ -100,11 +100,11 @@ extension SessionSyncEngine {
         ended = head.hasEnded
         isReferenceOnly = false
         snapshotRevision = head.snapshotRevision
-        // Events may have been written since the head was.
+        // Events may have been written after the head.
         let lastOwn = image.log.last { $0.source == head.source && $0.stamp.isUsable }?.stamp ?? .zero
         clock = HybridLogicalClock(latest: max(head.clock, lastOwn))
         if let last = image.log.last { clock.observe(last.stamp) }
-        // Everything promised lies at or below the lease or an event.
+        // Every promise lies at or below the lease or an event.
         clock = HybridLogicalClock(latest: max(clock.latest, head.clockLease))
         skipStampsOfOtherLives()
         clockLease = head.clockLease.isUsable ? head.clockLease : clock.latest
@@ -126,20 +126,20 @@ extension SessionSyncEngine {
         recountOwn()
         noteLastStamps()
         pending.replacesEverything = areHealed
-        // The mark was written before the caller could act on the alarm.
+        // A crash may have come after the mark was written and before the caller acted on the alarm.
         if sources[0].isForked { pending.raise(.forked(SourceSequence(source: source, sequence: sources[0].held))) }
     }
 
-    /// A store that forgot its last commits, or a copy of one, was begun from before, by a life that drew the next stamps.
-    /// Two events of the same name and the same stamp could not be told apart, so each life goes on at a random one of the
-    /// next 65,536: within a millisecond.
+    /// Moves the clock to a random one of the next 65,536 stamps, which is within a millisecond. A store that forgot
+    /// its last commits, or a copy of one, may have been opened before and have used the next stamps. Two events of one
+    /// name and stamp couldn't be distinguished.
     private mutating func skipStampsOfOtherLives() {
         let start = clock.latest.rawValue + random.next() >> 48
         clock.observe(HybridTimestamp(rawValue: start))
     }
 
-    /// Own events of a clock that a peer had driven to its end: nobody has taken them. They are stamped anew under the ids
-    /// that the caller knows.
+    /// Gives new stamps to own events of a clock that a peer had driven to its end, and keeps their IDs. No peer has
+    /// accepted these events.
     private mutating func restamped(
         _ records: [SessionRecord<Event>]
     ) -> (records: [SessionRecord<Event>], areHealed: Bool) {
@@ -200,12 +200,12 @@ extension SessionSyncEngine {
         countForkedMembers()
     }
 
-    /// Returns an engine with the same history under a new source, for an alarm that the local source has forked. It is
-    /// unsealed: it joins the group again by a copy, and issues under its new name what the copy doesn't include.
+    /// Returns an engine with the same history under a new source, after an alarm that the local source has forked. It
+    /// is unsealed: it joins the group again by a copy, and issues under its new name what the copy doesn't include.
     ///
-    /// The names of what was written since this launch may mean other events to the peers, so those are renamed at once.
-    /// What was written between restoring a store and an earlier launch of it cannot be told from what the store had. Where the
-    /// others have just gone on without this member, its names mean what they always have, and tell what the copy includes.
+    /// Events written since this launch get new names at once, because peers may know other events under the old ones.
+    /// Events written between restoring a store and an earlier launch look like what the store had. If the
+    /// others have only continued without this member, its names keep their meaning, and show what the copy includes.
     ///
     /// - Parameters:
     ///   - incarnation: 32 fresh random bits, kept with the store from now on.
@@ -216,9 +216,9 @@ extension SessionSyncEngine {
             beyond: home == nil ? launchSequence : .max, seed: seed)
     }
 
-    /// Returns an engine with the same history for a device that has another identity than its store was written by. It joins
-    /// the group as a new peer, and issues under its new name what a copy doesn't include. What the group has under the former
-    /// name has the same IDs, so nothing is doubled.
+    /// Returns an engine with the same history for a device whose identity isn't the one that wrote its store. It joins
+    /// the group as a new peer, and issues under its new name what a copy doesn't include. Event IDs stay, so nothing
+    /// is doubled.
     ///
     /// - Parameters:
     ///   - source: the new identity, with 32 fresh random bits.
@@ -242,9 +242,9 @@ extension SessionSyncEngine {
         image.head.group = nil
         image.head.isSealed = false
         image.head.view = nil
-        // Of a larger group others are here who take it in again.
+        // A group of more than two has other members that can admit this device again.
         image.head.home = home ?? (openSlots.count > 2 ? groupName : nil)
-        // Where a source begins is a fact of its own, whoever is a member.
+        // Each source's first sequence stays, because it doesn't depend on membership.
         image.head.membership = SessionMembership(first: image.head.membership.first)
         image.head.settledCount = 0
         image.head.cut = .zero
@@ -266,7 +266,7 @@ extension SessionSyncEngine {
         var sequence: UInt64 = 0
         let renamed = zip(records, log.entries).compactMap { record, entry -> SessionRecord<Event>? in
             guard record.source == source, record.sequence > known else { return record }
-            // A word on members of a group that this engine leaves.
+            // A replacement concerns members of a group that this engine leaves.
             if entry.isReplacement { return nil }
             sequence += 1
             var record = record
@@ -279,16 +279,16 @@ extension SessionSyncEngine {
     }
 }
 
-/// Everything of an engine that outlives the process; the rest follows from it or is asked for again.
+/// The parts of an engine that outlive the process. The rest follows from them or is requested again.
 public struct SessionEngineImage<State: Codable & Sendable, Event: Codable & Sendable>: Sendable, Codable {
-    /// What may change with each call.
+    /// The small part, which may change with each call.
     package var head: SessionEngineHead<Event>
     /// The folded prefix.
     package var base: SessionBase<State>
-    /// Everything held above the base, in order.
+    /// All events held above the base, in order.
     package var log: [SessionRecord<Event>]
 
-    /// Parts of one engine at one moment. `SessionSyncEngine` checks them when it is restored.
+    /// Creates an image from parts of one engine at one moment. `SessionSyncEngine` checks them on restoring.
     package init(head: SessionEngineHead<Event>, base: SessionBase<State>, log: [SessionRecord<Event>]) {
         self.head = head
         self.base = base
@@ -296,92 +296,92 @@ public struct SessionEngineImage<State: Codable & Sendable, Event: Codable & Sen
     }
 }
 
-/// The small part of an engine's image, of which anything may change with a call.
+/// The small part of an engine's image, which may change with each call.
 public struct SessionEngineHead<Event: Codable & Sendable>: Sendable, Codable {
-    /// The session.
+    /// The ID of the session.
     package var sessionID: UUID
-    /// The feature.
+    /// The ID of the feature.
     package var featureID: String
-    /// The type of its events' payloads.
+    /// The type of the events' payloads.
     package var payloadType: String
-    /// The type of its snapshots' payloads.
+    /// The type of the snapshots' payloads.
     package var snapshotPayloadType: String
-    /// The store that this is the image of.
+    /// The source that the store belongs to.
     package var source: SessionSource
-    /// The last sequence that this store has given.
+    /// The last sequence that this store has assigned.
     package var sequence: UInt64
     /// The hybrid clock of the store.
     package var clock: HybridTimestamp
-    /// No promise beyond it has been sent; a relaunch starts its clock here.
+    /// The upper bound of all promises sent without an event. A relaunch starts its clock at or above it.
     package var clockLease: HybridTimestamp
-    /// The group's name; nil before the engine is in one.
+    /// The group's name; nil while the engine is in none.
     package var group: SessionSource?
-    /// Whether the store takes over no copy of another group any more.
+    /// True if the engine belongs to its group and adopts no copies any more.
     package var isSealed: Bool
-    /// Whether the session is over.
+    /// True if the session has ended.
     package var hasEnded: Bool
-    /// Who is in the group.
+    /// The members of the group, closed sources and first sequences.
     package var membership: SessionMembership
-    /// How many records of the log are confirmed.
+    /// The number of confirmed records in the log that the caller has been given.
     package var settledCount: Int
-    /// Below this stamp the order of what the log holds is settled.
+    /// The stamp below which the order of the log's events is final.
     package var cut: HybridTimestamp
-    /// Everything up to here is held without a gap.
+    /// The last sequence of each source up to which all is held.
     package var held: SequenceVector
-    /// What each source has promised.
+    /// The promises of each source.
     package var promises: [SourcePromises]
-    /// What each source has acknowledged.
+    /// The acknowledgements of each source.
     package var acknowledgements: [SourceAcknowledgements]
     /// The fingerprint of the confirmed events.
     package var chain: ConfirmationChain
-    /// Confirmed events whose side effects have not been marked as done.
+    /// The confirmed events whose side effects haven't been marked as done.
     package var sideEffectsDue: [SessionConfirmedRecord<Event>]
-    /// The last revision that was given to a snapshot or seen on one.
+    /// The highest revision of a snapshot sent or received.
     package var snapshotRevision: UInt64
-    /// Open members that are known to have forked: until they are replaced nothing is confirmed.
+    /// The open members that have forked. Until they are replaced, nothing is confirmed.
     package var forked: [SessionSource]
-    /// Members that know of the end; nil before it.
+    /// The members that know of the end; nil before it.
     package var endedMembers: [SessionSource]?
-    /// Where this member stands between views; nil while the group has never changed.
+    /// The member's position between views; nil while the group has never changed.
     package var view: ViewStatement?
-    /// The group that has gone on without this source.
+    /// The group that has continued without this source.
     package var home: SessionSource?
-    /// Peers that may join.
+    /// The peers that the user has invited.
     package var invited: [String]?
-    /// Names under which events were issued again; nil where none was.
+    /// The names under which events were issued again; nil if there are none.
     package var reissues: [SessionReissue]?
 
     /// The promises of one source.
     public struct SourcePromises: Hashable, Sendable, Codable {
-        /// Whose they are.
+        /// The source that made these promises.
         package var source: SessionSource
-        /// The highest stamp of a promise of which all events are held.
+        /// The highest stamp of a promise whose events are all held.
         package var usable: HybridTimestamp
-        /// Promises that count once more events have come.
+        /// The promises that wait for more events.
         package var pending: [SequencePromise]
     }
 
     /// The acknowledgements that one source has sent for every other source.
     public struct SourceAcknowledgements: Hashable, Sendable, Codable {
-        /// Whose word it is.
+        /// The source that sent these acknowledgements.
         package var source: SessionSource
-        /// Everything up to here is held by it without a gap.
+        /// The last sequence of each source up to which it holds everything.
         package var held: SequenceVector
-        /// The stamp of the latest message that said so.
+        /// The stamp of the message that carried them.
         package var saidAt: HybridTimestamp
     }
 }
 
-/// A confirmed event and its place.
+/// A confirmed event and its position.
 public struct SessionConfirmedRecord<Event: Codable & Sendable>: Sendable, Codable {
-    /// Counts all confirmed entries of the group from 0.
+    /// The index of the event among all confirmed entries of the group, from 0.
     package var position: UInt64
     /// The event as the log holds it.
     package var record: SessionRecord<Event>
-    /// What it did at its place.
+    /// The effect of the event at its place.
     package var outcome: SessionEventOutcome
 
-    /// A record at its place in the confirmed order.
+    /// Creates a record with its position in the confirmed order.
     package init(position: UInt64, record: SessionRecord<Event>, outcome: SessionEventOutcome) {
         self.position = position
         self.record = record

@@ -2,16 +2,16 @@ public import MeshFoundation
 public import MeshIdentity
 
 extension SessionSyncEngine {
-    /// The store in whose name this engine submits events now. It changes when the store has forked.
+    /// The source that this engine submits events as. It changes when the store has forked.
     public var source: SessionSource { sources[0].source }
 
-    /// The group's name: the source that founded it.
+    /// The group's name, which is the source that founded it; nil before there is one.
     public var group: SessionSource? { groupName }
 
-    /// Names the group, and its view, in metadata; 0 before there is one.
+    /// The tag in metadata for the group and its view; 0 before there is a group.
     public var epoch: UInt32 { epochTag }
 
-    /// A member of a group for good: it confirms, and adopts no copies any more.
+    /// True if this engine belongs to its group for good: it confirms events, and adopts no copies any more.
     public var isSealed: Bool { sealed }
 
     /// The members and former members of the group, as this engine knows them. O(sources).
@@ -28,31 +28,31 @@ extension SessionSyncEngine {
                 .map { SourceSequence(source: $0.source, sequence: $0.first) }.sorted { $0.source < $1.source })
     }
 
-    /// This source writes no more: another name is due, or it has been let go.
+    /// True if this source must write no more: it has forked or was closed, and needs another incarnation.
     package var hasForked: Bool { sources[0].isForked }
 
-    /// At or below it the order of what is held will not change.
+    /// The stamp at or below which the order of held events is final.
     public var cut: HybridTimestamp { cutStamp }
 
-    /// A moment later than every stamp and tap that this engine knows. A clock that was set back shows earlier moments again. Stamps count
-    /// whole milliseconds, and a tap can be later within its millisecond. O(log).
+    /// A moment later than every stamp and event time that this engine knows, also after the clock was set back. Stamps
+    /// count whole milliseconds, and an event can be later within its millisecond. O(log).
     package var firstUnusedMoment: Date {
         let stamped = Date(timeIntervalSince1970: Double(clock.latest.milliseconds) / 1000)
         return log.entries.reduce(stamped) { max($0, $1.header.causalTimestamp) }.addingTimeInterval(0.001)
     }
 
-    /// Returns the time by which a peer's clock is ahead of the local one, or nil before the first round trip of
-    /// controls.
+    /// Returns the time by which a peer's clock is ahead of the local one, or nil before the first round trip of controls.
     ///
-    /// - Parameter moment: by the local clock, as the error grows with time; nil is the end of the last round trip.
+    /// - Parameter moment: by the local clock, because the error grows with time; nil means the end of the last round
+    ///   trip.
     public func clockOffset(of peerID: String, at moment: Date? = nil) -> ClockOffsetEstimate? {
         sources.roundTrips(with: peerID).estimate(at: moment)
     }
 
-    /// Held of each source without a gap.
+    /// The last sequence of each source up to which all events are held.
     public var held: SequenceVector { sources.vector { $0.held } }
 
-    /// What the base includes of each source.
+    /// The last sequence of each source that the base includes.
     package var folded: SequenceVector { sources.vector { $0.folded } }
 
     /// Returns the sequences that a member has acknowledged.
@@ -63,49 +63,49 @@ extension SessionSyncEngine {
                 .map { SourceSequence(source: sources[$0.offset].source, sequence: $0.element) })
     }
 
-    /// Confirmed entries since the group began, replacements included; of an unsealed engine those that its base holds.
+    /// The number of confirmed entries since the group began, including replacements; in an unsealed engine those in its base.
     public var confirmedCount: UInt64 { log.baseCount + UInt64(announcedCount) }
 
-    /// Entries that are held and not confirmed, or confirmed and not taken by `takeDirectives`.
+    /// The number of held entries that aren't confirmed, or that `takeDirectives` hasn't returned as confirmed yet.
     public var unconfirmedCount: Int { log.entries.count - announcedCount }
 
-    /// Entries above the base.
+    /// The number of entries above the base.
     public var logCount: Int { log.entries.count }
 
-    /// Own entries that are not confirmed.
+    /// The number of own entries that aren't confirmed.
     public var ownUnconfirmedCount: Int { ownUnconfirmed }
 
-    /// Unconfirmed events that the reducer took. O(log).
+    /// The number of unconfirmed events that had an effect. O(log).
     package var unconfirmedEffectCount: Int {
         log.entries.dropFirst(announcedCount).count { entry in
             if entry.outcome == .applied, case .event = entry.content { true } else { false }
         }
     }
 
-    /// What an own event in the log does at its place for now; nil for another event, or one that isn't reduced yet. O(log n).
+    /// The current effect of an own event in the log; nil for another event, or one that isn't reduced yet. O(log n).
     package func outcome(ofOwn sequence: UInt64, _ stamp: HybridTimestamp) -> SessionEventOutcome? {
         log.place(of: stamp) { $0.slot == 0 && $0.sequence == sequence }.flatMap { log.entries[$0].outcome }
     }
 
     package var ownUnconfirmedByteCount: Int { ownUnconfirmedBytes }
 
-    /// Own events that `takeDirectives` has not handed over as confirmed. O(log).
+    /// The own events that `takeDirectives` hasn't returned as confirmed. O(log).
     package var ownUnconfirmedEvents: [Event] {
         log.entries.dropFirst(announcedCount).compactMap { entry in
             if entry.slot == 0, case .event(let event) = entry.content { event } else { nil }
         }
     }
 
-    /// Events that wait for earlier ones, of all sources.
+    /// The number of events, of all sources, that wait for earlier ones.
     public var gapCount: Int { gaps.values.reduce(0) { $0 + $1.count } }
 
-    /// A running fingerprint of what was confirmed.
+    /// The running fingerprint of the confirmed events.
     public var chain: ConfirmationChain { confirmationChain }
 
-    /// A peer's state is shown of which the events are not held.
+    /// True while a peer's state is shown whose events aren't held.
     public var isProvisional: Bool { provisional != nil }
 
-    /// The ranges of events that are known to be missing. Every control message asks for them.
+    /// The ranges of events that are known to be missing. Every control requests them.
     public var missing: [SessionRange] {
         guard !gaps.isEmpty else { return [] }
         return gaps.sorted { $0.key < $1.key }.compactMap { slot, gap in
@@ -127,18 +127,18 @@ extension SessionSyncEngine {
         return records.sorted { $0.sequence < $1.sequence }
     }
 
-    /// The log above the base, in order, with what each entry did at its place. Complexity: O(log).
+    /// The log above the base, in order. Complexity: O(log).
     public var records: [SessionRecord<Event>] { log.entries.map { $0.record(of: sources[$0.slot].source) } }
 }
 
-/// Where an engine stands, in numbers that are cheap to compare.
+/// The position of an engine, in numbers that are cheap to compare.
 package struct EngineOutline: Sendable {
     package let source: SessionSource
     package let group: SessionSource?
     package let isSealed: Bool
     package let isProvisional: Bool
     package let cut: HybridTimestamp
-    /// A fingerprint of what is held; equal for engines that hold the same, whatever the order in which they met.
+    /// A fingerprint of the held events; equal for engines that hold the same, in whatever order they met the sources.
     package let heldDigest: UInt64
     package let confirmedCount: UInt64
     package let chainPosition: UInt64
@@ -149,7 +149,7 @@ package struct EngineOutline: Sendable {
 }
 
 extension SessionSyncEngine {
-    /// For onlookers who look after each step. Complexity: O(sources).
+    /// The engine's position, for observers that look after each step. Complexity: O(sources).
     package var outline: EngineOutline {
         var digest: UInt64 = 0
         for record in sources.records where record.held > 0 {
@@ -164,7 +164,7 @@ extension SessionSyncEngine {
             sourceCount: sources.records.count)
     }
 
-    /// Own entries beyond that sequence. Complexity: O(log).
+    /// The number of own entries beyond that sequence. Complexity: O(log).
     package func ownLogCount(beyond sequence: UInt64) -> UInt64 {
         var count: UInt64 = 0
         for index in log.entries.indices where log.entries[index].slot == 0 && log.entries[index].sequence > sequence {

@@ -1,15 +1,21 @@
 public import MeshFoundation
 public import MeshIdentity
 
+// Receiving (rules 1, 5 and 10 of Docs/Internals/Convergence.md). Late events are inserted with undo and redo, as in
+// Terry et al.: *Managing Update Conflicts in Bayou* (1995).
+// - Gap: a source's events beyond the next one. They wait in a `GapBuffer` and aren't held.
+// - Fork: two stores have written as one source, so one name may mean two events.
+
 extension SessionSyncEngine {
     /// Takes an event of any source and puts it at its place in the order.
     ///
-    /// In order it costs O(1) beside the reducer; an event that comes late rolls back and reduces again what comes after
-    /// it. Events that come before earlier ones of their source wait in a bounded buffer, `snapshotRequired` says so, and
-    /// the next control asks for what is missing; `takeApplied` lists everything that a call put in its place.
+    /// An event in order costs O(1) plus the reducer. A late event rolls back the events after it and reduces them
+    /// again. An event that comes before earlier ones of its source waits in a bounded buffer. The result is then
+    /// `snapshotRequired`, and the next control requests the missing events. `takeApplied` lists all events that a call
+    /// put in place.
     ///
     /// - Throws: `SessionSyncError`: `sessionMismatch`, `featureMismatch`, `payloadTypeMismatch`,
-    ///   `unsupportedProtocolVersion`, `tooManySources`. Nothing changes then.
+    ///   `unsupportedProtocolVersion`, `outOfRange`, `tooManySources`. Nothing changes then.
     @inlinable
     public mutating func receive(_ envelope: SessionSyncEnvelope<Event>) throws -> SessionSyncReceiveResult<State> {
         try check(envelope.metadata, payloadType: payloadType)
@@ -23,13 +29,13 @@ extension SessionSyncEngine {
         _ envelope: SessionSyncEnvelope<Event>
     ) throws -> SessionSyncReceiveResult<State> {
         try takeGathering { engine in
-            // What waits may come before it.
+            // Gathered events may come before this one.
             if engine.gathered.isEmpty, engine.receiveNext(envelope) != nil { return .applied(engine.state) }
             return try engine.take(envelope.metadata, .event(envelope.payload))
         }
     }
 
-    /// The common case: the next event of a member, later than everything held. nil when it is not.
+    /// Takes the next event of a member if it is later than everything held, which is the common case. Returns nil if it isn't.
     @inlinable
     mutating func receiveNext(_ envelope: SessionSyncEnvelope<Event>) -> SessionSyncReceiveResult<State>? {
         guard envelope.metadata.epoch == epochTag, !isProvisionalShown, frozenAt == .max,
@@ -42,7 +48,7 @@ extension SessionSyncEngine {
             stamp: envelope.metadata.stamp, sequence: envelope.metadata.sequence, slot: slot,
             causalTimestamp: envelope.metadata.causalTimestamp,
             monotonicTimestamp: envelope.metadata.monotonicTimestamp,
-            // It has a stamp and this payload type: what is not explicit follows from the other fields.
+            // The event has a stamp and this payload type, so an ID that isn't explicit follows from the other fields.
             eventID: envelope.metadata.explicitEventID)
         let outcome = log.appendRegardless(envelope.payload, header, by: interpreter, sources: sources)
         if options.checksReducer { checkReducer() }
@@ -52,7 +58,7 @@ extension SessionSyncEngine {
         isLastApplied = true
         settlePromises(slot, envelope.metadata.promise)
         if sealed { advance() }
-        // In this case no peer's state is shown.
+        // No peer's state is shown in this case.
         return Self.result(of: outcome, log.current.state)
     }
 
@@ -62,7 +68,7 @@ extension SessionSyncEngine {
         sources.settlePromises(of: slot)
     }
 
-    /// Every other case.
+    /// Takes an event in every other case.
     @inlinable
     mutating func take(_ metadata: SessionSyncMetadata, _ content: SessionRecord<Event>.Content) throws
         -> SessionSyncReceiveResult<State>
@@ -81,20 +87,20 @@ extension SessionSyncEngine {
             return .ignored(state)
         }
         var result = isProvisionalShown ? takeProvisionally(entry) : take(entry)
-        // The events are held now, in their order: that is another state than the one that was shown.
+        // The events are held now, in their order, so the state differs from the one that was shown.
         if isShown, !isProvisionalShown { result = .applied(state) }
-        // The event stood in a snapshot; its author doesn't know where it stands in this state.
+        // The event was in a snapshot; its author doesn't know its place in this state.
         if case .duplicate = result, isUntold { result = .applied(state) }
         if sources[slot].isOpen, counts(metadata.epoch), let promise = metadata.promise {
             sources.take(promise, of: slot)
             pending.changesMembership = true
         }
-        // Nothing is confirmed while what may come before it waits for its place.
+        // Nothing may be confirmed while gathered events that could precede it have no place yet.
         if isGathering { moveCut() } else { advance() }
         return result
     }
 
-    /// Puts the entry, and what waited for it, at its place; or lets it wait.
+    /// Puts the entry and the buffered ones after it at their places, or buffers it.
     @inlinable
     mutating func take(_ entry: LogEntry<Event>) -> SessionSyncReceiveResult<State> {
         let expected = sources[entry.slot].held + 1
@@ -108,7 +114,7 @@ extension SessionSyncEngine {
         }
         guard let outcome = insert(entry) else { return .ignored(state) }
         drainGap(entry.slot)
-        // What waited for it may have had an effect where it had none.
+        // A buffered event may have had an effect even if this one has none.
         if outcome != .applied, !isGathering, applied.contains(where: { $0.outcome == .applied }) {
             return .applied(state)
         }
@@ -126,7 +132,7 @@ extension SessionSyncEngine {
         if gaps[slot]?.isEmpty == true { gaps[slot] = nil }
     }
 
-    /// Bytes of what waits in other lives of the slot's peer. They share one bound, because a peer can have many.
+    /// Bytes buffered for other incarnations of the slot's peer. They share one bound, because a peer can have many.
     private func bytesWaiting(beside slot: Int) -> Int {
         let peerID = sources[slot].source.peerID
         return gaps.reduce(0) { sum, gap in
@@ -144,17 +150,16 @@ extension SessionSyncEngine {
     }
 
     /// Puts an entry, the next of its source, at its place.
-    /// - Returns: nil when it was refused: its source had promised that nothing comes there any more, or contradicts
-    ///   itself.
+    /// - Returns: nil if it is refused: its source had promised to write nothing more there, or contradicts itself.
     @inlinable
     mutating func insert(_ entry: LogEntry<Event>) -> SessionEventOutcome? {
-        // Which may move the cut.
+        // Catching up may move the cut.
         if !isGathering { catchUp() }
         let place = log.place(of: entry, in: sources)
         guard entry.stamp > cutStamp, place >= settledCount else {
             pending.raise(
                 .promiseBroken(SourceSequence(source: sources[entry.slot].source, sequence: entry.sequence)))
-            // Only an older copy of its store forgets a promise.
+            // Only an older copy of the source's store forgets a promise.
             raiseFork(entry.slot, entry.sequence)
             return nil
         }
@@ -183,13 +188,14 @@ extension SessionSyncEngine {
         return outcome
     }
 
-    /// The stamps of a member rise. Where they do not, two stores have written in one name.
+    /// True if the entry's stamp is below the highest one of the same member. Stamps of one store rise, so two stores
+    /// have written as one source.
     @usableFromInline
     func contradictsItsSource(_ entry: LogEntry<Event>) -> Bool {
         sources[entry.slot].isOpen && sources[entry.slot].lastStamp > entry.stamp
     }
 
-    /// What is written here from now on comes after what that source has written.
+    /// Raises the clock, so that local events come after this one.
     @inlinable
     mutating func observe(_ stamp: HybridTimestamp, of slot: Int) {
         guard stamp.rawValue > clock.latest.rawValue else { return }
@@ -197,7 +203,7 @@ extension SessionSyncEngine {
         if stamp.milliseconds > wallMilliseconds &+ options.clockAheadMilliseconds { tellFarAhead(stamp, slot) }
     }
 
-    /// Once for each source. A clock that shows no time yet, such as that of a watch that has just booted, tells nothing.
+    /// Raises the alarm once for each source. Does nothing while the wall clock is 0, as on a watch that has just booted.
     @usableFromInline
     mutating func tellFarAhead(_ stamp: HybridTimestamp, _ slot: Int) {
         guard wallMilliseconds > 0, !sources[slot].isToldFarAhead else { return }
@@ -219,7 +225,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// The same source and sequence with another content: a store was copied or restored from a backup.
+    /// Raises an alarm if a known source and sequence comes with other content: a store was copied or restored from a backup.
     @inlinable
     mutating func checkFork(_ entry: LogEntry<Event>) {
         guard !sources[entry.slot].isForked, entry.sequence > sources[entry.slot].folded,
@@ -246,35 +252,35 @@ extension SessionSyncEngine {
 }
 
 extension SessionSyncMetadata {
-    /// The id, where it does not follow from what the log keeps.
+    /// The event's ID if it doesn't follow from the fields that the log keeps.
     @usableFromInline
     func explicitID(in payloadType: String) -> UUID? {
         if let id = explicitEventID { return id }
         return stamp == .zero || self.payloadType != payloadType ? eventID : nil
     }
 
-    /// Metadata made by hand has no stamp; its own time then gives one that is the same everywhere.
+    /// The stamp for the order. Metadata without a stamp, made manually, gets one from its time, which is equal on
+    /// every device.
     @usableFromInline var orderStamp: HybridTimestamp {
         stamp == .zero ? HybridTimestamp(milliseconds: causalTimestamp.millisecondsSince1970) : stamp
     }
 }
 
 extension SessionSyncEngine {
-    /// Takes events that have come together: those that are late get their places together when `body` ends, and what
-    /// comes after the first of them is reduced once, not once for each.
+    /// Takes events that have come together. Late ones get their places when `body` ends, and the events after the
+    /// first of them are reduced once instead of once for each.
     ///
     /// ```swift
     /// engine.gather { engine in
     ///     for envelope in batch { do { _ = try engine.receive(envelope) } catch { … } }
     /// }
-    /// for event in engine.takeApplied() { … }          // of all of them, each source's in order
+    /// for event in engine.takeApplied() { … }          // events of all envelopes, each source's in order
     /// ```
     ///
-    /// Within `body` only `receive` and `receiveOpaque` may be called, and `applied` says no more than that the event has
-    /// been taken: what it did is told by `takeApplied`. Results are not to be kept, as each holds a state.
+    /// Call only `receive` and `receiveOpaque` in `body`. There, `applied` means only that the event has been taken;
+    /// `takeApplied` has its effect. Don't keep the results, because each holds a state.
     ///
-    /// Complexity: O(k log k + n) for k late events beside the reducer, which runs for the n events from the first of them
-    /// on.
+    /// Complexity: O(k log k + n) for k late events, plus the reducer, which runs for the n events from the first of them on.
     @inlinable
     public mutating func gather<Result>(_ body: (inout Self) throws -> Result) rethrows -> Result {
         forgetApplied()
@@ -300,7 +306,7 @@ extension SessionSyncEngine {
     ) rethrows -> SessionSyncReceiveResult<State> {
         keepLastApplied()
         guard isProvisionalShown else { return try take(&self) }
-        // What is shown changes with each event, and looks at what the call has put in its place.
+        // The shown state changes with each event, and depends on what the call has put in place.
         placeGathered()
         let earlier = applied
         applied = []
@@ -313,7 +319,7 @@ extension SessionSyncEngine {
         return try take(&self)
     }
 
-    /// Gives what waits its places; what comes after the first of them is reduced once.
+    /// Puts the gathered entries at their places. The events after the first of them are reduced once.
     @inlinable
     mutating func placeGathered() {
         guard !gathered.isEmpty else { return }
@@ -324,10 +330,10 @@ extension SessionSyncEngine {
         if !options.catchesUpLater { catchUp() }
     }
 
-    /// Whether events have got their places of which `state` does not tell yet; see `catchUp`.
+    /// True if events have got their places that `state` doesn't include yet; see `catchUp`.
     @inlinable package var isBehind: Bool { log.isBehind }
 
-    /// Reduces what `gather` has put off, at most that many events.
+    /// Reduces at most that many of the events that `gather` has deferred.
     @inlinable
     package mutating func catchUp(atMost limit: Int = .max) {
         guard log.isBehind else { return }
@@ -342,16 +348,16 @@ extension SessionSyncEngine {
     }
 }
 
-/// Events of one source that came before earlier ones, by sequence.
+/// Events of one source that arrived before earlier ones, by sequence.
 ///
-/// Bounded by the engine's `gapMax` and in bytes; what does not fit is dropped and asked for again. What is in here is not
-/// held: it is never acknowledged, and no promise counts on it.
+/// Bounded by the engine's `gapMax` and in bytes. The buffer drops what doesn't fit, and the engine requests it again.
+/// A buffered event isn't held: it is never acknowledged, and doesn't make a promise count.
 @usableFromInline
 struct GapBuffer<Event: Sendable>: Sendable {
     private(set) var entries: [LogEntry<Event>] = []
     private(set) var byteCount = 0
 
-    /// Bytes of the entries of all lives of one peer, where a session weighs them.
+    /// Maximum number of bytes of all entries of one peer's incarnations, if a session measures them.
     static var bytesMax: Int { 8 << 20 }
 
     init() {}
@@ -361,13 +367,13 @@ struct GapBuffer<Event: Sendable>: Sendable {
     var first: LogEntry<Event>? { entries.first }
     var last: UInt64 { entries.last?.sequence ?? 0 }
 
-    /// Takes the entry unless it is there or there is no room.
+    /// Inserts the entry, unless it is known or there is no space.
     mutating func insert(_ entry: LogEntry<Event>, limit: Int, bytesOfOtherLives: Int = 0) {
         let place = entries.firstIndex { $0.sequence >= entry.sequence } ?? entries.count
         guard place == entries.count || entries[place].sequence != entry.sequence else { return }
         entries.insert(entry, at: place)
         byteCount += Int(entry.byteCount)
-        // The entry nearest to the gap is worth most. It always has room, unless the peer's other lives take it.
+        // The entry nearest to the gap is the most useful. It always fits, unless the peer's other incarnations take the space.
         let countMin = bytesOfOtherLives > 0 ? 0 : 1
         while entries.count > limit || (byteCount + bytesOfOtherLives > Self.bytesMax && entries.count > countMin) {
             byteCount -= Int(entries.removeLast().byteCount)
@@ -376,7 +382,7 @@ struct GapBuffer<Event: Sendable>: Sendable {
 
     mutating func move(to slot: Int) { entries = entries.map { $0.moved(to: slot) } }
 
-    /// The entry of that sequence; earlier ones are dropped.
+    /// Removes and returns the entry of that sequence, and drops earlier ones.
     mutating func next(_ sequence: UInt64) -> LogEntry<Event>? {
         if entries.isEmpty { return nil }
         let passed = entries.prefix { $0.sequence < sequence }.count

@@ -1,14 +1,15 @@
 public import MeshFoundation
 public import MeshIdentity
 
-/// Handing on what somebody else has written, so that members who hear each other hold the same, whoever is away.
+/// Relays of events by members other than their author (rule 22 of Docs/Internals/Convergence.md). They let
+/// members that hear each other hold the same events, even if the author is absent.
 ///
-/// An author answers for its own events. Another member is asked only when those have stayed out for some steps, and only
-/// one that has said that it holds them. The events remain their author's; that they are is the word of who hands them on.
+/// An author answers for its own events. Another member is asked only if they have been missing for some steps, and
+/// only if it has reported that it holds them. The events stay their author's; the relaying member vouches for that.
 extension SessionSyncEngine {
-    /// Takes events that a member hands on.
+    /// Takes events that a member relays.
     ///
-    /// - Throws: as `receive`; nothing changes then.
+    /// - Throws: the errors of `receive`. Nothing changes then.
     public mutating func receiveRelay(_ envelope: SessionSyncEnvelope<SessionRelay<Event>>, at moment: Date) throws {
         try check(envelope.metadata, payloadType: SessionRelay<Event>.payloadType)
         let records = envelope.payload.records
@@ -31,14 +32,14 @@ extension SessionSyncEngine {
         _ = take(LogEntry(upcast(record), slot: slot))
     }
 
-    /// Of one that is to be closed, those who are to be closed with it have no say.
+    /// True unless both are quarantined: members to be closed have no say about each other's events.
     private func mayTell(_ teller: SessionSource, of author: SessionSource) -> Bool {
         !isQuarantined(author) || !isQuarantined(teller)
     }
 
     // MARK: - Asking
 
-    /// What has been out for some steps is asked of a member that holds it.
+    /// Requests events that have been missing for some steps from a member that holds them.
     mutating func askForRelays(after steps: Double) {
         var lacking: [SessionSource: (held: UInt64, steps: Double)] = [:]
         for slot in sources.indices.dropFirst() where sources[slot].isOpen {
@@ -57,7 +58,7 @@ extension SessionSyncEngine {
         wishes.lacking = lacking
     }
 
-    /// Members that say that they hold more of it.
+    /// Members that report to hold more of that source.
     private func holders(of slot: Int, beyond held: UInt64) -> [Int] {
         var holders: [Int] = []
         for other in sources.indices.dropFirst() where other != slot && sources[other].acknowledged(slot) > held {
@@ -66,7 +67,7 @@ extension SessionSyncEngine {
         return holders
     }
 
-    /// Number of steps for which an author is waited for.
+    /// Number of steps to wait for the author itself.
     private static var relaySteps: Double { 3 }
 
     // MARK: - Answering
@@ -75,13 +76,13 @@ extension SessionSyncEngine {
         guard let ranges = control.relays, !ranges.isEmpty else { return }
         let peerID = sources[slot].source.peerID
         pending.relays[peerID] = ranges
-        // What is asked for was written before its author joined: it is void.
+        // The requested events were written before their author joined, so they are void.
         guard ranges.contains(where: { $0.first < sources.first(of: $0.source) }) else { return }
         pending.records.insert(peerID)
         pending.controls.insert(peerID)
     }
 
-    /// The first sequences of sources whose authors are away, as a member reports them. An author in reach reports its own.
+    /// Takes a member's report of the first sequences of absent authors. An author in reach reports its own.
     mutating func takeFirsts(_ control: SessionControl, of slot: Int) {
         guard let record = control.record, record.number == stance.number, !isQuarantined(sources[slot].source) else {
             return
@@ -98,7 +99,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// As much as one message carries.
+    /// The requested events that are held here, at most `rangeMax`.
     func relayed(_ ranges: [SessionRange]) -> [SessionRecord<Event>] {
         var records: [SessionRecord<Event>] = []
         for entry in log.entries {

@@ -2,20 +2,21 @@ public import MeshFoundation
 public import MeshIdentity
 
 extension SessionSyncEngine {
-    /// Takes a peer's full state, without the events that led to it, if it says more than the local one.
+    /// Takes a peer's complete state, without the events that led to it, if it includes more than the local one.
     ///
-    /// In a group it changes nothing: the engine asks for the events that it lacks. Unsealed, vectors decide: a state that
-    /// includes more is shown, with the local events that it lacks replayed on top; one that includes less is stale. Of
-    /// two shown states that include the same, the higher revision wins, then the lower peer id. As soon as the events
-    /// themselves are held, their order decides. For a caller that keeps nothing, a state becomes the base where its events
-    /// can't come any more (`SnapshotBase`).
-    /// - Throws: as `receive`, and `SessionSyncError.sessionEnded` where it is no member yet. Nothing changes then.
+    /// In a group it changes nothing: the engine requests the events that it lacks. Unsealed, vectors decide. A state
+    /// that includes more is shown, with the local events that it lacks replayed on top. One that includes less is
+    /// stale. Of two shown states that include the same, the higher revision wins, then the lower peer ID. Once the
+    /// events themselves are held, their order decides. For a caller that keeps nothing, a state becomes the base where
+    /// its events can't come any more (`SnapshotBase`).
+    ///
+    /// - Throws: the errors of `receive`, and `SessionSyncError.sessionEnded` while unsealed. Nothing changes then.
     public mutating func applySnapshot(_ snapshot: SessionSyncSnapshot<State>) throws -> SessionSyncSnapshotResult<
         State
     > {
         let metadata = snapshot.metadata
         try check(metadata, payloadType: snapshotPayloadType)
-        // What an operating system kept of it never raises it again.
+        // A snapshot that the operating system kept must not revive an ended session.
         if !sealed { try checkNotEnded() }
         try snapshot.checkNumbers()
         var included = snapshot.includedSequences
@@ -46,7 +47,7 @@ extension SessionSyncEngine {
             return .staleIgnored(state: state, currentRevision: snapshotRevision)
         }
         catchUp()
-        // Neither says more: shown states may differ, but nothing supersedes events that are held.
+        // Neither includes more. Shown states may differ, but nothing replaces events that are held.
         let isTie =
             !saysMore && !saysLess && (isClassic ? yields(to: carrier) : provisional != nil && isPreferred(snapshot))
         guard saysMore || isTie, keepsBase(included, earlierLife, from: metadata.sourcePeerID) else {
@@ -57,7 +58,7 @@ extension SessionSyncEngine {
         let known =
             sources.slot(of: SessionSource(metadata))
             ?? sources.records.lastIndex { $0.source.peerID == metadata.sourcePeerID }
-        // Metadata made by hand name no life: the peer's first event does.
+        // Metadata made manually names no incarnation; the peer's first event does.
         let isByHand = metadata.stamp == .zero && metadata.incarnation == 0
         let slot = try known ?? (isByHand ? nil : slot(adding: SessionSource(metadata)))
         follow(snapshot.revision)
@@ -71,11 +72,11 @@ extension SessionSyncEngine {
         return .applied(state)
     }
 
-    /// The revision for a snapshot that is about to be sent: higher than any sent or applied here.
+    /// Allocates the revision for a snapshot to send: higher than any sent or applied here.
     public mutating func allocateOutgoingSnapshotRevision() -> UInt64 {
         snapshotRevision = snapshotRevision < SequenceBounds.highest ? snapshotRevision + 1 : SequenceBounds.hearsay
         snapshotSourcePeerID = localPeerID
-        // The next launch must not use it again.
+        // Persisted, because the next launch must not use the revision again.
         pending.changesMembership = true
         if isClassic {
             lastCarrier = SnapshotCarrier(
@@ -84,7 +85,7 @@ extension SessionSyncEngine {
         return snapshotRevision
     }
 
-    /// A snapshot to send: the state, and what it includes.
+    /// Makes a snapshot to send: the state, and the vector of events that it includes.
     public mutating func makeSnapshot(at moment: Date) -> SessionSyncSnapshot<State> {
         catchUp()
         let metadata = SessionSyncMetadata(
@@ -106,9 +107,10 @@ extension SessionSyncEngine {
         return snapshot.metadata.sourcePeerID < snapshotSourcePeerID
     }
 
-    /// No peer has more of this source than it has written: what a peer has under the bare id is an earlier life's, whose
-    /// name this one doesn't know. So it is if the peer names none of the earlier lives that this one knows of.
-    /// - Returns: how many events of it the state includes.
+    /// Separates an earlier incarnation of this peer from the vector. No peer has more of this source than it has
+    /// written. So a higher number under the bare ID is an earlier incarnation's, whose name this engine doesn't know.
+    /// The same holds if the peer names none of the earlier incarnations that this engine knows of.
+    /// - Returns: the number of events of that incarnation that the state includes.
     private func takeEarlierLife(outOf included: inout [String: UInt64], _ tag: LivesTag?) -> UInt64 {
         guard incarnation != 0 else { return 0 }
         if let tag, isClassic {
@@ -124,15 +126,15 @@ extension SessionSyncEngine {
         return sequence
     }
 
-    /// Whether the peer has found the name of the earlier life with so many events.
+    /// True if the peer has found the name of the earlier incarnation with so many events.
     private func namesEarlierLife(of count: UInt64, _ included: [String: UInt64]) -> Bool {
         included.contains { name, sequence in
             isEarlierLife(name) && sequence >= count && (shownOfEarlierLife == 0 || taken?.unmet[name] == nil)
         }
     }
 
-    /// Without an incarnation a relaunched peer is the same source: it goes on behind what its peers have of it, and what
-    /// it has written since is none of that.
+    /// Continues this source's sequence behind what a peer has of it. Without an incarnation a relaunched peer is the
+    /// same source, and its new events aren't among those that the peer has.
     private mutating func continueSequence(after sequence: UInt64) {
         guard incarnation == 0, sequence > sources[0].held, sequence <= SequenceBounds.hearsay else { return }
         renumberOwn(behind: sequence)
@@ -143,7 +145,7 @@ extension SessionSyncEngine {
         skipped = sequence
     }
 
-    /// Own events go on under the ids that the caller knows.
+    /// Renumbers own events, which keep the IDs that the caller knows.
     private mutating func renumberOwn(behind sequence: UInt64) {
         for index in log.entries.indices where log.entries[index].slot == 0 {
             let entry = log.entries[index]
@@ -166,8 +168,8 @@ extension SessionSyncEngine {
 }
 
 extension SessionSyncSnapshot {
-    /// The last sequence of each source that the state includes. A sender that leaves itself out of the vector includes
-    /// its own events up to the one before its next; its own `sequence` is that next one and says nothing received.
+    /// The last sequence of each source that the state includes. A sender that isn't in its vector includes its own
+    /// events up to the one before its next, and `sequence` is that next one.
     var includedSequences: [String: UInt64] {
         var included = peerSequenceVector
         if included[metadata.sourcePeerID] == nil, metadata.sequence > 1 {
@@ -177,23 +179,24 @@ extension SessionSyncSnapshot {
     }
 }
 
-/// What an unsealed engine shows while it knows a peer's state but not the events that led there.
+/// The display of an unsealed engine that knows a peer's state, but not the events that led to it (rule 9 of
+/// Docs/Internals/Convergence.md).
 ///
-/// Display only: the state of a snapshot that brings no copy, and on top of it the events that it says it lacks. It goes
-/// when everything that it includes is held, or when the engine seals; or it becomes the base (`SnapshotBase`).
+/// It is the state of a snapshot that brought no copy, with the local events that it lacks on top. It ends when all
+/// that it includes is held or the engine is sealed; or it becomes the base (`SnapshotBase`).
 @usableFromInline
 struct ProvisionalView<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
     @usableFromInline var log: EventLog<State, Event>
-    /// What is shown of each source, by the reference's keys.
+    /// The last sequence shown of each source, by the reference's keys.
     var vector: [String: UInt64]
-    /// How many events of an earlier life of the local peer are shown; the peer that showed them knows its name.
+    /// The number of shown events of an earlier incarnation of the local peer; the peer that sent them knows its name.
     var earlierLife: UInt64 = 0
-    /// When the snapshot was made, as a stamp.
+    /// The stamp at which the snapshot was made.
     var madeAt: HybridTimestamp
 }
 
 extension SessionSyncEngine {
-    /// What the shown state includes, and what peers are to know of it.
+    /// The vector to publish: what the shown state includes, with tags for the peers.
     var visibleVector: [String: UInt64] {
         var vector = shownVector
         for tag in livesTags(for: vector) { vector[tag.key] = 0 }
@@ -201,13 +204,13 @@ extension SessionSyncEngine {
         return vector
     }
 
-    /// What the shown state includes.
+    /// The last sequence of each source that the shown state includes.
     var shownVector: [String: UInt64] {
         guard let provisional else { return heldVector }
         return heldVector.merging(provisional.vector) { max($0, $1) }
     }
 
-    /// Shows a peer's state and replays on top of it what it lacks of the local log.
+    /// Shows a peer's state, with the local events that it lacks replayed on top.
     mutating func show(
         _ snapshot: SessionSyncSnapshot<State>, including included: [String: UInt64], _ earlierLife: UInt64,
         asBase: Bool
@@ -224,7 +227,7 @@ extension SessionSyncEngine {
         }
         view.log.replay(by: interpreter, sources: sources)
         provisional = view
-        // What the user does next comes after what the state includes.
+        // The user's next events must come after what the state includes.
         if isClassic, madeAt.isUsable { clock.observe(madeAt) }
         if asBase { takeShownAsBase() }
         dropProvisionalWhenHeld()
@@ -240,7 +243,7 @@ extension SessionSyncEngine {
         bound(&view.log)
     }
 
-    /// An event while a peer's state is shown: it takes its place in the log, and on top of what is shown.
+    /// Takes an event while a peer's state is shown: puts it in the log, and on top of the shown state.
     @usableFromInline
     mutating func takeProvisionally(_ entry: LogEntry<Event>) -> SessionSyncReceiveResult<State> {
         let key = sources.vectorKey(entry.slot)
@@ -249,7 +252,7 @@ extension SessionSyncEngine {
         var new = applied.map { $0.entry }
         applied = []
         let isPlaced = new.contains { $0.slot == entry.slot && $0.sequence == entry.sequence }
-        // What the log refuses is not shown either.
+        // An event that the log refuses isn't shown either.
         let isRefused = if case .ignored = held { true } else { false }
         if entry.sequence == shown + 1, !isPlaced, !isRefused { new.insert(entry, at: 0) }
         var outcome: SessionEventOutcome?
@@ -257,7 +260,7 @@ extension SessionSyncEngine {
             let shownOutcome = showOnTop(entry)
             if shownOutcome != nil, outcome == nil { outcome = shownOutcome }
         }
-        // Its author has gone on: what the state includes does not come as events.
+        // The author has continued, so the events that the state includes won't come.
         if case .snapshotRequired = held, isClassic, entry.sequence <= shownVector[key] ?? 0 { takeShownAsBase() }
         dropProvisionalWhenHeld()
         if let outcome { return result(of: outcome) }
@@ -267,7 +270,8 @@ extension SessionSyncEngine {
             : .snapshotRequired(expectedSequence: shown + 1, receivedSequence: entry.sequence)
     }
 
-    /// - Returns: nil when the shown state includes it.
+    /// Shows an entry on top of the shown state.
+    /// - Returns: nil if the shown state includes it.
     private mutating func showOnTop(_ entry: LogEntry<Event>) -> SessionEventOutcome? {
         let key = sources.vectorKey(entry.slot)
         guard var view = provisional, entry.sequence > view.vector[key] ?? 0 else { return nil }
@@ -277,14 +281,14 @@ extension SessionSyncEngine {
         view.vector[key] = entry.sequence
         bound(&view.log)
         provisional = view
-        // It is seen: what the user does next comes after it.
+        // The user sees the event, so the user's next one must come after it.
         observe(entry.stamp, of: entry.slot)
         applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: replayed))
         return outcome
     }
 
     private mutating func dropProvisionalWhenHeld() {
-        // Events that were skipped are in the shown state only.
+        // Skipped events are only in the shown state.
         guard let provisional, skipped == 0 else { return }
         guard provisional.earlierLife <= taken?.earlierLife ?? 0 else { return }
         let held = heldVector

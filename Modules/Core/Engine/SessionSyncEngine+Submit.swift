@@ -2,16 +2,15 @@ public import MeshFoundation
 public import MeshIdentity
 
 extension SessionSyncEngine {
-    /// Applies a local event at once and returns the envelope to send, once what `takeDirectives` asks to persist has
-    /// been written.
+    /// Applies a local event at once and returns the envelope. Send it after writing what `takeDirectives` asks to persist.
     ///
-    /// The engine knows no codec: it reduces `event` as it is given. A caller whose events lose something when they are encoded
-    /// has to submit the decoded copy, as `SyncedSession` does, or its state differs from what peers reduce.
+    /// The engine knows no codec, and reduces `event` as it is given. If your events lose something when they are
+    /// encoded, submit the decoded copy, as `SyncedSession` does. Otherwise the local state differs from what peers reduce.
     ///
-    /// When the policy rejects the event, the envelope is returned all the same and the state stays as it is.
-    /// Complexity: O(1) beside the reducer.
+    /// If the policy rejects the event, the envelope is returned anyway and the state is unchanged. Complexity: O(1)
+    /// plus the reducer.
     /// - Parameter moment: the time of the tap.
-    /// - Throws: what the reducer throws, `SessionSyncError.logFull`, `sessionEnded`; no sequence is taken then.
+    /// - Throws: the reducer's errors, `SessionSyncError.logFull`, `sessionEnded`. No sequence is used then.
     @inlinable
     public mutating func submitLocal(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
         if ended { throw SessionSyncError.sessionEnded }
@@ -21,7 +20,7 @@ extension SessionSyncEngine {
         return try submit(event, at: moment)
     }
 
-    /// The same, whether there is room or not.
+    /// Submits an event without checking the bounds of the log.
     @inlinable @inline(__always)
     mutating func submit(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
         forgetApplied()
@@ -33,7 +32,7 @@ extension SessionSyncEngine {
         let isLast = log.endsBefore(stamp)
         if isProvisionalShown {
             catchUp()
-            // What the user sees decides whether the event is refused.
+            // The state that the user sees decides if the event is rejected.
             try submitProvisionally(event, header)
             if isLast { _ = log.appendRegardless(event, header, by: interpreter, sources: sources) }
         } else if log.isBehind, isLast {
@@ -42,7 +41,7 @@ extension SessionSyncEngine {
             try log.append(event, header, by: interpreter, sources: sources)
         } else {
             catchUp()
-            // What the reducer says to it as things stand decides here too.
+            // The reducer decides on the current state, as in the other cases.
             var trial = log
             try trial.append(event, header, by: interpreter, sources: sources)
         }
@@ -70,7 +69,7 @@ extension SessionSyncEngine {
             payload: event)
     }
 
-    /// Writes something that is not a new tap: a replacement, or an event under another name.
+    /// Writes an entry that isn't a new tap: a replacement, or an event under another name.
     mutating func author(
         _ content: SessionRecord<Event>.Content, eventID: UUID? = nil, causalTimestamp: Date,
         monotonicTimestamp: TimeInterval? = nil
@@ -89,7 +88,8 @@ extension SessionSyncEngine {
         return entry
     }
 
-    /// At its place, which is the end unless a peer has stamped an event so far ahead that the clock does not follow.
+    /// Inserts an own entry. Its place is the end, unless a peer's event has a stamp so far ahead that the clock
+    /// doesn't follow it.
     @usableFromInline
     mutating func insertOwn(_ entry: LogEntry<Event>) {
         guard !isGathering else { return gathered.append(entry) }
@@ -99,7 +99,7 @@ extension SessionSyncEngine {
         applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: replayed))
     }
 
-    /// At the bound a group refuses; an engine without one, whose caller may never make one, folds.
+    /// Makes space at the bound: folds in an engine that may never have a group. In a group it throws.
     @usableFromInline
     mutating func makeRoom() throws {
         guard isReferenceOnly, !sealed else {
@@ -117,7 +117,7 @@ extension SessionSyncEngine {
     @inlinable
     func bytes(of entry: LogEntry<Event>) -> Int { MemoryLayout<LogEntry<Event>>.stride + Int(entry.byteCount) }
 
-    /// Counts what the last submitted event weighs, for a caller that has encoded it anyway.
+    /// Records the size of the last submitted event, for a caller that has encoded it anyway.
     package mutating func weighLastSubmitted(_ byteCount: Int) { weighLast(byteCount) }
 
     @inlinable
@@ -129,7 +129,7 @@ extension SessionSyncEngine {
         log.entries[last].byteCount = byteCount
     }
 
-    /// What the caller has not weighed: from a store or a copy, or issued again.
+    /// Measures an event that the caller hasn't measured: from a store or a copy, or issued again.
     @inlinable
     func weigh(_ entry: inout LogEntry<Event>) {
         guard entry.byteCount == 0, case .event(let event) = entry.content,
@@ -138,8 +138,8 @@ extension SessionSyncEngine {
         entry.byteCount = UInt32(clamping: eventBytes(event))
     }
 
-    /// A promise is sent only at or below a bound that is in the store already, so that a relaunch keeps it. That of an
-    /// event is: the event lies in the log then, and a relaunch goes on after it.
+    /// Raises the persisted bound if a promise needs it. A promise is sent only at or below that bound, so a relaunch
+    /// keeps it. A promise with an event needs none: the event is in the log, and a relaunch continues after it.
     @inlinable
     mutating func extendLease(beyond stamp: HybridTimestamp) {
         if stamp.rawValue > clockLease.rawValue { renewLease(stamp) }
@@ -153,7 +153,7 @@ extension SessionSyncEngine {
         pending.changesMembership = true
     }
 
-    /// The oldest half of the log becomes the base: what is in it can no longer be re-ordered.
+    /// Folds the log up to its newest checkpoint. Folded events can't be reordered any more.
     mutating func foldUnconfirmed() {
         catchUp()
         let count = max(log.foldable(upTo: log.entries.count / 2), log.foldable(upTo: log.entries.count))
@@ -165,21 +165,20 @@ extension SessionSyncEngine {
 }
 
 extension Date {
-    /// What a hybrid clock reads; here because it is called from inlinable code.
+    /// The milliseconds for a hybrid clock; declared here because inlinable code uses it.
     @usableFromInline var wallMilliseconds: UInt64 { millisecondsSince1970 }
 }
 
 extension SessionSyncEngine {
-    /// Takes an event whose payload this version cannot read: of a newer version, or of an unknown kind.
+    /// Takes an event whose payload this version can't read: from a newer version, or of an unknown kind.
     ///
-    /// It takes its place in the order without effect, is acknowledged, and stays in the log as long as there is room,
-    /// so that an updated app reads it after all (`options.upcast`). `takeApplied` does not list it; the result is
-    /// `ignored`.
+    /// It takes its place in the order without effect and is acknowledged. It stays in the log while there is space, so
+    /// an updated app can read it (`options.upcast`). `takeApplied` doesn't list it, and the result is `ignored`.
     ///
     /// - Parameters:
-    ///   - metadata: its payload type is this engine's, or begins with it and a slash: `workout.event/2`.
+    ///   - metadata: its payload type is this engine's, or starts with it and a slash: `workout.event/2`.
     ///   - codec: the number of the codec that wrote the bytes.
-    /// - Throws: as `receive`; nothing changes then.
+    /// - Throws: the errors of `receive`. Nothing changes then.
     public mutating func receiveOpaque(
         _ metadata: SessionSyncMetadata, bytes: [UInt8], codec: UInt8
     ) throws -> SessionSyncReceiveResult<State> {
@@ -196,10 +195,10 @@ extension SessionSyncEngine {
         return try take(metadata, content)
     }
 
-    /// Events in the log that this version cannot read.
+    /// The number of events in the log that this version can't read.
     public var unreadCount: Int { log.entries.count { $0.isOpaque } }
 
-    /// Tries again what an earlier version could not read.
+    /// Tries to read an event again that an earlier version couldn't.
     func upcast(_ record: SessionRecord<Event>) -> SessionRecord<Event> {
         guard case .opaque(let bytes, let codec, let payloadType) = record.content, let upcast = options.upcast else {
             return record

@@ -1,34 +1,36 @@
 import MeshIdentity
 
-/// How the members of one view decide on the next: a decree of Paxos for each view, carried by controls.
+/// The members of one view decide on the next. Each decision is one decree of Paxos, and controls carry its messages.
 ///
-/// - *Prepare*: whoever wants a change promises itself a higher **ballot** than any it knows, and names whom it would close.
-/// - *Promise*: who hears of it promises it, too. From then on it is **frozen**: it promises nothing more about its events,
-///   so that the cut stands still everywhere and a newcomer can be given a **floor** above it. Those to be closed are
-///   **quarantined**: nothing is taken of them that members who stay do not hold already. Both last until the next view;
-///   only a user's word lifts the quarantine of those whom it keeps.
-/// - *Propose*: when a majority has promised, and of a closing all that stay, who hold equally much of whoever is closed.
-///   What was accepted under an earlier ballot goes first.
-/// - *Accept*, and *install* what a majority has accepted. Who is not in it has been **fenced**.
+/// - *Prepare*: a member that wants a change promises itself a **ballot** above all that it knows, and names the
+///   members that it would close.
+/// - *Promise*: a member that hears of the ballot promises it too. From then on it is **frozen**: it promises nothing
+///   more about its events. So the cut stands still everywhere, and a newcomer can get a **floor** above it. Members to
+///   be closed are **quarantined**: of their events, only those that a staying member already holds are accepted. Both
+///   last until the next view. Only a user's decision lifts the quarantine of members that it keeps.
+/// - *Propose*: once a majority has promised. To close a member, all that stay must have promised and hold equally many
+///   of its events. A record that was accepted under an earlier ballot is proposed first.
+/// - *Accept*, then *install* what a majority has accepted. A member that isn't in the new view is **fenced**.
 ///
-/// Taps go on all the while. What a member in a later view promises or acknowledges does not count here until that view is
-/// installed here, too: that is what keeps a minority from confirming anything.
+/// Events are still written and applied meanwhile. A later view's promises and acknowledgements count here only once
+/// that view is installed here too. Otherwise a minority could confirm events.
 ///
-/// Sources: Lamport: *Paxos Made Simple* (2001); Lamport, Malkhi, Zhou: *Reconfiguring a State Machine* (2010); Birman and
-/// Joseph: *Exploiting Virtual Synchrony* (1987). Deviations: statements are idempotent and gossiped, so anybody may count
-/// votes; the members go on writing, as only what is confirmed stands still; the user may stand in for a majority.
+/// Sources: Lamport: *Paxos Made Simple* (2001); Lamport, Malkhi, Zhou: *Reconfiguring a State Machine* (2010); Birman
+/// and Joseph: *Exploiting Virtual Synchrony* (1987). Deviations: statements are idempotent and gossiped, so any member
+/// can count votes. Members keep writing, because only confirmation stands still. A user's decision can replace a
+/// majority. Rules 17 to 21 of Docs/Internals/Convergence.md.
 extension SessionSyncEngine {
     // MARK: - Hearing
 
-    /// What a member says of views, before anything else it says is taken.
+    /// Processes the newer view that a control reports, before anything else in the message counts.
     ///
-    /// - Returns: whether this engine has been fenced by what it says.
+    /// - Returns: true if the control fences this engine.
     mutating func hearNewerView(_ message: EngineMessage<State, Event>) -> Bool {
         let control = message.control
         guard groupName != nil, control.group == groupName, let number = control.view?.number,
             number > stance.number
         else { return false }
-        // One of the user's own devices that was never a member can add members, and says nothing of who has gone.
+        // A device of this user that was never a member can add members, but can't report who has been closed.
         let mayFence = isMember(message.source.peerID) || wishes.invited.contains(message.source.peerID)
         guard control.members.contains(source) else {
             if mayFence { beFenced(by: number) }
@@ -37,7 +39,8 @@ extension SessionSyncEngine {
         guard let record = control.record, record.number == number, isWithinStep(number, of: stance.number) else {
             return false
         }
-        // Who stays has agreed to every closing. The user of another side has gone on without those who are here.
+        // A member that stays has agreed to every closing. So here another user has decided to continue without members
+        // of this view.
         guard isAcceptable(record) else {
             if mayFence { beFenced(by: number) }
             return mayFence
@@ -50,15 +53,15 @@ extension SessionSyncEngine {
         number <= known + SessionViewRecord.stepMax
     }
 
-    /// A message of a source that is not a member any more.
+    /// Handles a message from a source that isn't a member any more.
     mutating func hearClosed(_ message: EngineMessage<State, Event>) {
         let control = message.control
-        // Of a peer that has another life here it is a late message of an earlier one.
+        // If the peer has a newer incarnation here, this is a late message from an earlier one.
         guard sealed, sources.openSlot(ofPeer: message.source.peerID) == nil else { return }
         if control.group == nil { return tellClosed(message.source.peerID) }
         guard control.group == groupName else { return }
         let number = control.view?.number ?? 0
-        // What was said in an earlier view was said before the sender was let go, or is of one that will hear of this view.
+        // A sender in an earlier view wrote this before it was closed, or will still hear of this view.
         if number > stance.number || number == stance.number && isOutvoted(by: control) {
             beFenced(by: number)
         } else {
@@ -66,23 +69,23 @@ extension SessionSyncEngine {
         }
     }
 
-    /// It was let go before it knew that it had been let in.
+    /// Sends the view record to a peer that was closed before it knew that it had been admitted.
     private mutating func tellClosed(_ peerID: String) {
         pending.records.insert(peerID)
         pending.controls.insert(peerID)
     }
 
-    /// Whether this engine, before it has joined a group, hears that it was in it and was let go.
+    /// Fences this engine if it hasn't joined a group yet and the control says that it was a member and was closed.
     mutating func hearsClosing(_ control: SessionControl) -> Bool {
         guard !sealed, let group = control.group,
             control.record?.membership.closed.contains(where: { $0.source == source }) == true
         else { return false }
-        // One that founds no group waits for any.
+        // An engine that founds no group may join any group, so it needs no particular one.
         beFenced(by: control.view?.number ?? 0, in: home ?? (options.founds ? group : nil))
         return true
     }
 
-    /// Each has gone on without the other: the larger company goes on, of two equal ones that with the lowest source.
+    /// True if the sender's group wins where each has continued without the other: more members first, then the lowest source.
     private func isOutvoted(by control: SessionControl) -> Bool {
         let ours = sources.openSources
         guard control.members.count == ours.count else { return control.members.count > ours.count }
@@ -90,7 +93,7 @@ extension SessionSyncEngine {
         return theirs < our
     }
 
-    /// The others go on without this member. It takes another name, and joins anew.
+    /// Records that the others have continued without this member. It takes another incarnation, and joins again.
     mutating func beFenced(by number: UInt64, in group: SessionSource? = nil) {
         guard !sources[0].isForked else { return }
         (home, homeWait) = (group ?? groupName, 0)
@@ -98,11 +101,13 @@ extension SessionSyncEngine {
         raiseFork(0, sources[0].held)
     }
 
-    /// Leaves this group for another one of the same session (rule 21 of Docs/Internals/Convergence.md). Two groups come to be when a peer
-    /// founds one, for the first time or after it lost its store, while another exists. This member believes members and invited
-    /// peers, and counts the user's own devices. It doesn't count its partner in a group of two, because one of the two has lost its
-    /// store and rule 8 applies. A sealed group of one yields too: its others have left. A member that has voted for a view
-    /// stays until it hears what came of that, or for some steps: the view may be decided, and count on it.
+    /// Leaves this group for another group of the same session (rule 21 of Docs/Internals/Convergence.md). Returns true if so.
+    ///
+    /// There are two groups if a peer founds one while another exists, for the first time or after it lost its store.
+    /// This member believes members and invited peers, and counts the user's own devices. It doesn't count its partner
+    /// in a group of two: one of them has lost its store, and rule 8 applies. A sealed group of one yields too, because
+    /// its other members have left. A member that has voted for a view stays until it hears the outcome, or for
+    /// `patienceMost` steps. The view may be decided and count on it.
     mutating func yields(to message: EngineMessage<State, Event>) -> Bool {
         let (control, peerID) = (message.control, message.source.peerID)
         if isMember(peerID) || wishes.own.contains(peerID) {
@@ -127,10 +132,12 @@ extension SessionSyncEngine {
 
     private var awaitsOutcome: Bool { stance.change?.accepted != nil && wishes.age <= CompanyWishes.patienceMost }
 
-    /// Whether this member leaves its group for one of the user's other devices. It has heard at least as many members of that
-    /// group as are left in its own, so no single device can talk it out of a group. Former members don't count: a user may have let
-    /// them go. The members of both groups are 16 at most, because a member that finds no place would have left for nothing. The group that would go on by rank gives way
-    /// after a while too: the members of the other one may not be connected to enough of this one.
+    /// True if this member leaves its group for that of the user's other devices.
+    ///
+    /// It must have heard at least as many members of that group as are left in its own, so one device can't move a
+    /// group. Former members don't count, because a user may have closed them. Together the groups have 16 members at
+    /// most: a member that found no place would have left for nothing. The group that would continue by rank also gives
+    /// way after a while: members of the other one may not reach enough of this one.
     private func yieldsToOwn(_ control: SessionControl, in group: SessionSource) -> Bool {
         let others = wishes.groups.peers(in: group).filter { !wasMember($0.key) }.map(\.value)
         let left = openSlots.map { sources[$0].source.peerID }.filter { peerID in
@@ -146,7 +153,7 @@ extension SessionSyncEngine {
         let number = control.view?.number ?? 0
         guard number == stance.number else { return number > stance.number }
         guard control.members.count == openSlots.count else { return isOutvoted(by: control) }
-        // Of two pairs both stay as they are unless a user wants otherwise.
+        // Two groups of two stay as they are unless a user invites a peer.
         guard isInvited else { return openSlots.count > 2 && isOutvoted(by: control) }
         guard let group = control.group, let groupName, control.members.min() == sources.openSources.min() else {
             return isOutvoted(by: control)
@@ -154,13 +161,13 @@ extension SessionSyncEngine {
         return group < groupName
     }
 
-    /// Where a member of this view stands.
+    /// Takes a member's position between views.
     mutating func hear(_ statement: ViewStatement, of slot: Int) {
         let known = sources[slot].statement ?? ViewStatement(number: statement.number)
         var merged = known
         merged.merge(statement)
         sources[slot].statement = merged
-        // It has not heard of the view.
+        // The sender hasn't heard of this view.
         if statement.number < stance.number { pending.controls.insert(sources[slot].source.peerID) }
         guard statement.number == stance.number, let change = statement.change, sources[0].isOpen else { return }
         promise(change)
@@ -170,7 +177,7 @@ extension SessionSyncEngine {
 
     // MARK: - Promising and accepting
 
-    /// Asks for a change: nobody is asked to close who is not unwanted here.
+    /// Starts a ballot for the next view. It closes only the members that this one wants to let go.
     mutating func prepare() {
         let rounds = openSlots.compactMap { sources[$0].statement?.change?.ballot.round } + [0]
         let round = max(rounds.max() ?? 0, stance.change?.ballot.round ?? 0) + 1
@@ -190,14 +197,14 @@ extension SessionSyncEngine {
         enter(change.ballot, closing: change.closing)
     }
 
-    /// From here on this member is frozen.
+    /// Freezes this member under a ballot.
     private mutating func enter(_ ballot: ViewBallot, closing: [SessionSource]) {
         var change = stance.change ?? ViewChange(ballot: ballot, frozen: promiseNow)
         (change.ballot, change.closing) = (ballot, closing)
         if ballot.isForced { change.quarantined = closedByAccepted(keeping: ballot.proposer) }
         for source in closing where !change.quarantined.contains(source) {
             change.quarantined.append(source)
-            // What waits there was sent before, and would be held once a gap is closed.
+            // The buffered events were sent before, and would become held once their gap closes.
             if let slot = sources.slot(of: source) { gaps[slot] = nil }
         }
         extendLease(beyond: change.frozen.stamp)
@@ -205,7 +212,8 @@ extension SessionSyncEngine {
         tellMembers()
     }
 
-    /// Whom what has been accepted closes: it may have been decided, and is proposed again if it keeps who proposes.
+    /// The members that an accepted record closes, unless it also closes the proposer. The record may have been
+    /// decided, so it is proposed again.
     private func closedByAccepted(keeping proposer: SessionSource) -> [SessionSource] {
         guard let membership = stance.change?.accepted?.record.membership,
             membership.open.contains(where: { $0.source == proposer })
@@ -213,7 +221,7 @@ extension SessionSyncEngine {
         return membership.closed.map(\.source).filter(isQuarantined)
     }
 
-    /// Everything up to now.
+    /// A promise about everything up to now.
     private var promiseNow: SequencePromise { SequencePromise(sequence: sources[0].held, stamp: clock.latest) }
 
     private mutating func accept(_ accepted: AcceptedView) {
@@ -228,7 +236,8 @@ extension SessionSyncEngine {
         tellMembers()
     }
 
-    /// It forgets no member, and closes none of whom this one, if it stays, may hold more, or less.
+    /// True if the record lists every open member. If this member stays, it must hold exactly what the record keeps of
+    /// each closed one, which must be quarantined.
     private func isAcceptable(_ record: SessionViewRecord) -> Bool {
         let stays = record.membership.open.contains { $0.source == source }
         return openSlots.allSatisfy { slot in
@@ -243,7 +252,7 @@ extension SessionSyncEngine {
 
     // MARK: - Proposing and deciding
 
-    /// Goes on with the change as far as what has been heard allows.
+    /// Continues the change as far as the received statements allow.
     mutating func advanceChange() {
         guard sealed, sources[0].isOpen, let change = stance.change else { return }
         if let record = decided { return install(record) }
@@ -264,8 +273,8 @@ extension SessionSyncEngine {
         count * 2 > openSlots.count
     }
 
-    /// What may have been decided under an earlier ballot. Only the word of the user of somebody who is to be closed is
-    /// stronger: then there may be two views of a number.
+    /// The record that may have been decided under an earlier ballot. Only the decision of a user whose device it
+    /// closes overrides it, and then there may be two views of one number.
     private func accepted(among answers: [Int]) -> SessionViewRecord? {
         let latest = answers.compactMap { ($0 == 0 ? stance : sources[$0].statement)?.change?.accepted }
             .max { $0.ballot < $1.ballot }?.record
@@ -273,13 +282,13 @@ extension SessionSyncEngine {
         return latest.membership.open.contains { $0.source == source } ? latest : nil
     }
 
-    /// - Returns: nil while somebody who stays has not answered, or holds more or less than another.
+    /// - Returns: nil while a staying member hasn't answered, or while they hold different amounts of a closed one.
     private mutating func makeRecord(_ answers: [Int]) -> SessionViewRecord? {
         var closing = closingSlots.filter { isQuarantined(sources[$0].source) }
         let staying = openSlots.filter { !closing.contains($0) }
         if !closing.isEmpty, !isReady(toClose: closing, staying, answers) {
             guard wishes.age > wishes.patience, wishes.overridden.isEmpty else { return nil }
-            // Who does not answer would have to be let go first; the others must not stand still for it.
+            // A member that doesn't answer would have to be closed first. The others mustn't wait for it.
             closing = []
             wishes.wait(longer: true)
             wishes.closingPause = Self.closingPauseSteps
@@ -290,16 +299,16 @@ extension SessionSyncEngine {
         let closed = closing.map { SourceSequence(source: sources[$0].source, sequence: sources[$0].held) }
         membership.open.removeAll { member in closed.contains { $0.source == member.source } }
         membership.closed += closed
-        // Of two lives of a peer the earlier one has to go first.
+        // An earlier incarnation of a peer must be closed before a later one is admitted.
         var peerIDs = Set(membership.open.map(\.source.peerID))
         let newcomers = wishes.newcomers.keys.sorted().filter { peerIDs.insert($0.peerID).inserted }
             .prefix(SessionMembership.openMax - membership.open.count)
-        // A newcomer may join another group meanwhile, so the members that answered stay a majority without the newcomers. One is
-        // always admitted: otherwise an absent member would keep a new device out.
+        // A newcomer may join another group meanwhile, so the members that answered stay a majority without the
+        // newcomers. One is always admitted: otherwise an absent member would keep a new device out.
         let silentCount = staying.count { $0 != 0 && !answers.contains($0) }
         let room = awaitsArrivals ? 0 : max(1, staying.count - 2 * silentCount - 1)
         if newcomers.count > room, closed.isEmpty {
-            // Answers that are still under way may make room.
+            // Answers that are still on their way may allow for more newcomers.
             guard room > 0, silentCount == 0 || wishes.age > wishes.patience else { return nil }
         }
         membership.open += newcomers.prefix(room).map { .init(source: $0, floor: floor, joined: number) }
@@ -310,7 +319,7 @@ extension SessionSyncEngine {
 
     private static var closingPauseSteps: Double { 20 }
 
-    /// Whether a newcomer of this view hasn't said yet that it is here, and the group still waits for it before it admits others.
+    /// True if a newcomer of this view hasn't reported it yet and the group still waits before it admits others.
     var awaitsArrivals: Bool {
         wishes.arrivalPause > 0
             && openSlots.dropFirst().contains { slot in
@@ -333,9 +342,9 @@ extension SessionSyncEngine {
             }
     }
 
-    /// Above everything that is confirmed in this view. A member's cut is at or below each member's promise, this one's too, and
-    /// this one promises nothing above what it has frozen. The answers add nothing: a newcomer's clock starts above the promise in
-    /// its copy, and so above what the copy's author has heard promised.
+    /// A stamp above everything that is confirmed in this view. A member's cut is at or below each member's promise,
+    /// including this one's, and this one promises nothing above its frozen stamp. The answers add nothing: a
+    /// newcomer's clock starts above the promise in its copy, and so above every promise that the copy's author has received.
     private var newcomerFloor: HybridTimestamp { (stance.change?.frozen.stamp ?? clock.latest).successor }
 
     /// The next view, if enough members of this one have accepted it under one ballot.
@@ -353,7 +362,7 @@ extension SessionSyncEngine {
         guard ballot.isForced, let change = stance.change, change.ballot == ballot, !change.closing.isEmpty else {
             return false
         }
-        // Whatever is proposed: what was accepted before would otherwise wait for those who are not waited for.
+        // Holds for any record. Otherwise one that was accepted earlier would wait for members that the user has given up.
         return openSlots.allSatisfy { voters.contains($0) || change.closing.contains(sources[$0].source) }
     }
 
@@ -372,7 +381,7 @@ extension SessionSyncEngine {
         if record.membership.open.map(\.source) != sources.openSources.sorted() { wishes.wait(longer: false) }
         for closed in record.membership.closed {
             guard let slot = sources.slot(of: closed.source), !sources[slot].isClosed else { continue }
-            // Only somebody who went on by the word of a user has closed it elsewhere.
+            // Held counts can differ only if a user decided elsewhere to continue without some of the members.
             if sources[slot].isOpen, sources[slot].held != closed.sequence { return beFenced(by: number) }
             gaps[slot] = nil
             sources.close(slot, after: closed.sequence)
@@ -403,7 +412,7 @@ extension SessionSyncEngine {
         sources.open(slot, above: member.floor, since: member.joined ?? 0)
     }
 
-    /// Everybody who has a vote.
+    /// Sends a control to every other open member.
     mutating func tellMembers() {
         pending.changesMembership = true
         for slot in openSlots.dropFirst() { pending.controls.insert(sources[slot].source.peerID) }

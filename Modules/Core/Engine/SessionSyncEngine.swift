@@ -2,24 +2,37 @@ import MeshBase
 public import MeshFoundation
 public import MeshIdentity
 
-/// One feature's session as a value: events go in, the state and what to send come out.
+// Terms in this folder. Docs/Internals/Convergence.md has the rules.
+// - Source: one store of one peer, named by peer ID and incarnation. It numbers its events from 1 without gaps.
+// - Stamp: a hybrid logical clock (`HybridTimestamp`). The order of events is stamp, then source, then sequence.
+// - Held: the part of a source's sequence that is here without a gap. A promise (n, h): nothing more at or below stamp
+//   h beyond n.
+// - Cut: the lowest promise of all members that counts. Confirmed: the prefix of the order below it that all have
+//   acknowledged.
+// - Base: the state at a checkpoint in the confirmed prefix, whose events are folded into it and freed.
+// - Group: members that confirm together. View: its members for the time being (`SessionSyncEngine+Views`).
+// - Sealed: belongs to a group for good. Copy: base and log for a device that joins.
+// - The reference's calls: `submitLocal`, `receive`, `applySnapshot` and `store`, without controls, ticks or
+//   directives.
+
+/// One feature's session as a value: events go in; the state and messages to send come out.
 ///
-/// Every peer runs the same engine over the same reducer, and all reach the same state, whatever order events arrive in:
-/// events have one total order, and one that comes late is inserted at its place. The engine does no I/O and has no clock
-/// and no randomness; the caller passes times, an incarnation and a seed.
+/// Every peer runs the same engine over the same reducer. All reach the same state, in whatever order events arrive,
+/// because events have one total order and a late event is inserted at its place. The engine does no I/O and has no
+/// clock. You pass times, an incarnation and a seed; only a missing incarnation is generated.
 ///
 /// ```
 /// submitLocal, receive, receiveControl, adopt, tick      events and messages go in
 /// gather                                                 events that came together
-/// takeApplied()                                          what the last call put in its place
+/// takeApplied()                                          the events that the last call put in place
 /// takeDirectives()                                       once a batch: persist, confirm, then send
 /// ```
 ///
-/// **An envelope is sent only after what the directives ask to persist has been written.** That is what "accepted" means,
-/// and promises and acknowledgements rely on it.
+/// **Send an envelope only after you have written what the directives ask to persist.** An event counts as accepted
+/// only then, and promises and acknowledgements rely on it.
 ///
-/// A caller that uses only `submitLocal`, `receive`, `applySnapshot` and `store` is served as before: such an engine
-/// stays unsealed, takes any source on sight and confirms nothing. Docs/Internals/Convergence.md has the rules.
+/// If you use only `submitLocal`, `receive`, `applySnapshot` and `store`, the engine stays unsealed, takes any source
+/// on sight and confirms nothing. Docs/Internals/Convergence.md has the rules.
 public struct SessionSyncEngine<State, Event, Reducer, ConflictPolicy>: Sendable
 where
     Reducer: SessionSyncReducer<State, Event>, ConflictPolicy: SessionConflictPolicy<State, Event>,
@@ -35,44 +48,42 @@ where
     public let payloadType: String
     /// The type of the snapshots' payloads.
     public let snapshotPayloadType: String
-    /// The random 32 bits that identify the peer's store, drawn when the store was created. 0 for an engine without a
-    /// store.
+    /// The random 32 bits that identify the peer's store, generated with it. An engine without a store generates its own.
     public let incarnation: UInt32
-    /// What this store had written when it was opened. One that was created in this process is no older copy of itself:
-    /// all its names are its own.
+    /// The last own sequence in the store when it was opened. `.max` for a new store, all of whose names are its own.
     var launchSequence: UInt64 = .max
-    /// Bounds and hooks, as they were given.
+    /// Bounds and hooks, as you passed them.
     public let options: SessionEngineOptions<State, Event>
 
-    // What outlives the process, see `image`.
+    // These outlive the process, see `image`.
     @usableFromInline var sources: SourceTable
     @usableFromInline var log: EventLog<State, Event>
-    /// What waits for earlier events, by slot; it is not held.
+    /// Events that wait for earlier ones, by slot. They aren't held.
     @usableFromInline var gaps: [Int: GapBuffer<Event>] = [:]
     @usableFromInline var clock = HybridLogicalClock()
-    /// The persisted bound of all promises made.
+    /// The persisted upper bound of all promises sent without an event.
     @usableFromInline var clockLease = HybridTimestamp.zero
     @usableFromInline var groupName: SessionSource?
-    /// The group's name in metadata; a view's is that many further.
+    /// The group's tag in metadata. The tag of its view n is this plus n.
     var groupTag: UInt32 = 0
-    /// The view's name in metadata: what counts here says it.
+    /// The tag in metadata of this engine's view.
     @usableFromInline var epochTag: UInt32 = 0
-    /// Where this member stands between views.
+    /// This member's position between views.
     var stance = ViewStatement() {
         didSet {
             let stamp = stance.change?.frozen.stamp
             frozenAt = stamp?.rawValue ?? .max
         }
     }
-    /// Up to where it may promise, which is everywhere but on the way to another view. Beside it, because looking into that costs.
+    /// The highest stamp that it may promise: `.max` unless a view is being decided. Cached, because reading `stance` is slow.
     @usableFromInline var frozenAt = UInt64.max
     @usableFromInline var sealed = false
     @usableFromInline var ended = false
-    /// Below it the order of what is held will not change.
+    /// The stamp at or below which the order of held events is final.
     @usableFromInline var cutStamp = HybridTimestamp.zero
-    /// How many entries of the log are confirmed.
+    /// The number of confirmed entries at the beginning of the log.
     @usableFromInline var settledCount = 0
-    /// How many of those the caller has been told; the rest is confirmed again after a crash.
+    /// The number of those that the caller has been given. The others are confirmed again after a crash.
     @usableFromInline var announcedCount = 0
     @usableFromInline var confirmationChain = ConfirmationChain()
     @usableFromInline var due = DueEffects<Event>()
@@ -81,18 +92,18 @@ where
     /// The names under which events were issued again.
     var reissues = ReissueTable()
 
-    // What does not.
-    /// An open member has forked and has not been replaced yet.
+    // These don't outlive the process.
+    /// True while an open member has forked and hasn't been replaced.
     @usableFromInline var hasForkedMember = false
     @usableFromInline let interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>
     @usableFromInline var applied: [AppliedEntry<Event>] = []
-    /// The last call put one more entry in its place, which is the last one of the log.
+    /// True if the last call put exactly one more entry in place: the last one of the log.
     @usableFromInline var isLastApplied = false
-    /// For what the sampled looks at the reducer cost; see `checkReducer`.
+    /// The budget for checks of the reducer; see `checkReducer`.
     var samplingCredit = 0
     var isToldNondeterministic = false
     var comparison = StateComparison()
-    /// `gather` is under way, and what it has let wait.
+    /// True within `gather`; `gathered` has the late entries until it ends.
     @usableFromInline var isGathering = false
     @usableFromInline var gathered: [LogEntry<Event>] = []
     @usableFromInline var ownUnconfirmed = 0
@@ -100,46 +111,47 @@ where
     @usableFromInline var provisional: ProvisionalView<State, Event>? {
         didSet { isProvisionalShown = provisional != nil }
     }
-    /// What the base includes without its events, because it was a peer's snapshot.
+    /// The part of the base that is known only from a peer's snapshot.
     var taken: SnapshotBase?
-    /// The last snapshot that carried the shown state of that moment.
+    /// The last snapshot that carried the state that was shown at that moment.
     var lastCarrier: SnapshotCarrier?
-    /// What the shown state's author has said of its lives.
+    /// The tag of incarnations that the shown state's author has sent.
     var peersLivesTag: LivesTag?
-    /// The caller has been given what it is to persist.
+    /// True once the caller has been asked to persist anything.
     var isKept = false
-    /// Own events of a life without a store, up to this sequence: they are known from a peer's state only.
+    /// The last own sequence, in an engine with incarnation 0, that is known only from a peer's state.
     var skipped: UInt64 = 0
-    /// Beside it, because looking into it copies it.
+    /// Cached, because reading `provisional` copies it.
     @usableFromInline var isProvisionalShown = false
     var snapshotSourcePeerID: String
     @usableFromInline var pending = PendingDirectives()
     var random: SplitMix64
     var wishes = CompanyWishes()
-    /// The group that went on without this source, and that it joins again.
+    /// The group that continued without this source, which wants to join it again.
     var home: SessionSource?
-    /// Exchanges since a member of it was heard.
+    /// Exchanges since a member of that group was heard.
     var homeSilence = 0.0
-    /// Exchanges for which this member has waited for that group, also while it is heard.
+    /// Exchanges for which this engine has waited for that group, including those in which it was heard.
     var homeWait = 0.0
-    /// The caller uses nothing but the reference's calls.
+    /// True while the caller uses only the reference's calls.
     @usableFromInline var isReferenceOnly = true
-    /// The time of the last call that had one.
+    /// The time of the latest call that stated one.
     @usableFromInline var wallMilliseconds: UInt64 = 0
-    /// The first `tick` of this launch.
+    /// The time of the first `tick` of this launch.
     @usableFromInline var beganAt: Date?
-    /// The latest `tick`.
+    /// The time of the latest `tick`.
     var tickedAt: Date?
-    /// Milliseconds until the next `tick` at the latest; nil of a caller that states none.
+    /// Maximum number of milliseconds until the next `tick`; nil if the caller doesn't state it.
     var announcedSilence: UInt64?
 
     /// Creates an engine in the initial state, with an empty log.
     ///
     /// - Parameters:
-    ///   - incarnation: 32 random bits drawn when this peer's store was created, kept with it. nil is for an engine
-    ///     without a store: it is drawn here, so that peers tell its lives apart, unless `members` names it.
-    ///   - seed: random, another one for each launch; tokens that prove liveness are drawn from it.
-    ///   - members: sources that were paired beforehand, the local one among them: the group is sealed from the start.
+    ///   - incarnation: 32 random bits, generated with this peer's store and kept with it. nil is for an engine without
+    ///     a store. It is then taken from `members`, or generated, so that peers can distinguish its launches.
+    ///   - seed: random, different for each launch. Liveness tokens are generated from it.
+    ///   - members: sources that were paired beforehand, including the local one. The group is then sealed from the
+    ///     start.
     public init(
         sessionID: UUID, featureID: String, localPeerID: String, payloadType: String, snapshotPayloadType: String,
         initialState: State, reducer: Reducer, conflictPolicy: ConflictPolicy, incarnation: UInt32? = nil,
@@ -182,8 +194,8 @@ where
         return log.metadata(ofLastAppliedIn: log.visible, by: interpreter, sources: sources)
     }
 
-    /// Every call that takes something from a peer begins here. Mutating so that it looks into the engine where it lies:
-    /// a copy is a kilobyte and more.
+    /// Checks a peer's message before anything in it is used. Mutating, so that the engine isn't copied: it has more
+    /// than a kilobyte.
     @inlinable
     mutating func check(_ metadata: SessionSyncMetadata, payloadType: String) throws {
         if metadata.protocolVersion == SessionSyncProtocol.currentVersion, metadata.sessionID == sessionID,
@@ -210,62 +222,64 @@ where
 
 /// Bounds and hooks of an engine.
 public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
-    /// Own events that are not confirmed. Beyond it `submitLocal` throws `SessionSyncError.logFull`, or, in an engine
-    /// that never ticked, the oldest half of the log is folded.
+    /// Maximum number of own unconfirmed events. Beyond it `submitLocal` throws `SessionSyncError.logFull`. An unsealed
+    /// engine driven only by the reference's calls folds its log instead.
     public var ownUnconfirmedMax = 4096
-    /// Maximum number of bytes of own unconfirmed events: the entries of the log, with events as `eventBytes` counts
-    /// them.
+    /// Maximum number of bytes of own unconfirmed events: the entries of the log, plus each event's size by
+    /// `eventBytes`.
     public var ownUnconfirmedBytesMax = 8 << 20
-    /// Checkpoints of the state, from which late events are reduced again: as many as this holds by the state's encoded size,
-    /// 4 at least and 32 at most. A session knows the size; an engine alone knows no codec and keeps 32.
+    /// Maximum number of bytes of the state's checkpoints, by its encoded size. There are at least 4 and at most 32.
+    /// Without `encodedStateBytes` there are 32.
     let checkpointBytesMax = 8 << 20
-    /// Events of one source that wait for earlier ones; what is beyond is dropped and asked for again.
+    /// Maximum number of events of one source that wait for earlier ones. Others are dropped and requested again.
     package var gapMax = 256
-    /// Events in one answer to a range request.
+    /// Maximum number of events in one answer to a range request.
     package let rangeMax = 256
-    /// Confirmed events that wait to be taken, or marked; beyond it confirmation waits.
+    /// Maximum number of confirmed events that wait to be taken or marked. Beyond it confirmation waits.
     @usableFromInline package var confirmedMax = 4096
-    /// How far ahead the clock is persisted, so that an idle promise costs no write.
+    /// Milliseconds that the persisted clock bound is ahead, so that an idle promise costs no write.
     let clockLeaseMilliseconds: UInt64 = 500
-    /// Milliseconds between two controls of a member that has something to say, and between two while it misses something:
-    /// an engine waits, and decides, by these. A simulator has faster peers.
+    /// Milliseconds between two controls of a member that has news; `stepMilliseconds` while it misses events. The
+    /// engine's waiting times count in these. A simulator has faster peers.
     package var exchangeMilliseconds: UInt64 = 1_000
     package var stepMilliseconds: UInt64 = 250
-    /// A source whose stamps are further ahead of the wall clock is told of: a day.
+    /// Milliseconds that a source's stamps may be ahead of the wall clock before an alarm: one day.
     @usableFromInline let clockAheadMilliseconds: UInt64 = 86_400_000
-    /// Keep confirmed events in the image until `markSideEffects(through:)`, so that a crash runs them again.
+    /// Keeps confirmed events in the image until `markSideEffects(through:)`, so that they run again after a crash.
     public var keepsSideEffects = false
-    /// Whether it founds a group with the first peer that it meets. One that does not waits to be taken into a group that
-    /// exists: what a device does that joins a session, of several that may do so at once.
+    /// True if the engine founds a group with the first peer that it meets. Otherwise it waits to be admitted to an
+    /// existing group, as a device does that joins a session.
     public var founds = true
-    /// Reduce every event twice and compare by `stateDigest`: finds reducers that are not deterministic. Slow.
+    /// Reduces every event twice and compares by `stateDigest`, to find reducers that aren't deterministic. Slow.
     public var reducesTwice = false
-    /// Whether the engine now and then, and for small states always, applies an event twice to find a reducer that
-    /// isn't deterministic. Stops at the first find. On in debug builds.
+    /// Applies an event twice now and then, and always for small states, to find a reducer that isn't deterministic.
+    /// Stops at the first find. On in debug builds.
     public var samplesReducer = isDebugBuild
-    /// The size of an event for the log's bound. Asked once for each own event; nil counts the fixed size, as an engine
-    /// knows no codec. `SyncedSession` counts the encoded size then.
+    /// Returns the size of an event for the log's bound. Called once for each own event. If nil, only the entry's fixed
+    /// size counts, and `SyncedSession` adds the encoded size.
     @usableFromInline package var eventBytes: (@Sendable (Event) -> Int)?
-    /// The same, of events that the caller of `submitLocal` does not weigh itself.
+    /// Returns the encoded size of events that the caller of `submitLocal` hasn't measured.
     @usableFromInline package var encodedBytes: (@Sendable (Event) -> Int)?
-    /// The size of a state, for `checkpointBytesMax`.
+    /// Returns the encoded size of a state, for `checkpointBytesMax`.
     package var encodedStateBytes: (@Sendable (State) -> Int)?
-    /// A digest of an event for the chain of confirmed events, equal on every replica; nil leaves the payload out of
-    /// it.
+    /// Returns a digest of an event for the chain of confirmed events, equal on every replica. If nil, the chain
+    /// doesn't cover payloads.
     public var eventDigest: (@Sendable (Event) -> UInt64)?
-    /// Compares two states where the reducer is checked (`reducesTwice`, `samplesReducer`); nil compares their JSON.
+    /// Returns a digest to compare states when the reducer is checked (`reducesTwice`, `samplesReducer`). If nil, their
+    /// JSON is compared.
     public var stateDigest: (@Sendable (State) -> UInt64)?
-    /// Reads an event of another payload version than this one; nil leaves it opaque.
+    /// Reads an event of another payload version. If nil, or without a result, the event stays opaque.
     public var upcast: (@Sendable (SessionSyncMetadata, [UInt8], _ codec: UInt8) -> Event?)?
 
     @inlinable var checksReducer: Bool { reducesTwice || samplesReducer }
 
-    /// Events that `takeDirectives` hands over as confirmed at once.
+    /// Maximum number of confirmed events that one call of `takeDirectives` returns.
     @usableFromInline package var confirmedAtOnce = Int.max
-    /// After `gather` the caller goes on with `catchUp`, bit by bit, and until then `state` does not tell of what came.
+    /// True if the caller continues with `catchUp`, in slices, after `gather`. Until then `state` doesn't include the
+    /// gathered events.
     @usableFromInline package var catchesUpLater = false
 
-    /// The defaults: what each field says.
+    /// Creates the default options, as each property states them.
     public init() {}
 
     private static var isDebugBuild: Bool {

@@ -16,8 +16,8 @@ public import MeshIdentity
 /// ```
 ///
 /// To the implementer: `reduce` must be pure and deterministic. It must read nothing but its arguments: no clock, no
-/// randomness, no settings of the device, and nothing that tells a local event from a remote one. An error rejects the
-/// event: a local one is never submitted, a remote one is recorded without effect.
+/// randomness, no settings of the device, and nothing that distinguishes a local event from a remote one. An error
+/// rejects the event: a local one is never submitted, a remote one is recorded without effect.
 public protocol SessionSyncReducer<State, Event>: Sendable {
     /// The type of the feature's state.
     associatedtype State: Codable & Sendable
@@ -26,11 +26,11 @@ public protocol SessionSyncReducer<State, Event>: Sendable {
 
     /// Applies one event to the state.
     ///
-    /// - Throws: any error, to reject the event; what was done to `state` then is undone.
+    /// - Throws: any error, to reject the event; changes to `state` are then undone.
     func reduce(state: inout State, event: Event, context: SessionEventContext) throws
 }
 
-/// The facts beside the event that a reducer may use. They are equal on every replica.
+/// The facts that a reducer may use in addition to the event. They are equal on every replica.
 ///
 /// ```swift
 /// struct Laps: SessionFeature {
@@ -47,7 +47,7 @@ public protocol SessionSyncReducer<State, Event>: Sendable {
 /// }
 /// ```
 public struct SessionEventContext: Sendable {
-    /// The event's own: who, when, which session, which event id.
+    /// The metadata of the event: author, time, session and event ID.
     public let metadata: SessionSyncMetadata
 
     /// Creates a context for tests of a reducer. In a session, the engine creates it.
@@ -72,15 +72,15 @@ public protocol SessionConflictPolicy<State, Event>: Sendable {
     /// The type of the events that change the state.
     associatedtype Event: Codable & Sendable
 
-    /// Whether the event is to be reduced. A rejected one keeps its sequence and changes nothing.
+    /// Returns true if the event is to be reduced. A rejected event keeps its sequence and changes nothing.
     func shouldApply(event: Event, context: SessionConflictContext<State>) -> Bool
 }
 
-/// The facts beside the event that a policy may use. They are equal on every replica.
+/// The facts that a policy may use in addition to the event. They are equal on every replica.
 public struct SessionConflictContext<State: Sendable>: Sendable {
     /// The state before the event, at the event's place in the order.
     public let state: State
-    /// The previous event in the order in which this replica applies.
+    /// The metadata of the last event before this one, in the order, that had an effect; nil if there is none.
     public let lastAppliedMetadata: SessionSyncMetadata?
     /// The metadata of the event to judge.
     public let metadata: SessionSyncMetadata
@@ -96,7 +96,7 @@ public struct SessionConflictContext<State: Sendable>: Sendable {
 
 /// A conflict policy that applies every event.
 public struct AcceptingConflictPolicy<State: Codable & Sendable, Event: Codable & Sendable>: SessionConflictPolicy {
-    /// A policy that rejects nothing.
+    /// Creates a policy that rejects nothing.
     public init() {}
 
     /// Returns true for every event.
@@ -104,7 +104,7 @@ public struct AcceptingConflictPolicy<State: Codable & Sendable, Event: Codable 
     public func shouldApply(event: Event, context: SessionConflictContext<State>) -> Bool { true }
 }
 
-/// What looks random and is the same on every device: a reducer may use nothing else of the kind.
+/// Randomness that is equal on every device. A reducer must not use any other.
 ///
 /// ```swift
 /// case .addLap: state.laps.append(Lap(id: context.uuid(), …))
@@ -113,13 +113,14 @@ public struct AcceptingConflictPolicy<State: Codable & Sendable, Event: Codable 
 ///     state.cards = random.shuffled(state.cards)
 /// ```
 extension SessionEventContext {
-    /// An id for something that the event makes, drawn from the event's own, which goes with it wherever it stands.
+    /// Returns an ID for something that the event creates. It is derived from the event's ID, so it doesn't depend on
+    /// the event's place.
     ///
-    /// - Parameter number: tells apart what one event makes: the same number is the same id.
+    /// - Parameter number: distinguishes the IDs of one event: the same number gives the same ID.
     /// - Returns: a UUID of version 8 (RFC 9562, 5.8). Complexity: O(1).
     public func uuid(_ number: UInt64 = 0) -> UUID { UUID(seed(for: number)) }
 
-    /// Begins anew each time it is asked for: keep it in a variable for as long as the event is reduced.
+    /// A generator that starts over each time you read this property. Keep it in a variable while the event is reduced.
     public var randomNumberGenerator: SessionRandomNumberGenerator {
         SessionRandomNumberGenerator(generator: SplitMix64(seed: seed(for: .max).low))
     }
@@ -129,16 +130,16 @@ extension SessionEventContext {
     }
 }
 
-/// Draws alike on every device and in every version of this library.
+/// A generator with the same results on every device and in every version of this library.
 ///
-/// What the standard library draws by it, such as `Int.random(in:using:)` and `shuffled(using:)`, may differ between devices
-/// whose apps were built with different versions of Swift; use the methods here. Not for secrets.
+/// The standard library's methods, such as `Int.random(in:using:)` and `shuffled(using:)`, may give other results in
+/// apps built with another version of Swift. Use the methods of this type instead. Not for secrets.
 public struct SessionRandomNumberGenerator: RandomNumberGenerator, Sendable {
     var generator: SplitMix64
 
     public mutating func next() -> UInt64 { generator.next() }
 
-    /// Every value of the range is as likely as any other, to within 2⁻⁶⁴ of its size.
+    /// Returns a value of the range. All are equally likely, to within 2⁻⁶⁴ of the range's size.
     public mutating func integer(in range: ClosedRange<Int>) -> Int {
         let width = UInt64(bitPattern: Int64(range.upperBound)) &- UInt64(bitPattern: Int64(range.lowerBound))
         return range.lowerBound &+ Int(truncatingIfNeeded: generator.upTo(width))
@@ -147,7 +148,8 @@ public struct SessionRandomNumberGenerator: RandomNumberGenerator, Sendable {
     /// Returns the next number in 0..<1, a multiple of 2⁻⁵³.
     public mutating func fraction() -> Double { generator.fraction() }
 
-    /// The elements in another order. Source: Fisher, Yates, in Durstenfeld's form (CACM 7, 1964). Complexity: O(n).
+    /// Returns the elements in another order. Source: Fisher, Yates, in Durstenfeld's form (CACM 7, 1964). Complexity:
+    /// O(n).
     public mutating func shuffled<Element>(_ elements: [Element]) -> [Element] {
         var elements = elements
         for last in elements.indices.dropFirst().reversed() { elements.swapAt(last, integer(in: 0...last)) }
@@ -155,7 +157,7 @@ public struct SessionRandomNumberGenerator: RandomNumberGenerator, Sendable {
     }
 }
 
-/// What gives events their effect, and what all events of a session have in common.
+/// The reducer and policy that give events their effect, and the metadata that all events of a session share.
 @usableFromInline
 struct EventInterpreter<State, Event, Reducer, ConflictPolicy>: Sendable
 where
@@ -168,7 +170,7 @@ where
     @usableFromInline let reducer: Reducer
     @usableFromInline let conflictPolicy: ConflictPolicy
 
-    /// What reducers read about an entry.
+    /// The metadata that reducers read about an entry.
     @inlinable @inline(__always)
     func metadata(of entry: EntryHeader, source: SessionSource) -> SessionSyncMetadata {
         SessionSyncMetadata(
@@ -190,8 +192,8 @@ extension ReducedState {
 }
 
 extension SessionSyncEngine {
-    /// Reduces what follows the last checkpoint once more and compares: a reducer that reads a clock, draws ids or depends
-    /// on the order of a set gives itself away. It costs up to 32 events, two digests and a copy of the log.
+    /// Reduces the events after the last checkpoint again and compares the states. That finds reducers that read a
+    /// clock, generate IDs or depend on the order of a set. Costs up to 32 events, two digests and a copy of the log.
     @usableFromInline
     mutating func checkReducer() {
         guard !log.isBehind, options.reducesTwice || isSampleDue, let last = log.entries.last else { return }
@@ -207,7 +209,7 @@ extension SessionSyncEngine {
                 eventSequence: SourceSequence(source: sources[culprit.slot].source, sequence: culprit.sequence)))
     }
 
-    /// The first event whose own result is not the same twice. nil when each was this time.
+    /// The first event whose own result differs between two runs; nil if none did this time.
     private func culprit(from first: Int) -> LogEntry<Event>? {
         var step = log
         step.rollBack(to: first)
@@ -227,8 +229,8 @@ extension SessionSyncEngine {
         return nil
     }
 
-    /// Every event gives some credit and every look costs what state and log weigh, so that small ones are looked at with
-    /// every event and one of a megabyte every thousandth time.
+    /// True if the reducer should be checked now. Every event adds credit, and a check costs the size of state and log.
+    /// So small states are checked with every event, and one of a megabyte with every thousandth.
     private var isSampleDue: Bool {
         mutating get {
             samplingCredit = min(samplingCredit + Self.creditOfAnEvent, Self.creditMax)

@@ -1,37 +1,37 @@
 package import MeshIdentity
 
-/// A view of a group: who is in it for the time being. The members of one view decide on the next.
+/// A view of a group: its members for the time being. The members of one view decide on the next.
 ///
-/// It holds the whole membership, so that a member that slept through several views installs the newest one.
+/// Holds the complete membership, so a member that missed several views installs the newest directly.
 public struct SessionViewRecord: Hashable, Sendable, Codable {
-    /// 0 is the view in which the group was founded.
+    /// The number of the view; 0 is the view in which the group was founded.
     package var number: UInt64
-    /// Who is in it.
+    /// The members of the view.
     package var membership: SessionMembership
 
-    /// How many views a session has at most: an epoch names one of them.
+    /// Maximum number of views in a session: an epoch is a 32-bit number that names one of them.
     package static let numberMax: UInt64 = 1 << 31
-    /// How many of them, or rounds of ballots, a member's word skips at once.
+    /// Maximum number of views, or of ballot rounds, that a member's message may skip at once.
     package static let stepMax: UInt64 = 1 << 16
 
-    /// A view of that number. Nothing is checked here, but when an engine takes it.
+    /// Creates a view. The engine that receives it checks it.
     package init(number: UInt64, membership: SessionMembership) {
         self.number = number
         self.membership = membership
     }
 }
 
-/// An attempt at the next view. Ordered by round, then by who makes it.
+/// An attempt at the next view, ordered by round, then by proposer.
 public struct ViewBallot: Hashable, Sendable, Codable, Comparable {
-    /// Ballots of a higher round go before those of a lower one.
+    /// The round of the ballot. A higher round takes precedence.
     package var round: UInt64
     /// The member that makes the attempt.
     package var proposer: SessionSource
-    /// The word of the proposer's user, which stands for a majority: it is enough that all that stay agree.
+    /// True if the proposer's user has decided, which replaces a majority: all that stay must agree.
     package var isForced: Bool { byUser == true }
     private var byUser: Bool?
 
-    /// An attempt by one member; forced where its user has said so.
+    /// Creates an attempt by one member, forced if its user has decided.
     package init(round: UInt64, proposer: SessionSource, isForced: Bool = false) {
         self.round = round
         self.proposer = proposer
@@ -43,58 +43,58 @@ public struct ViewBallot: Hashable, Sendable, Codable, Comparable {
     }
 }
 
-/// A next view, and the highest ballot under which a member has accepted it.
+/// A next view that a member has accepted.
 public struct AcceptedView: Hashable, Sendable, Codable {
-    /// The highest ballot under which it was accepted.
+    /// The highest ballot under which the member accepted it.
     package var ballot: ViewBallot
-    /// The view that was accepted.
+    /// The accepted view.
     package var record: SessionViewRecord
 
-    /// A view accepted under one ballot.
+    /// Creates a view accepted under one ballot.
     package init(ballot: ViewBallot, record: SessionViewRecord) {
         self.ballot = ballot
         self.record = record
     }
 }
 
-/// The messages of a member on its way from one view to the next. It outlives the process, and is forgotten with the
-/// view.
+/// A member's position on the way from one view to the next. It outlives the process, and is forgotten with the view.
 public struct ViewChange: Hashable, Sendable, Codable {
     /// The highest ballot that the member has promised.
     package var ballot: ViewBallot
-    /// Until it is in another view, the member promises nothing beyond this.
+    /// The limit of the member's promises until it is in another view.
     package var frozen: SequencePromise
-    /// Of these it takes no more events, but those that members who are to stay hold already.
+    /// Sources of which the member takes only events that staying members already hold.
     package var quarantined: [SessionSource] = []
-    /// Whom that ballot would close. Others may be quarantined for the sake of earlier ones, which came to nothing.
+    /// The sources that this ballot would close. Failed earlier ballots may have quarantined others.
     package var closing: [SessionSource] = []
-    /// What the member has accepted; nil before that.
+    /// The view that the member has accepted; nil before that.
     package var accepted: AcceptedView?
 
-    /// A promise to a ballot, with nobody quarantined.
+    /// Creates a promise to a ballot, with no source quarantined.
     package init(ballot: ViewBallot, frozen: SequencePromise) {
         self.ballot = ballot
         self.frozen = frozen
     }
 }
 
-/// The position of a member between two views, which each of its controls carries.
+/// The position of a member between two views. Each of its controls carries it.
 public struct ViewStatement: Hashable, Sendable, Codable {
-    /// The view in which the member is.
+    /// The number of the member's view.
     package var number: UInt64
-    /// nil while nobody wants another view.
+    /// The change that is under way; nil if there is none.
     package var change: ViewChange?
-    /// It wants to leave.
+    /// True if the member wants to leave.
     package var isLeaving: Bool
 
-    /// The first view, with no change under way, unless told otherwise.
+    /// Creates a statement; by default for the first view, without a change.
     package init(number: UInt64 = 0, change: ViewChange? = nil, isLeaving: Bool = false) {
         self.number = number
         self.change = change
         self.isLeaving = isLeaving
     }
 
-    /// Statements may overtake each other; each adds to what its author has said before.
+    /// Merges another statement of the same author, unless it is of an earlier view. Statements of one view can
+    /// overtake each other, and each adds to the others.
     mutating func merge(_ other: ViewStatement) {
         guard other.number == number else {
             if other.number > number { self = other }
@@ -115,32 +115,32 @@ public struct ViewStatement: Hashable, Sendable, Codable {
     }
 }
 
-/// Events of other members that a member hands on, as events of theirs: it vouches for them.
+/// Events of other members that a member passes on. They stay their authors' events, and the member vouches for them.
 public struct SessionRelay<Event: Codable & Sendable>: Sendable, Codable {
     /// `SessionSyncMetadata.payloadType` of the envelopes that carry relays.
     package static var payloadType: String { "sessionmesh.relay" }
 
-    /// Of one or several sources, in order.
+    /// Events of one or more sources, in the order of each source's sequence.
     package var records: [SessionRecord<Event>]
 
-    /// Events to hand on, in the order of each source's sequence.
+    /// Creates a relay of events, in the order of each source's sequence.
     package init(_ records: [SessionRecord<Event>]) { self.records = records }
 }
 
-/// The members of the group as one of them reports them in its own controls.
+/// The group's members as one source reports them in its own controls.
 struct MemberReport: Sendable {
-    /// The latest view that it has reported, and the members of that view.
+    /// The number of the latest view that the source has reported, and that view's members.
     private var number: UInt64 = 0
     private(set) var members: [SessionSource] = []
-    /// The members that it says it has heard itself.
+    /// The members that the source says it has heard itself.
     private(set) var heard: Set<SessionSource> = []
-    /// Exchanges for which it has reported these members.
+    /// Exchanges for which the source has reported these members.
     private(set) var age = 0.0
-    /// Exchanges since its last control, less those for which it announced silence.
+    /// Exchanges since the source's last control, less those for which it announced silence.
     private(set) var silence = 0.0
 
-    /// Number of exchanges after which a silent member is out of reach, and after which a report that the others can't
-    /// contradict is followed.
+    /// Number of exchanges after which a silent member is out of reach, and after which an unchanged report may
+    /// be followed without a majority in reach.
     static let exchangesMax = 60.0
 
     mutating func take(_ control: SessionControl, silence announced: Double) {
@@ -159,14 +159,14 @@ struct MemberReport: Sendable {
     }
 }
 
-/// Additions by majority (rule 24 of Docs/Internals/Convergence.md): a member that did not take part in deciding a view follows it only
-/// when a majority of the members in reach report it.
+/// Additions by majority (rule 24 of Docs/Internals/Convergence.md): a member that took no part in deciding a view
+/// follows it only once a majority of the members in reach report it.
 ///
-/// Otherwise one member could add members that don't exist, and the group would wait for them for ever. Waiting is safe: a
-/// member that waits is like one that has not heard of the view yet.
+/// Otherwise one member could add members that don't exist, and the group would wait for them forever. Waiting is safe:
+/// a waiting member is like one that hasn't heard of the view yet.
 extension SessionSyncEngine {
-    /// Takes what a source says of the members. The next life of a member reports for it, as does an invited peer that says it
-    /// has joined: either may be the only one left that knows the view.
+    /// Takes a source's report of the members. A member's next incarnation reports for it. So does an invited peer that
+    /// says it has joined. Either may be the only one left that knows the view.
     mutating func takeReport(_ message: EngineMessage<State, Event>, of slot: Int) {
         guard message.control.group == groupName else { return }
         let peerID = message.source.peerID
@@ -176,13 +176,13 @@ extension SessionSyncEngine {
         sources[witness].report.take(message.control, silence: exchanges(message.control.silence))
     }
 
-    /// Exchanges for which a member has announced that it says nothing.
+    /// Exchanges for which a member has announced that it will be silent.
     func exchanges(_ silence: UInt64?) -> Double {
         Double(min(silence ?? 0, SessionControl.silenceMax)) / Double(options.exchangeMilliseconds)
     }
 
-    /// Whether this member installs a view of which it hears: it has accepted the additions, or a majority of those in reach
-    /// report them. This member doesn't count, so it follows the only other one in reach.
+    /// True if this member installs a reported view: it has accepted the additions, or a majority of those in reach
+    /// report them. It doesn't count itself, so it follows the only other member in reach.
     func isBelieved(_ record: SessionViewRecord) -> Bool {
         let change = stance.change
         let accepted = change?.accepted?.record.membership.open.map(\.source) ?? []
@@ -193,8 +193,8 @@ extension SessionSyncEngine {
         let inReach = sources.indices.dropFirst().filter { isWitness($0) && isInReach($0) }
         let reporters = inReach.filter { Set(sources[$0].report.members).isSuperset(of: added) }
         if 2 * reporters.count > inReach.count { return true }
-        // Members that hear of the view from the same one would wait for each other, if the rest of those that decided it is
-        // gone. They follow it once those that may have decided it are a majority.
+        // Members that heard of the view from the same member would wait for each other, if the rest of its electorate
+        // is gone. They follow it once the members that may have decided it are a majority.
         guard reporters.contains(where: { sources[$0].report.age > MemberReport.exchangesMax }) else { return false }
         let deciders = openSlots.filter { reporters.contains($0) || !isInReach($0) || vote(of: $0) != nil }
         return isMajority(deciders.count)
@@ -209,7 +209,7 @@ extension SessionSyncEngine {
             && sources[slot].report.silence <= MemberReport.exchangesMax
     }
 
-    /// Whether this member has heard that one, or a member that is not excluded says so of itself.
+    /// True if this member has heard that one, or a member that isn't excluded says that it has.
     func isVouched(_ slot: Int, excluding excluded: Set<SessionSource>) -> Bool {
         let source = sources[slot].source
         return sources[slot].lastHeard != nil || !sources[slot].acknowledged.isEmpty

@@ -1,28 +1,30 @@
 import MeshIdentity
 
-/// The part of an engine's base that is known from a peer's snapshot only.
+/// The part of an engine's base that is known only from a peer's snapshot ("A snapshot as the base" in
+/// Docs/Internals/Convergence.md).
 ///
-/// An app that uses the reference's calls and keeps nothing asks for a snapshot after a launch, and then holds none of the
-/// events that the snapshot includes: they don't come any more. Its engine takes the state for its base, counts what the
-/// state includes as held, and puts events that come later in their order above it. Own events that the state lacks
-/// stay in the log, under their names and ids.
+/// An app that uses the reference's calls and keeps nothing asks for a snapshot after a launch. It then has none of the
+/// events that the snapshot includes, and they won't come. Its engine makes the state its base, counts what it includes
+/// as held, and puts later events above it in their order. Own events that the state lacks stay in the log, under their
+/// names and IDs.
 ///
-/// Engines that have such a base may order events differently that were concurrent with the snapshot. So where two states
-/// include the same, one of the two engines takes the other's: see `yields(to:)`.
+/// Engines with such bases may order events that were concurrent with the snapshot differently. So where two states
+/// include the same, one of the engines takes the other's: see `yields(to:)`.
 struct SnapshotBase: Sendable {
-    /// How far the base includes sources of which no event has come, by the reference's keys.
+    /// The last included sequence of each source of which no event has come, by the reference's keys.
     var unmet: [String: UInt64]
-    /// How many events of an earlier life of the local peer the base includes, while this engine doesn't know its name.
+    /// The number of events of an earlier incarnation of the local peer that the base includes, while its name isn't
+    /// known here.
     var earlierLife: UInt64
-    /// When the snapshot was made: a peer may have ordered events up to then before some that the base includes.
+    /// The stamp at which the snapshot was made. A peer may have ordered events up to then before some that the base includes.
     let madeAt: HybridTimestamp
 }
 
 extension SessionSyncEngine {
-    /// Whether the caller uses only the reference's calls, and keeps nothing of what the engine holds.
+    /// True if the caller uses only the reference's calls, and keeps nothing of what the engine holds.
     var isClassic: Bool { isReferenceOnly && !sealed && groupName == nil && !isKept && !options.catchesUpLater }
 
-    /// What is held, as events or in the base.
+    /// The last sequence held of each source, as events or in the base.
     var heldVector: [String: UInt64] {
         guard let taken else { return sources.referenceVector }
         return sources.referenceVector.merging(taken.unmet) { max($0, $1) }
@@ -30,50 +32,52 @@ extension SessionSyncEngine {
 
     var shownOfEarlierLife: UInt64 { max(provisional?.earlierLife ?? 0, taken?.earlierLife ?? 0) }
 
-    /// Whether the snapshot's events can't come any more, or a base of an earlier snapshot may differ from its state.
+    /// True if the snapshot's events can't come any more, or if a base of an earlier snapshot may differ from its state.
     func becomesBase(_ included: [String: UInt64], _ earlierLife: UInt64, _ shown: [String: UInt64]) -> Bool {
         guard isClassic else { return false }
-        // A dead process sends nothing.
+        // A process that has ended sends nothing.
         if skipped > 0 || earlierLife > shownOfEarlierLife { return true }
         if included.contains(where: { isEarlierLife($0.key) && $0.value > shown[$0.key] ?? 0 }) { return true }
         // Later events of that source have come.
         for (slot, gap) in gaps {
             if let first = gap.first, first.sequence - 1 <= included[sources.vectorKey(slot)] ?? 0 { return true }
         }
-        // The order of this engine's events is not the peer's: see `yields`.
+        // This engine's order of events isn't the peer's: see `yields`.
         return taken != nil
     }
 
-    /// Whether the other's state is taken where both include the same. An engine whose state is ordered takes none. Another
-    /// engine takes an ordered state, and any state while no snapshot carries its own; else the later snapshot decides.
+    /// True if the other's state is taken where both include the same. An engine with an ordered state takes none.
+    /// Another engine takes an ordered state, and any state while no snapshot carries its own. Otherwise the later
+    /// snapshot wins.
     func yields(to snapshot: SnapshotCarrier) -> Bool {
         guard !isOrdered else { return false }
         guard let carrier, !snapshot.isOrdered else { return true }
         return carrier.precedes(snapshot)
     }
 
-    /// Whether the shown state is what its events lead to in their order.
+    /// True if the shown state is the result of its events in their order.
     var isOrdered: Bool { provisional == nil && taken == nil || carrier?.isOrdered == true }
 
-    /// The snapshot that brought the shown state here, or took it to the peers.
+    /// The snapshot that brought the shown state here, or carried it to the peers.
     var carrier: SnapshotCarrier? {
         guard let lastCarrier, lastCarrier.count == countOfShown else { return nil }
         return lastCarrier
     }
 
-    /// How many events the shown state includes. The vector only grows, so two equal counts mean one vector.
+    /// The number of events that the shown state includes. The vector only grows, so two equal counts mean one vector.
     var countOfShown: UInt64 { shownVector.values.reduce(shownOfEarlierLife, &+) }
 
-    /// Whether the caller has to publish the shown state: no snapshot carries it, or only one of the peer, which may have been
-    /// launched again since, as this app was.
+    /// True if the caller must publish the shown state: no snapshot carries it, or only a peer's. That peer, like this
+    /// app, may have been launched again since.
     @usableFromInline var isUntold: Bool {
         guard let taken, isClassic else { return false }
         let isOfEarlierLife = taken.earlierLife > 0 || taken.unmet.keys.contains { isEarlierLife($0) }
         return carrier == nil || isOfEarlierLife && carrier?.peerID != localPeerID
     }
 
-    /// Whether the state includes all that can't be put on top of it: what the base includes, and the events of its author's
-    /// earlier lives. An author that has been launched again may include these without knowing that life's name.
+    /// True if the state includes all that can't be put on top of it: what the base includes, and the events of its
+    /// author's earlier incarnations. An author that was launched again may include those without knowing the
+    /// incarnation's name.
     func keepsBase(_ included: [String: UInt64], _ earlierLife: UInt64, from author: String) -> Bool {
         guard isClassic else { return true }
         for slot in sources.indices {
@@ -88,7 +92,7 @@ extension SessionSyncEngine {
                 || included.contains { isEarlierLife($0.key) && $0.value >= taken.earlierLife })
     }
 
-    /// The shown state becomes the base, with the events on top of it as the log.
+    /// Makes the shown state the base, with the events on top of it as the log.
     mutating func takeShownAsBase() {
         guard let view = provisional else { return }
         log = EventLog(base: view.log.base)
@@ -109,7 +113,7 @@ extension SessionSyncEngine {
         for slot in gaps.keys.sorted() { drainGap(slot) }
     }
 
-    /// A source whose events the base includes has been met.
+    /// Moves what the base includes of a source into its record when the source is first met.
     mutating func meet(_ slot: Int) {
         let source = sources[slot].source
         guard
@@ -120,7 +124,7 @@ extension SessionSyncEngine {
         sources[slot].folded = included
     }
 
-    /// A peer calls the earlier life by its name.
+    /// Names the earlier incarnation as a peer does.
     mutating func nameEarlierLife(by included: [String: UInt64]) {
         guard let count = taken?.earlierLife, count > 0,
             let name = included.filter({
@@ -131,7 +135,7 @@ extension SessionSyncEngine {
         taken?.earlierLife = 0
     }
 
-    /// Tags that name the life of each bare id in a vector, because metadata that the caller makes don't.
+    /// Tags that name the incarnation behind each bare ID in a vector, because metadata from the caller doesn't.
     func livesTags(for vector: [String: UInt64]) -> [LivesTag] {
         guard isClassic || shownOfEarlierLife > 0 else { return [] }
         return sources.indices.compactMap { slot in
@@ -143,8 +147,9 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Gives lives the names by which they are known here.
-    /// - Returns: false when the snapshot counts events of a life that has no name here yet, because its events are to come.
+    /// Replaces the names of incarnations in a vector by those used here.
+    /// - Returns: false if the snapshot counts events of an incarnation that has no name here yet, because its events
+    ///   will come.
     mutating func nameLives(in included: inout [String: UInt64], by tag: LivesTag?) throws -> Bool {
         if let tag {
             let isShownOnly = taken == nil && provisional?.vector[tag.latest.peerID] != nil
@@ -161,7 +166,7 @@ extension SessionSyncEngine {
                 included[key] = max(included[key] ?? 0, tag.earlier)
             }
         }
-        // The author knows of a later life, and has a name for the one that is the latest here.
+        // The author knows of a later incarnation, and has a name for the one that is the latest here.
         for slot in sources.indices.dropFirst() {
             let source = sources[slot].source
             guard sources.vectorKey(slot) == source.peerID, let count = included.removeValue(forKey: source.description)
@@ -171,14 +176,14 @@ extension SessionSyncEngine {
         return true
     }
 
-    /// What the base includes under the bare id of that peer is of a life before this one.
+    /// Assigns what the base includes under that peer's bare ID to an earlier incarnation.
     mutating func setApart(_ latest: SessionSource) {
         guard let count = taken?.unmet.removeValue(forKey: latest.peerID) else { return }
         peersLivesTag = LivesTag(latest: latest, earlier: count)
         lastCarrier?.count &-= count
     }
 
-    /// An event that was written after the base, with a sequence that the base includes, is of a later life.
+    /// Recognizes a later incarnation: its event was written after the base, with a sequence that the base includes.
     mutating func setApartLaterLife(_ metadata: SessionSyncMetadata) {
         guard let taken, metadata.sequence <= taken.unmet[metadata.sourcePeerID] ?? 0,
             metadata.causalTimestamp.millisecondsSince1970 > taken.madeAt.milliseconds
@@ -193,28 +198,28 @@ extension SessionSyncEngine {
 struct SnapshotCarrier: Sendable {
     let revision: UInt64
     let peerID: String
-    /// Whether the state is what its events lead to in their order.
+    /// True if the state is the result of its events in their order.
     let isOrdered: Bool
-    /// How many events the state includes.
+    /// The number of events that the state includes.
     var count: UInt64
 
-    /// The higher revision is later; of equal ones, that of the lower peer id.
+    /// Orders by revision. Of equal revisions, that of the lower peer ID is later.
     func precedes(_ other: Self) -> Bool { (revision, other.peerID) < (other.revision, peerID) }
 
-    /// In the vector of a state that isn't ordered, with the number 0.
+    /// The key in a vector that marks its state as not ordered, with the number 0.
     static func mark(of peerID: String) -> String { "\(peerID)/unordered" }
 }
 
-/// What a vector says of a bare id: which life it means, and how many events of an earlier life the state includes whose name
-/// isn't known. The key's value is 0, so versions that can't read it take no notice.
+/// A vector's tag for a bare ID: the incarnation that it means, and the number of included events of an earlier
+/// incarnation whose name isn't known. The value of its key is 0, so versions that can't read it ignore it.
 struct LivesTag: Sendable {
     let latest: SessionSource
     let earlier: UInt64
 
     var key: String { "\(latest)+\(earlier)" }
 
-    /// Removes the tags from a vector.
-    /// - Returns: that of the peer, as it says itself or as the snapshot's author has heard.
+    /// Removes a peer's tag from a vector.
+    /// - Returns: the peer's tag, as stated by itself or as the snapshot's author has heard.
     static func take(of peerID: String, outOf vector: inout [String: UInt64]) -> LivesTag? {
         guard let key = vector.filter({ $0.value == 0 && $0.key.hasPrefix("\(peerID)/") }).keys.min() else {
             return nil
@@ -229,7 +234,7 @@ struct LivesTag: Sendable {
 }
 
 extension SessionSyncMetadata {
-    /// The latest stamp that a snapshot's state includes, where it says none: its author's clock shows the time.
+    /// The latest stamp that a snapshot's state may include. Without a stamp, it follows from its author's clock.
     var madeAt: HybridTimestamp {
         stamp == .zero ? HybridTimestamp(milliseconds: causalTimestamp.millisecondsSince1970, counter: .max) : stamp
     }

@@ -1,62 +1,62 @@
 public import MeshIdentity
 
-/// Everything an engine knows of one source.
+/// The engine's knowledge of one source.
 @usableFromInline
 struct SourceRecord: Sendable {
     @usableFromInline let source: SessionSource
-    /// The place of the source among all known ones; decides between equal stamps.
+    /// The position of the source among all known ones, which orders equal stamps.
     @usableFromInline var rank = 0
-    /// A stable fingerprint of the source for the chain.
+    /// A stable fingerprint of the source, for the confirmation chain.
     @usableFromInline let digest: UInt64
 
-    /// The last sequence up to which everything is held.
+    /// The last sequence up to which all events are held.
     @usableFromInline var held: UInt64 = 0
-    /// The highest stamp of what is held of it above the base; of the local one as far as a copy brought it.
+    /// The highest stamp of the source's events held above the base. For the local source, only events from a store or a copy.
     @usableFromInline var lastStamp = HybridTimestamp.zero
-    /// Where its sequence begins in this group.
+    /// The first sequence of the source that counts in this group.
     @usableFromInline var first: UInt64 = 1
     /// The last sequence that the base includes.
     @usableFromInline var folded: UInt64 = 0
-    /// The last sequence that the caller has been told to persist.
+    /// The last sequence that the caller has been asked to persist.
     @usableFromInline var persisted: UInt64 = 0
 
-    /// A member whose promises bound the cut.
+    /// True for a member, whose promises bound the cut.
     @usableFromInline fileprivate(set) var isOpen = false
-    /// It has authored nothing at or below this stamp.
+    /// The stamp at or below which the source has written nothing that counts.
     @usableFromInline fileprivate(set) var floor = HybridTimestamp.zero
-    /// The view by which it became a member.
+    /// The view by which the source became a member.
     @usableFromInline fileprivate(set) var joinedView: UInt64 = 0
-    /// What it has said of views.
+    /// The latest statement of the source about views.
     var statement: ViewStatement?
-    /// The members as it reports them.
+    /// The members as the source reports them.
     var report = MemberReport()
-    /// It is of a version that says nothing of views.
+    /// True if the source's version knows no views.
     var knowsNoViews = false
-    /// How often it has asked for a copy.
+    /// The number of times the source has requested a copy.
     var copyAsks = 0
-    /// It lost its store, or was let go; `final` is the last of its events that counts.
+    /// True if the source lost its store or was closed by a view. `final` is the last of its events that counts.
     @usableFromInline fileprivate(set) var isClosed = false
     @usableFromInline fileprivate(set) var final: UInt64 = 0
 
     @usableFromInline var promises = PromiseTable()
-    /// Every other member has acknowledged this much of it; perhaps more.
+    /// Lower bound of what every other member has acknowledged of this source.
     @usableFromInline var heldByAll: UInt64 = 0
-    /// What this member holds, by slot.
+    /// The sequences that this member has acknowledged, by slot.
     @usableFromInline var acknowledged: [UInt64] = []
-    /// The stamp of its latest control: what comes with an earlier one is old news.
+    /// The stamp of the source's latest control. Controls with an earlier stamp are outdated.
     var lastSaid = HybridTimestamp.zero
 
-    /// How much this member has said that it has confirmed.
+    /// The highest number of confirmed events that this member has reported.
     var position: UInt64 = 0
-    /// It has said that it knows of the session's end.
+    /// True if the member has reported that it knows of the session's end.
     var hasEnded = false
 
-    /// The number that it has to return to prove that it lives.
+    /// The token that the source must return to prove that it lives.
     @usableFromInline var token: UInt32?
-    /// The number that it wants to have returned.
+    /// The token that the source wants to have returned.
     @usableFromInline var echo: UInt32?
     @usableFromInline var isForked = false
-    /// Its clock is far ahead of the local one, and the caller knows.
+    /// True once the caller knows that the source's clock is far ahead of the local one.
     @usableFromInline var isToldFarAhead = false
     @usableFromInline var lastHeard: ClockEcho?
     var roundTrips = RoundTrips()
@@ -71,7 +71,7 @@ struct SourceRecord: Sendable {
         slot < acknowledged.count && acknowledged[slot] >= sequence
     }
 
-    /// How far that member holds what is written by the source.
+    /// The last sequence of the given slot's source that this member has acknowledged.
     @usableFromInline
     func acknowledged(_ slot: Int) -> UInt64 { slot < acknowledged.count ? acknowledged[slot] : 0 }
 
@@ -81,28 +81,29 @@ struct SourceRecord: Sendable {
     }
 }
 
-/// The sources of a session in the order in which they were met; slot 0 is the local one.
+/// The sources of a session, in the order in which they were met. Slot 0 is the local one.
 ///
-/// There are two, hardly ever more than a few: a source is found by looking at each.
+/// Lookups are linear, because there are rarely more than a few sources.
 @usableFromInline
 struct SourceTable: Sendable {
     @usableFromInline var records: [SourceRecord]
-    /// By slot: up to which stamp a member has promised to write nothing more than is held of it. The highest number for the
-    /// local source, whose clock says so, and for those that are no members. By itself, as each event looks at all of it.
+    /// The stamp by slot up to which a member has promised to write nothing beyond what is held of it. `.max` for the
+    /// local source, whose clock bounds it, and for sources that aren't members. A separate array, because every event
+    /// scans it.
     @usableFromInline var promised: [UInt64] = [.max]
 
     /// Slots by their ranks.
     private(set) var inOrder = [0]
 
-    /// The local one and 1024 others.
+    /// Maximum number of sources: the local one and 1024 others.
     static var countMax: Int { 1025 }
 
     init(local: SessionSource) {
         records = [SourceRecord(local)]
     }
 
-    /// The slot of each entry of a list that is in the order of the sources, as a control's are; nil for one that is not known.
-    /// O(sources + entries).
+    /// The slot of each entry of a list; nil for an unknown source. O(sources + entries) if the list is in source
+    /// order, as in a control.
     func slots(of entries: [SourceSequence]) -> [Int?] {
         var place = 0
         return entries.map { entry in
@@ -114,7 +115,7 @@ struct SourceTable: Sendable {
                 place = next
                 return slot
             }
-            // It is out of order, or not known.
+            // The entry is out of order, or its source is unknown.
             return slot(of: entry.source)
         }
     }
@@ -140,7 +141,7 @@ struct SourceTable: Sendable {
 
     func slot(of source: SessionSource) -> Int? { slot(of: source.peerID, source.incarnation) }
 
-    /// The round trips with a peer. Only the life that was heard last has any: all lives of a device have one clock.
+    /// The round trips with a peer. Only the incarnation that was heard last has any, because all of them share one clock.
     func roundTrips(with peerID: String) -> RoundTrips {
         placeOfRoundTrips(with: peerID).map { records[$0].roundTrips } ?? RoundTrips()
     }
@@ -156,7 +157,7 @@ struct SourceTable: Sendable {
         records.lastIndex { $0.source.peerID == peerID && !$0.roundTrips.isEmpty }
     }
 
-    /// Without regard to a peer's share of the table.
+    /// Adds a source without regard to its peer's share of the table.
     /// - Throws: `SessionSyncError.tooManySources`.
     mutating func slot(adding source: SessionSource) throws -> Int {
         if let slot = slot(of: source) { return slot }
@@ -169,7 +170,7 @@ struct SourceTable: Sendable {
 
     // MARK: - Members
 
-    /// From here on its promises bound the cut, and what it holds decides what is confirmed.
+    /// Makes the source a member: its promises bound the cut, and its acknowledgements count for confirmation.
     mutating func open(_ slot: Int, above floor: HybridTimestamp = .zero, since view: UInt64 = 0) {
         records[slot].isOpen = true
         records[slot].floor = floor
@@ -193,7 +194,7 @@ struct SourceTable: Sendable {
         notePromise(of: slot)
     }
 
-    /// More is held of it now.
+    /// Counts waiting promises after more of the source is held.
     @inlinable
     mutating func settlePromises(of slot: Int) {
         guard !records[slot].promises.pending.isEmpty else { return }
@@ -207,19 +208,19 @@ struct SourceTable: Sendable {
         promised[slot] = max(records[slot].promises.usable.rawValue, records[slot].floor.rawValue)
     }
 
-    /// What the other members have promised, all of them.
+    /// The lowest promise of all other members.
     @inlinable var lowestPromise: HybridTimestamp {
         var lowest = UInt64.max
         for promise in promised where promise < lowest { lowest = promise }
         return HybridTimestamp(rawValue: lowest)
     }
 
-    /// Acknowledgements only grow, so the least of them stays a bound until there are other members.
+    /// Resets the cached bounds when members change. Otherwise they stay valid, because acknowledgements only grow.
     private mutating func forgetHeldByAll() {
         for slot in records.indices { records[slot].heldByAll = 0 }
     }
 
-    /// How much of it every other member has acknowledged. O(members).
+    /// The sequence of the source up to which every other member has acknowledged it. O(members).
     @usableFromInline
     mutating func countHeldByAll(_ slot: Int) -> UInt64 {
         var least = UInt64.max
@@ -242,14 +243,14 @@ struct SourceTable: Sendable {
         inOrder.insert(added, at: records[added].rank)
     }
 
-    /// After records have gone.
+    /// Renumbers after records have been removed.
     mutating func reorder(without removed: Set<Int>) {
         promised = promised.enumerated().filter { !removed.contains($0.offset) }.map(\.element)
         inOrder = records.indices.sorted { records[$0].source < records[$1].source }
         for (rank, slot) in inOrder.enumerated() { records[slot].rank = rank }
     }
 
-    /// Another source of the same peer of which events are held.
+    /// The slot of another source of the same peer that isn't closed and whose events are held.
     func heldIncarnation(of source: SessionSource) -> Int? {
         records.indices.last { slot in
             let record = records[slot]
@@ -258,7 +259,7 @@ struct SourceTable: Sendable {
         }
     }
 
-    /// Where the source begins; everything before is void. 1 for one that is not known.
+    /// The first sequence of the source that counts; everything before is void. 1 for an unknown source.
     func first(of source: SessionSource) -> UInt64 { slot(of: source).map { records[$0].first } ?? 1 }
 
     func openSlot(ofPeer peerID: String) -> Int? {
@@ -277,7 +278,8 @@ struct SourceTable: Sendable {
             })
     }
 
-    /// The reference's key: the peer's id for its current incarnation, `peerID/incarnation` for earlier ones.
+    /// The source's key in vectors of the reference: the peer's ID for the current incarnation, `peerID/incarnation`
+    /// for earlier ones.
     func vectorKey(_ slot: Int) -> String {
         let source = records[slot].source
         let isEarlier =
@@ -294,10 +296,10 @@ struct SourceTable: Sendable {
     }
 }
 
-/// What one source promised about its future events, and which of it counts.
+/// The promises of one source about its future events (rule 2 of Docs/Internals/Convergence.md).
 ///
-/// "Nothing more from me at or below `stamp` beyond `sequence`" counts once everything up to `sequence` is held; until
-/// then it waits. At most 8 wait: the middle ones are dropped, since a later promise says more.
+/// "Nothing more from me at or below `stamp` beyond `sequence`" counts once all up to `sequence` is held, and waits
+/// until then. At most 8 wait. Beyond that a middle one is dropped, because a later promise says more.
 @usableFromInline
 struct PromiseTable: Sendable {
     @usableFromInline var usable = HybridTimestamp.zero
@@ -328,7 +330,7 @@ struct PromiseTable: Sendable {
         if pending.count > Self.pendingMax { pending.remove(at: Self.pendingMax / 2) }
     }
 
-    /// More is held now.
+    /// Counts the waiting promises up to what is held now.
     @inlinable
     mutating func settle(held: UInt64) {
         while let first = pending.first, first.sequence <= held {

@@ -15,16 +15,17 @@ package struct StateDigest: Hashable, Sendable, Codable {
         (self.position, self.chain, self.state, self.version) = (position, chain, state, version)
     }
 
-    /// Whether both states are equal; nil if they needn't be.
+    /// Compares the states; nil if they may differ.
     func agrees(with other: StateDigest) -> Bool? {
         guard position == other.position, chain == other.chain, version == other.version else { return nil }
         return state == other.state
     }
 }
 
-/// Digests of this engine's state and of the other members', to find states that differ after the same events.
+/// Digests of this engine's state and of the other members', to find states that differ after the same events (rule 11
+/// of Docs/Internals/Convergence.md).
 ///
-/// Not kept in a store: after a relaunch the next digest is compared.
+/// Not persisted: after a relaunch the next digest is compared.
 struct StateComparison: Sendable {
     private var own: [StateDigest] = []
     private var others: [SessionSource: [StateDigest]] = [:]
@@ -32,16 +33,16 @@ struct StateComparison: Sendable {
     private var diverged: Set<SessionSource> = []
     private var tellingsLeft = 0
 
-    /// Digests that are kept of each member. Older ones are forgotten.
+    /// Maximum number of digests kept of each member.
     private static let digestsMax = 8
-    /// Periodic controls that carry a digest: enough for one of them to arrive over a bad link.
+    /// Number of periodic controls that carry a digest: enough for one to arrive over a bad link.
     private static let tellingsMax = 8
 
     var hasDivergedMember: Bool { !diverged.isEmpty }
 
     var newestPosition: UInt64 { own.last?.position ?? 0 }
 
-    /// - Returns: whether it differs from the state of a member that agreed before.
+    /// - Returns: true if it differs from the state of a member that agreed before.
     mutating func add(_ digest: StateDigest) -> Bool {
         Self.keep(digest, in: &own)
         tellingsLeft = Self.tellingsMax
@@ -52,7 +53,7 @@ struct StateComparison: Sendable {
         return differs
     }
 
-    /// - Returns: whether it differs from this engine's state, if that member's agreed before.
+    /// - Returns: true if it differs from this engine's state and the member agreed before.
     mutating func hear(_ digest: StateDigest, of source: SessionSource) -> Bool {
         Self.keep(digest, in: &others[source, default: []])
         return own.contains { compare($0, digest, of: source) }
@@ -76,7 +77,7 @@ struct StateComparison: Sendable {
             return false
         }
         guard diverged.insert(source).inserted else { return false }
-        // The other side raises its alarm too.
+        // Sends the digest again, so that the other side raises its alarm too.
         tellingsLeft = Self.tellingsMax
         return true
     }
@@ -90,7 +91,7 @@ struct StateComparison: Sendable {
 
 /// The state after a number of confirmed events, for a digest of it.
 package struct SessionMilestone<State: Sendable>: Sendable {
-    /// How many confirmed events it includes.
+    /// The number of confirmed events that the state includes.
     package let position: UInt64
     /// The fingerprint of those events.
     package let chain: UInt64
@@ -128,13 +129,13 @@ extension SessionSyncEngine {
         return SessionMilestone(position: position, chain: chain, state: prefix.current.state)
     }
 
-    /// Takes a digest of a milestone's state: other members are told, and theirs are compared with it.
+    /// Takes a digest of a milestone's state, to send it to other members and compare it with theirs.
     package mutating func add(_ digest: StateDigest) {
         comparison.forget { sources.slot(of: $0).map { !sources[$0].isOpen } ?? true }
         if comparison.add(digest) { pending.raise(.stateDiverged(position: digest.position)) }
     }
 
-    /// Another member's last comparable state differed from this engine's.
+    /// True if another member's last comparable state differed from this engine's.
     package var hasDivergedMember: Bool { comparison.hasDivergedMember }
 
     mutating func compareStates(_ digest: StateDigest, _ slot: Int) {

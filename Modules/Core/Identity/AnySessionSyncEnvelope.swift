@@ -1,22 +1,24 @@
-/// An envelope whose payload type is erased: the form that transports carry.
+/// An envelope with an erased payload type: the form that transports carry.
 public struct AnySessionSyncEnvelope: Sendable {
     /// The event's author, moment and session.
     public var metadata: SessionSyncMetadata
     private let payload: ErasedPayload
 
-    /// Encoding waits until a transport has chosen the codec, and surfaces there; nothing is thrown here today.
+    /// Wraps an envelope. The payload is encoded once a transport has chosen the codec, and errors of encoding are
+    /// thrown there. Throws nothing today.
     public init<Payload>(_ envelope: SessionSyncEnvelope<Payload>) throws {
         metadata = envelope.metadata
         payload = ErasedPayload(envelope.payload)
     }
 
-    /// - Parameter encoded: the payload's bytes, which are sent where the transport writes that codec.
+    /// Wraps an envelope whose payload has been encoded.
+    /// - Parameter encoded: the payload's bytes, which are sent if the transport writes that codec.
     package init<Payload>(_ envelope: SessionSyncEnvelope<Payload>, encoded: EncodedPayload) {
         metadata = envelope.metadata
         payload = ErasedPayload(envelope.payload, encoded: encoded)
     }
 
-    /// An envelope as it arrived.
+    /// Creates an envelope as it arrived.
     public init(metadata: SessionSyncMetadata, payload: EncodedPayload) {
         self.metadata = metadata
         self.payload = ErasedPayload(payload)
@@ -29,21 +31,21 @@ public struct AnySessionSyncEnvelope: Sendable {
         try payload.decoded(as: type, type: metadata.payloadType)
     }
 
-    /// Bytes of the payload; nil while it is a value.
+    /// The number of the payload's bytes; nil while it is a value.
     package var encodedByteCount: Int? { payload.encodedByteCount }
 
-    /// The payload's bytes: as they arrived, else written by `codec`.
+    /// The payload's bytes: as they arrived, or else written by `codec`.
     /// - Throws: `SessionSyncError.payloadEncodingFailed`.
     public func encodedPayload(with codec: any PayloadCodec) throws -> EncodedPayload {
         try payload.encoded(with: codec, type: metadata.payloadType)
     }
 }
 
-/// A snapshot whose state type is erased: the form that transports carry.
+/// A snapshot with an erased state type: the form that transports carry.
 public struct AnySessionSyncSnapshot: Sendable {
     /// The snapshot's author, moment and session.
     public var metadata: SessionSyncMetadata
-    /// Counts the snapshots of one sender; see ``SessionSyncSnapshot/revision``.
+    /// The number of the snapshot among those of its sender; see ``SessionSyncSnapshot/revision``.
     public var revision: UInt64
     /// The last sequence of each peer that the state includes.
     public var peerSequenceVector: [String: UInt64]
@@ -51,7 +53,8 @@ public struct AnySessionSyncSnapshot: Sendable {
     public var checkpoint: [UInt8]?
     private let state: ErasedPayload
 
-    /// Encoding waits until a transport has chosen the codec, and surfaces there; nothing is thrown here today.
+    /// Wraps a snapshot. The state is encoded once a transport has chosen the codec, and errors of encoding are thrown
+    /// there. Throws nothing today.
     public init<State>(_ snapshot: SessionSyncSnapshot<State>) throws {
         metadata = snapshot.metadata
         revision = snapshot.revision
@@ -59,7 +62,7 @@ public struct AnySessionSyncSnapshot: Sendable {
         state = ErasedPayload(snapshot.state)
     }
 
-    /// A snapshot as it arrived.
+    /// Creates a snapshot as it arrived.
     public init(
         metadata: SessionSyncMetadata, revision: UInt64, peerSequenceVector: [String: UInt64], state: EncodedPayload,
         checkpoint: [UInt8]? = nil
@@ -78,10 +81,10 @@ public struct AnySessionSyncSnapshot: Sendable {
         try state.decoded(as: type, type: metadata.payloadType)
     }
 
-    /// Bytes of the state; nil while it is a value.
+    /// The number of the state's bytes; nil while it is a value.
     package var encodedByteCount: Int? { state.encodedByteCount }
 
-    /// The state's bytes: as they arrived, else written by `codec`.
+    /// The state's bytes: as they arrived, or else written by `codec`.
     /// - Throws: `SessionSyncError.payloadEncodingFailed`.
     public func encodedState(with codec: any PayloadCodec) throws -> EncodedPayload {
         try state.encoded(with: codec, type: metadata.payloadType)

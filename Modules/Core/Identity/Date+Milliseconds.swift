@@ -1,7 +1,7 @@
 public import MeshFoundation
 
 extension Date {
-    /// Whole milliseconds since 1970 for a hybrid clock: 0 before then, the clock's last one beyond its range.
+    /// Whole milliseconds since 1970 for a hybrid clock: 0 for earlier dates, and the clock's maximum beyond its range.
     @inlinable package var millisecondsSince1970: UInt64 {
         let milliseconds = timeIntervalSince1970 * 1000
         guard milliseconds > 0 else { return 0 }

@@ -1,8 +1,8 @@
 import MeshFoundation
 
-/// A payload whose type is known to the feature only: the value itself, or its bytes as they came from a peer.
+/// A payload whose type only the feature knows: the value itself, or its bytes as they came from a peer.
 ///
-/// Encoding is left to the transport, which alone knows the codec; a transport inside one process never encodes.
+/// The transport encodes it, because only the transport knows the codec. A transport inside one process never encodes.
 struct ErasedPayload: Sendable {
     private enum Form {
         case value(any Codable & Sendable, encoded: EncodedPayload?)
@@ -11,11 +11,11 @@ struct ErasedPayload: Sendable {
 
     private let form: Form
 
-    /// - Parameter encoded: what the value's bytes are, in one codec.
+    /// - Parameter encoded: the value's bytes in one codec.
     init(_ value: some Codable & Sendable, encoded: EncodedPayload? = nil) { form = .value(value, encoded: encoded) }
     init(_ payload: EncodedPayload) { form = .encoded(payload) }
 
-    /// nil while it is a value.
+    /// The number of bytes; nil while it is a value.
     var encodedByteCount: Int? {
         guard case .encoded(let payload) = form else { return nil }
         return payload.bytes.count
@@ -43,7 +43,7 @@ struct ErasedPayload: Sendable {
                 return try payload.codec.decode(Value.self, from: payload.bytes)
             case .value(let value, _):
                 if let value = value as? Value { return value }
-                // Another type of the same shape, as if it had crossed a wire.
+                // Converts to another type of the same shape, as a transmission would.
                 return try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
             }
         } catch {

@@ -1,18 +1,18 @@
 /// A point on a hybrid logical clock: 48 bits of milliseconds since 1970 and a 16-bit counter.
 ///
-/// Timestamps are compared as one number. Two events of which one was known to the other's author are ordered as they
-/// happened, whatever the clocks of the devices said.
+/// Timestamps are compared as one number. If the author of one event knew another event, that one has the lower
+/// timestamp, whatever the clocks of the devices showed.
 ///
 /// Source: Kulkarni, Demirbas, Madappa, Avva, Leone: *Logical Physical Clocks* (2014). Deviation: a full counter
 /// carries into the milliseconds instead of blocking.
 public struct HybridTimestamp: Hashable, Comparable, Sendable, Codable {
-    /// Milliseconds in the upper 48 bits, the counter in the lower 16. Timestamps are ordered by it.
+    /// The milliseconds in the upper 48 bits, the counter in the lower 16. Determines the order.
     public let rawValue: UInt64
 
-    /// Takes any number; `isUsable` tells whether a clock may follow it.
+    /// Creates a timestamp from any number; `isUsable` is true if a clock may follow it.
     @inlinable public init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// Milliseconds above 2^48 − 1 (the year 10889) are cut down to that.
+    /// Creates a timestamp. Milliseconds above 2^48 − 1 (the year 10889) are clamped to that.
     @inlinable
     public init(milliseconds: UInt64, counter: UInt16 = 0) {
         rawValue = min(milliseconds, Self.millisecondsMax) << 16 | UInt64(counter)
@@ -25,17 +25,17 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable, Codable {
         try container.encode(rawValue)
     }
 
-    /// No stamp: metadata made by hand.
+    /// The stamp of metadata that was made manually.
     @inlinable public static var zero: HybridTimestamp { HybridTimestamp(rawValue: 0) }
-    /// The largest number of milliseconds: 2^48 − 1, in the year 10889.
+    /// Maximum number of milliseconds: 2^48 − 1, in the year 10889.
     @inlinable public static var millisecondsMax: UInt64 { (1 << 48) - 1 }
 
     /// The milliseconds since 1970.
     @inlinable public var milliseconds: UInt64 { rawValue >> 16 }
-    /// Tells timestamps of one millisecond apart.
+    /// The number that distinguishes timestamps of one millisecond.
     @inlinable public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
-    /// The next timestamp: the counter carries into the milliseconds. The last one stays the last.
+    /// The next timestamp: a full counter carries into the milliseconds. The last timestamp is its own successor.
     @inlinable public var successor: HybridTimestamp {
         HybridTimestamp(rawValue: rawValue == .max ? .max : rawValue + 1)
     }
@@ -44,13 +44,13 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable, Codable {
     public static func < (left: HybridTimestamp, right: HybridTimestamp) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Draws timestamps that exceed everything its owner has seen. A value without a clock of its own: the caller passes
-/// the wall time.
+/// A clock whose timestamps exceed everything that its owner has seen. It is a value without a time source: the caller
+/// passes the wall time.
 ///
-/// A peer's stamp is taken up to the **ceiling**, far beyond every wall clock. Between the ceiling and the **limit** lies
-/// the headroom, in which honest clocks go on that a peer has driven to the ceiling: there a clock follows others by small
-/// steps only, so that whatever peers send, it never comes near the limit, at which stamps are refused. A deviation from
-/// the paper, which trusts all clocks.
+/// The clock follows a peer's stamp up to the **ceiling**, far beyond every wall clock. The range from the ceiling to
+/// the **limit** is the headroom. If a peer has driven honest clocks to the ceiling, they continue there. In the
+/// headroom a clock follows others only by small steps. So no peer can drive it near the limit, at which stamps are
+/// refused. Deviation from the paper, which trusts all clocks (rule 14 of Docs/Internals/Convergence.md).
 public struct HybridLogicalClock: Sendable, Hashable, Codable {
     @usableFromInline var highest: HybridTimestamp
 
@@ -58,7 +58,8 @@ public struct HybridLogicalClock: Sendable, Hashable, Codable {
 
     /// Creates a clock that never goes back behind `latest`.
     ///
-    /// - Parameter latest: where an earlier clock stood. One at or beyond the limit was poisoned, and starts at the ceiling.
+    /// - Parameter latest: the last timestamp of an earlier clock. One at or beyond the limit was poisoned, and the
+    ///   clock starts at the ceiling.
     @inlinable
     public init(latest: HybridTimestamp = .zero) { highest = latest.isUsable ? latest : .ceiling }
 
@@ -67,10 +68,10 @@ public struct HybridLogicalClock: Sendable, Hashable, Codable {
         self.init(latest: try container.decode(HybridTimestamp.self, forKey: .highest))
     }
 
-    /// The highest timestamp drawn or seen.
+    /// The highest timestamp generated or seen.
     @inlinable public var latest: HybridTimestamp { highest }
 
-    /// A timestamp for something that happens now. A wall clock beyond the ceiling counts as being there.
+    /// Returns a timestamp for the present. A wall clock beyond the ceiling counts as the ceiling.
     @inlinable
     public mutating func tick(wallMilliseconds: UInt64) -> HybridTimestamp {
         let wall = min(HybridTimestamp(milliseconds: wallMilliseconds), .ceiling)
@@ -78,9 +79,9 @@ public struct HybridLogicalClock: Sendable, Hashable, Codable {
         return highest
     }
 
-    /// Takes note of a timestamp that another peer drew: later ones exceed it, unless it lies in the headroom and more
-    /// than 65,536 steps ahead.
-    /// - Returns: whether later ones exceed it. Where the newest value wins, one that later ones cannot exceed is not taken.
+    /// Follows a peer's timestamp, so that later ones exceed it. In the headroom it follows by at most 65,536 steps.
+    /// - Returns: true if later timestamps exceed it. If it is false where the newest value wins, don't accept the
+    ///   value.
     @inlinable @discardableResult
     public mutating func observe(_ timestamp: HybridTimestamp) -> Bool {
         guard timestamp.rawValue > highest.rawValue else { return true }
@@ -97,17 +98,17 @@ public struct HybridLogicalClock: Sendable, Hashable, Codable {
 }
 
 extension HybridTimestamp {
-    /// The year 4199: up to here a clock follows any peer and the wall clock.
+    /// The timestamp up to which a clock follows any peer and the wall clock, in the year 4199.
     @inlinable public static var ceiling: HybridTimestamp { HybridTimestamp(rawValue: 1 << 62) }
-    /// The year 6429: what is stamped at or beyond it is refused.
+    /// The timestamp from which on stamps are refused, in the year 6429.
     @inlinable public static var limit: HybridTimestamp { HybridTimestamp(rawValue: 1 << 63) }
 
-    /// Whether it lies below `limit`. What a peer stamps beyond is refused.
+    /// True if it is below `limit`. Stamps beyond are refused.
     @inlinable public var isUsable: Bool { rawValue < Self.limit.rawValue }
 
-    /// In the headroom: 2^46 messages of a peer until it is used up.
+    /// Maximum number of steps that one message moves a clock in the headroom. A peer needs 2^46 messages to use it up.
     static var stepMax: UInt64 { 1 << 16 }
 
-    /// Whether clocks that go by steps can have come there: half of the headroom.
+    /// True if clocks that follow by steps can have reached it, which is half of the headroom.
     package var isPlausible: Bool { rawValue < Self.ceiling.rawValue + Self.ceiling.rawValue / 2 }
 }

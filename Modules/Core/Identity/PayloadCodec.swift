@@ -1,16 +1,15 @@
-/// Turns values into bytes and back. The plugin point for codecs.
+/// A codec, which turns values into bytes and back. The plugin point for codecs.
 ///
 /// To the implementer:
 /// - `decode(encode(value))` must equal `value` for every `Codable` value, or `encode` must throw.
-/// - Neither may trap or spend memory beyond a small multiple of the input, whatever the bytes: peers are not trusted
-///   with that.
-/// - Both are called from any thread, several at once.
+/// - For any input, neither may trap or use more memory than a small multiple of the input: peers aren't trusted.
+/// - Both are called on any thread, several at once.
 public protocol PayloadCodec: Sendable {
-    /// Names the codec in every frame, so that peers may differ in the codec that they write.
+    /// The codec's ID in every frame, so that peers may write different codecs.
     var id: PayloadCodecID { get }
-    /// The bytes of one value, without a frame around them.
+    /// Returns the bytes of one value, without a frame around them.
     ///
-    /// - Throws: when the value cannot be encoded; the error is the codec's.
+    /// - Throws: the codec's error if the value can't be encoded.
     func encode<Value: Encodable>(_ value: Value) throws -> [UInt8]
     /// Decodes a value from bytes that a peer may have sent.
     ///
@@ -25,15 +24,15 @@ extension PayloadCodec {
     }
 }
 
-/// A codec's number on the wire and its name for people.
+/// A codec's number on the wire and its readable name.
 public struct PayloadCodecID: Hashable, Sendable, CustomStringConvertible {
-    /// 1–63 are this library's, 64–127 are for public codecs of others, 128–255 for private use; 0 is none.
+    /// The number: 1–63 are this library's, 64–127 are for public codecs of others, 128–255 for private use. 0 is none.
     public let number: UInt8
     /// The codec's name in tables and messages, such as `compact`.
     public let name: String
 
-    /// Numbers from 1 on; 0 stands for no codec, and a ``PayloadCodec`` with it is refused where codecs are
-    /// collected.
+    /// Creates an ID. Use numbers from 1 on: 0 stands for no codec, and a ``PayloadCodec`` with it is refused where
+    /// codecs are collected.
     public init(number: UInt8, name: String) {
         self.number = number
         self.name = name
@@ -45,14 +44,14 @@ public struct PayloadCodecID: Hashable, Sendable, CustomStringConvertible {
     public func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
-/// Bytes and the codec that reads them.
+/// Encoded bytes, with the codec that reads them.
 public struct EncodedPayload: Sendable {
     /// The bytes of the encoded value.
     public let bytes: [UInt8]
     /// The codec that decodes the bytes.
     public let codec: any PayloadCodec
 
-    /// Creates a payload without checking it: the bytes are decoded when a caller asks for the value.
+    /// Creates a payload without checking it. The bytes are decoded when a caller asks for the value.
     public init(bytes: [UInt8], codec: any PayloadCodec) {
         self.bytes = bytes
         self.codec = codec

@@ -1,14 +1,15 @@
 /// Bounds of the numbers that a peer may state: sequences, positions, counts, revisions.
 ///
-/// No sender counts that far, and sums of a few such numbers don't overflow.
+/// No sender counts this far, and sums of a few such numbers don't overflow.
 public enum SequenceBounds {
-    /// 2^53 − 1, which is exact in every language's numbers. What exceeds it is refused.
+    /// 2^53 − 1, which is exact in every language's numbers. Larger numbers are refused.
     @inlinable public static var highest: UInt64 { 1 << 53 - 1 }
-    /// 2^48: how far a peer's word moves numbers of ours. It leaves room to go on counting, which others still accept.
+    /// 2^48: the limit to which a peer's message moves local numbers. Counting can continue beyond it, and others still
+    /// accept that.
     @inlinable public static var hearsay: UInt64 { 1 << 48 }
 }
 
 extension SequencePromise {
-    /// Whether both of its numbers lie within bounds. A promise from outside that does not is refused.
+    /// True if both numbers are within bounds. Other promises are refused.
     @inlinable public var isUsable: Bool { sequence <= SequenceBounds.highest && stamp.isUsable }
 }

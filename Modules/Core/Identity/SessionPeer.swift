@@ -6,18 +6,18 @@
 ///     id: "watch", deviceClass: .watch, appInstanceID: "test", topology: .pairedCompanion)
 /// ```
 public struct SessionPeer: Hashable, Sendable, Codable, Identifiable {
-    /// Stable for one install; the name under which events of this peer are ordered.
+    /// An ID that is stable for one installation. The events of this peer are ordered under it.
     public let id: String
     /// The kind of device it runs on.
     public let deviceClass: SessionPeerDeviceClass
-    /// One launch or one process of the app on that install.
+    /// The ID of one launch, or one process, of the app in that installation.
     public let appInstanceID: String
-    /// The account, where the app has accounts; nil otherwise. The library compares it with nothing.
+    /// The account, if the app has accounts; nil otherwise. The library doesn't compare it with anything.
     public let userID: String?
     /// The peer's relation to the peer that describes it.
     public let topology: SessionPeerTopology
 
-    /// Creates a peer without checking its fields. `id` has to be the same at each launch of one install.
+    /// Creates a peer without checking its fields. `id` must be equal at each launch of one installation.
     public init(
         id: String, deviceClass: SessionPeerDeviceClass, appInstanceID: String, userID: String? = nil,
         topology: SessionPeerTopology
@@ -30,44 +30,44 @@ public struct SessionPeer: Hashable, Sendable, Codable, Identifiable {
     }
 }
 
-/// The kind of device. Open, so that an older app reads a peer of a kind that it has never heard of.
+/// The kind of device. Extensible, so an older app can read a peer of a kind that it doesn't know.
 public struct SessionPeerDeviceClass: Hashable, Sendable, RawRepresentable, Codable {
     public let rawValue: String
 
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// One that people carry and tap, such as an iPhone.
+    /// A device that people carry and tap, such as an iPhone.
     public static let phone = SessionPeerDeviceClass(rawValue: "phone")
-    /// One on a wrist, such as an Apple Watch.
+    /// A device on a wrist, such as an Apple Watch.
     public static let watch = SessionPeerDeviceClass(rawValue: "watch")
-    /// One of a tablet's size, such as an iPad.
+    /// A device of a tablet's size, such as an iPad.
     public static let tablet = SessionPeerDeviceClass(rawValue: "tablet")
     /// A computer with a screen: a desktop, a notebook, a terminal.
     public static let desktop = SessionPeerDeviceClass(rawValue: "desktop")
-    /// One that shows on a television, such as an Apple TV.
+    /// A device that shows on a television, such as an Apple TV.
     public static let television = SessionPeerDeviceClass(rawValue: "television")
-    /// One that is worn on the head, such as an Apple Vision Pro.
+    /// A device that is worn on the head, such as an Apple Vision Pro.
     public static let headset = SessionPeerDeviceClass(rawValue: "headset")
-    /// One without a screen, which others reach over a network.
+    /// A device without a screen, which others reach over a network.
     public static let server = SessionPeerDeviceClass(rawValue: "server")
-    /// Any other kind, and the one of a peer that does not say.
+    /// Any other kind, or a peer that doesn't state one.
     public static let unknown = SessionPeerDeviceClass(rawValue: "unknown")
 }
 
-/// The relation of a peer to the local one. Open, like the device class.
+/// The relation of a peer to the local one. Extensible, like the device class.
 public struct SessionPeerTopology: Hashable, Sendable, RawRepresentable, Codable {
     public let rawValue: String
 
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Phone and watch, paired by the system.
+    /// A phone and a watch, paired by the system.
     public static let pairedCompanion = SessionPeerTopology(rawValue: "pairedCompanion")
-    /// Found on the same network.
+    /// A peer found on the same network.
     public static let localNetwork = SessionPeerTopology(rawValue: "localNetwork")
     /// Another process on the same machine.
     public static let sameHost = SessionPeerTopology(rawValue: "sameHost")
-    /// Reached through a server.
+    /// A peer reached through a server.
     public static let remote = SessionPeerTopology(rawValue: "remote")
-    /// Unknown, or of no matter.
+    /// An unknown relation, or one that doesn't matter.
     public static let unknown = SessionPeerTopology(rawValue: "unknown")
 }

@@ -1,4 +1,4 @@
-/// An event with its author, moment and session, as it travels between peers.
+/// An event with its author, moment and session, as it is sent between peers.
 ///
 /// ```swift
 /// let envelope = try session.submit(.home)
@@ -23,18 +23,18 @@ public struct SessionSyncEnvelope<Payload: Codable & Sendable>: Sendable, Codabl
 extension SessionSyncEnvelope: Equatable where Payload: Equatable {}
 extension SessionSyncEnvelope: Hashable where Payload: Hashable {}
 
-/// The full state as one peer sees it now.
+/// The complete state as one peer sees it now.
 public struct SessionSyncSnapshot<State: Codable & Sendable>: Sendable, Codable {
-    /// Its `sequence` is the sender's next one and is never read as received.
+    /// The snapshot's author, moment and session. `sequence` is the sender's next one, and doesn't count as received.
     public var metadata: SessionSyncMetadata
-    /// Grows with every snapshot that this peer sends.
+    /// The revision, which grows with every snapshot that this peer sends.
     public var revision: UInt64
-    /// The whole state of the feature.
+    /// The complete state of the feature.
     public var state: State
     /// The last sequence of each peer that the state includes.
     public var peerSequenceVector: [String: UInt64]
 
-    /// Creates a snapshot from parts that match: the vector says which events `state` includes.
+    /// Creates a snapshot from parts that match: the vector lists the events that `state` includes.
     public init(
         metadata: SessionSyncMetadata, revision: UInt64, state: State, peerSequenceVector: [String: UInt64]
     ) {

@@ -1,6 +1,6 @@
 public import MeshFoundation
 
-/// An error of a session, or of a message on its way between peers.
+/// An error of a session, or of a message between peers.
 public enum SessionSyncError: Error, Hashable, Sendable {
     /// The envelope or snapshot belongs to another session.
     case sessionMismatch
@@ -8,32 +8,32 @@ public enum SessionSyncError: Error, Hashable, Sendable {
     case featureMismatch
     /// The message carries another type of payload than this engine reduces.
     case payloadTypeMismatch
-    /// The peer speaks a version of the session protocol that this library does not read.
+    /// The peer uses a version of the session protocol that this library can't read.
     case unsupportedProtocolVersion(received: Int, supported: Int)
     /// The transport does not offer this mode for this kind of message.
     case unsupportedDeliveryMode
-    /// The encoded payload exceeds the limit of that id; see `PayloadLimit`.
+    /// The encoded payload exceeds the limit with that ID; see `PayloadLimit`.
     case payloadTooLarge(bytes: Int, limit: Int, limitID: String)
-    /// The codec refused the value. `description` is the codec's error.
+    /// The codec couldn't encode the value. `description` is the codec's error.
     case payloadEncodingFailed(payloadType: String, description: String)
-    /// The bytes are not a value of that type. `description` is the codec's error.
+    /// The bytes aren't a value of that type. `description` is the codec's error.
     case payloadDecodingFailed(payloadType: String, description: String)
-    /// The named peer is not one of the transport's known peers.
+    /// The named peer isn't one of the transport's known peers.
     case unknownPeer(id: String)
     /// No peer can be reached now, and the delivery mode doesn't wait.
     case notReachable
-    /// The session knows as many peers and incarnations as it may; nothing was taken.
+    /// The session has the maximum number of peers and incarnations. Nothing was accepted.
     case tooManySources(limit: Int)
-    /// A peer states a number or a moment outside the possible range. Nothing was accepted.
+    /// A number or a moment from a peer is out of range. Nothing was accepted.
     case outOfRange(field: String)
-    /// A bounded queue is full; nothing was taken.
+    /// A bounded queue is full. Nothing was accepted.
     case queueFull(limit: Int)
-    /// The log holds as many unconfirmed own events as it may. No sequence was taken: wait for room, or for a peer to
-    /// return.
+    /// The log has the maximum number or size of unconfirmed own events. No sequence was used. Wait until peers have
+    /// confirmed some.
     case logFull(limit: Int)
-    /// The session has ended here; nothing was taken.
+    /// The session has ended on this device. Nothing was accepted.
     case sessionEnded
-    /// The session has been closed here; nothing was taken.
+    /// The session has been closed on this device. Nothing was accepted.
     case sessionClosed
     /// The transport has been closed.
     case closed
@@ -70,7 +70,7 @@ extension SessionSyncError: LocalizedError {
         "\(description.prefix(1).uppercased())\(description.dropFirst()). \(advice)"
     }
 
-    /// What to do about it.
+    /// The advice that follows the error's description.
     private var advice: String {
         switch self {
         case .sessionMismatch: "Hand each session what has its own session id."

@@ -1,6 +1,6 @@
 import MeshFoundation
 
-/// The readable form, used by the `json` codec: every field by its name, the event id always written.
+/// The readable form, which the `json` codec uses: every field by its name, including the event ID.
 extension SessionSyncMetadata: Codable {
     private enum CodingKeys: String, CodingKey {
         case protocolVersion, sessionID, featureID, sourcePeerID, eventID, sequence, causalTimestamp
@@ -21,7 +21,7 @@ extension SessionSyncMetadata: Codable {
             monotonicTimestamp: try container.decodeIfPresent(TimeInterval.self, forKey: .monotonicTimestamp),
             payloadType: try container.decode(String.self, forKey: .payloadType),
             acknowledgedSequence: try container.decodeIfPresent(UInt64.self, forKey: .acknowledgedSequence),
-            // Ours; metadata written by others lacks them.
+            // Fields of this library, which metadata written by others lacks.
             stamp: try container.decodeIfPresent(HybridTimestamp.self, forKey: .stamp) ?? .zero,
             incarnation: try container.decodeIfPresent(UInt32.self, forKey: .incarnation) ?? 0,
             epoch: try container.decodeIfPresent(UInt32.self, forKey: .epoch) ?? 0,

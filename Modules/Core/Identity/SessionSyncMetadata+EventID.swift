@@ -1,10 +1,10 @@
 public import MeshFoundation
 
 extension SessionSyncMetadata {
-    /// The id that follows from the other fields, so that it costs nothing on the wire.
+    /// The ID that follows from the other fields, so it takes no space on the wire.
     ///
     /// A UUID of version 8 (RFC 9562, section 5.8) over the MurmurHash3 (x64, 128 bits, seed 0) of: the session's 16
-    /// bytes, the incarnation (4 bytes), sequence (8) and stamp (8), little-endian, the source peer's id in UTF-8, a
+    /// bytes, the incarnation (4 bytes), sequence (8) and stamp (8), little-endian, the source peer's ID in UTF-8, a
     /// zero byte, the payload type in UTF-8.
     public var derivedEventID: UUID {
         var source = sourcePeerID

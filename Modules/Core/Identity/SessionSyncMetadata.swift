@@ -2,41 +2,41 @@ public import MeshFoundation
 
 /// The author, moment and session of an envelope or a snapshot.
 public struct SessionSyncMetadata: Sendable {
-    /// The session protocol of the sender; see ``SessionSyncProtocol``.
+    /// The sender's version of the session protocol; see ``SessionSyncProtocol``.
     public var protocolVersion: Int
-    /// The run of the feature: one workout, one game. A new run has a new id.
+    /// The ID of one run of the feature, such as one workout or one game. A new run has a new ID.
     public var sessionID: UUID
-    /// The feature, such as `workout`: several share one transport.
+    /// The ID of the feature, such as `workout`. Several features share one transport.
     public var featureID: String
     /// The `SessionPeer.id` of the author.
     public var sourcePeerID: String
-    /// Dense from 1 for each source and session; 0 for what no engine logs.
+    /// The sequence: dense from 1 for each source and session; 0 for messages that no engine logs.
     public var sequence: UInt64
     /// The caller's own time: the moment of the tap, by the clock of the device on which it happened.
     public var causalTimestamp: Date
-    /// Seconds of a clock that never jumps, on the source's device only.
+    /// Seconds on a clock that never jumps, comparable only on the source's device.
     public var monotonicTimestamp: TimeInterval?
-    /// Names the type of the payload, so that another type's bytes are never decoded as this one.
+    /// The name of the payload's type, so that another type's bytes are never decoded as this one.
     public var payloadType: String
-    /// The last sequence of the receiver that the sender has seen; nil when it does not say. Carried as it is:
-    /// engines of this library acknowledge in controls.
+    /// The last sequence of the receiver that the sender has seen; nil if it doesn't say. Carried unchanged: engines of
+    /// this library acknowledge in controls.
     public var acknowledgedSequence: UInt64?
-    /// The place in the total order; zero in metadata made by hand.
+    /// The stamp that determines the place in the total order; zero in metadata made manually.
     public var stamp: HybridTimestamp
-    /// The random 32 bits that identify the source's store, drawn when the store was created.
+    /// The random 32 bits that identify the source's store, generated with it.
     public var incarnation: UInt32
-    /// The epoch of the session that the message belongs to.
+    /// The tag of the group and view in which the message was written; 0 before there is a group.
     public var epoch: UInt32
     /// The source's promise about its future events.
     public var promise: SequencePromise?
 
-    /// Set when the id was made by somebody; nil when it follows from the other fields.
+    /// The event ID if it was chosen; nil if it follows from the other fields.
     @usableFromInline package var explicitEventID: UUID?
 
     /// Creates metadata from its fields, without checking them.
     ///
-    /// - Parameter eventID: nil derives the id from the other fields (see `derivedEventID`); metadata of sequence 0,
-    ///   which no two events share by chance, then gets a random one.
+    /// - Parameter eventID: nil derives the ID from the other fields (see `derivedEventID`). With sequence 0, which
+    ///   several messages share, nil generates a random one.
     @inlinable
     public init(
         protocolVersion: Int = SessionSyncProtocol.currentVersion, sessionID: UUID, featureID: String,
@@ -52,8 +52,8 @@ public struct SessionSyncMetadata: Sendable {
             promise: promise)
     }
 
-    /// Every field as it is; `init` above without the random id, which keeps the optimizer from dropping metadata that
-    /// nobody reads.
+    /// Creates metadata from every field as it is. Unlike `init` above, it generates no random ID, which would keep the
+    /// optimizer from dropping unused metadata.
     @inlinable
     package init(
         protocolVersion: Int, sessionID: UUID, featureID: String, sourcePeerID: String, explicitEventID: UUID?,
@@ -77,18 +77,18 @@ public struct SessionSyncMetadata: Sendable {
         self.explicitEventID = explicitEventID
     }
 
-    /// The event's identity, wherever and however often it arrives.
+    /// The event's identity, equal in every copy of the event.
     public var eventID: UUID {
         get { explicitEventID ?? derivedEventID }
         set { explicitEventID = newValue }
     }
 }
 
-/// "Nothing more from me at or below `stamp` beyond `sequence`."
+/// A promise: "Nothing more from me at or below `stamp` beyond `sequence`."
 public struct SequencePromise: Hashable, Sendable, Codable {
-    /// The last sequence that the author has given.
+    /// The last sequence that the author has assigned.
     public var sequence: UInt64
-    /// The moment up to which the author gives no other.
+    /// The stamp up to which the author writes nothing more.
     public var stamp: HybridTimestamp
 
     /// Creates a promise without checking it; see `isUsable`.

@@ -2,8 +2,8 @@ package import MeshFoundation
 
 /// MurmurHash3, x64, 128 bits: the same value on every system and in every version.
 ///
-/// Not for secrets and not against a peer who means harm: it names events and fingerprints states.
-/// Source: Austin Appleby, MurmurHash3 (public domain), checked against its published vectors.
+/// It names events and fingerprints states. It is not for secrets, and no protection against a hostile peer. Source:
+/// Austin Appleby, MurmurHash3 (public domain), checked against its published vectors.
 package struct StableHash: Hashable, Sendable, CustomStringConvertible {
     package let low: UInt64
     package let high: UInt64
@@ -11,8 +11,8 @@ package struct StableHash: Hashable, Sendable, CustomStringConvertible {
     package init(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) {
         let mixing = Mixing.constants
         var h1 = seed
-        // The second half without the last summand, which joins it where nothing waits for it: each block depends on the
-        // one before, and the additions in that path are what the hash of a large input takes its time for.
+        // The second half without its last summand, which is added where nothing waits for it. Each block depends on
+        // the one before, so additions on that path determine the time for a large input.
         var sum2 = seed &- mixing.summand2
         var h2 = seed
         if var cursor = bytes.baseAddress {
@@ -80,8 +80,8 @@ extension UUID {
 
 /// The constants of the algorithm.
 ///
-/// Not as literals: of a product with a known factor that is then rotated, the compiler makes two products, and of sums
-/// with known summands longer chains. Together that is nearly twice the time for a large input.
+/// Not literals: the compiler would split a product with a known factor that is then rotated into two products, and
+/// make longer chains of sums with known summands. Together that nearly doubles the time for a large input.
 private struct Mixing {
     let factor1 = Mixing.word("87c37b91114253d5")
     let factor2 = Mixing.word("4cf5ad432745937f")
@@ -115,7 +115,7 @@ extension UnsafeRawPointer {
         UInt64(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    /// One to seven bytes, in two reads that overlap or three.
+    /// Reads one to seven bytes, in two reads that overlap or in three.
     @inline(__always)
     fileprivate func littleEndianWord(count: Int) -> UInt64 {
         if count >= 4 {

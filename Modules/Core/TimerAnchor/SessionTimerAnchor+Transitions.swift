@@ -1,7 +1,7 @@
 public import MeshFoundation
 
 extension SessionTimerAnchor {
-    /// A timer that starts running at that moment.
+    /// Returns a timer that starts running at that moment.
     /// - Parameter duration: seconds until the expected end, if there is one.
     public static func start(at moment: Date, duration: TimeInterval? = nil) -> SessionTimerAnchor {
         SessionTimerAnchor(
@@ -17,7 +17,7 @@ extension SessionTimerAnchor {
         isPaused = true
     }
 
-    /// Counts again from that moment; the step goes on where it was and the expected end moves by the pause.
+    /// Continues counting from that moment. The step continues where it was, and the expected end moves by the pause.
     /// Changes nothing while running or after the finish.
     public mutating func resume(at moment: Date) {
         guard isPaused, finishedAt == nil else { return }
@@ -32,13 +32,13 @@ extension SessionTimerAnchor {
         isPaused = false
     }
 
-    /// Begins a step: a lap, an interval, a set. While paused it begins at the pause, so that it has lasted nothing.
+    /// Starts a step, such as a lap, an interval or a set. While paused, the step starts at the pause, so its time is 0.
     public mutating func step(at moment: Date) {
         guard finishedAt == nil else { return }
         stepStartedAt = isPaused ? pauseStartedAt ?? moment : moment
     }
 
-    /// Freezes the timer for good. A second finish changes nothing.
+    /// Stops the timer for good. A second finish changes nothing.
     public mutating func finish(at moment: Date) {
         guard finishedAt == nil else { return }
         let frozenAt = isPaused ? pauseStartedAt ?? moment : moment
@@ -46,7 +46,7 @@ extension SessionTimerAnchor {
         finishedAt = frozenAt
     }
 
-    /// Derived from the anchors at read time, so that it cannot contradict them.
+    /// The phase, derived from the anchor's fields when read, so that it can't contradict them.
     public var phase: SessionTimerPhase {
         if finishedAt != nil { return .finished }
         return isPaused ? .paused : .running
@@ -55,6 +55,6 @@ extension SessionTimerAnchor {
 
 /// The phase of a timer, derived from its anchor.
 public enum SessionTimerPhase: String, Sendable, Hashable, Codable {
-    /// Counting; paused, and to be resumed; finished for good.
+    /// Counting; paused, and able to resume; finished for good.
     case running, paused, finished
 }

@@ -1,7 +1,6 @@
 public import MeshFoundation
 
-/// A timer as facts instead of ticks: the moment of its anchor, and the time elapsed before. Nothing is sent while it
-/// runs.
+/// A timer as facts instead of ticks: the moment of its anchor, and the time elapsed before. Nothing is sent while it runs.
 ///
 /// ```swift
 /// let tap = Date()
@@ -12,8 +11,8 @@ public import MeshFoundation
 /// timer.remaining(at: tap + 50)                         // 50 seconds
 /// ```
 ///
-/// Every transition takes the moment of the tap and does nothing when it does not apply, so replaying an event twice or
-/// out of place never bends the time.
+/// Every transition takes the moment of the tap, and does nothing if it doesn't apply. So an event that is replayed
+/// twice or out of place never distorts the time.
 public struct SessionTimerAnchor: Codable, Sendable, Hashable {
     /// The moment from which running time counts: the start, or the last resume.
     public var startedAt: Date
@@ -21,18 +20,17 @@ public struct SessionTimerAnchor: Codable, Sendable, Hashable {
     public var accumulatedElapsedBeforeAnchor: TimeInterval
     /// The moment at which the pause began; nil while the timer runs.
     public var pauseStartedAt: Date?
-    /// Whether it stands still: paused or finished.
+    /// True if the timer stands still: paused or finished.
     public var isPaused: Bool
-    /// The moment at which the timer reaches its end; nil without an end. Each resume moves it by the length of the
-    /// pause.
+    /// The moment at which the timer reaches its end; nil without an end. Each resume moves it by the length of the pause.
     public var expectedEndAt: Date?
     /// The moment at which the current step began, such as a lap; nil without steps. A resume moves it, so that a step
     /// excludes pauses.
     public var stepStartedAt: Date?
-    /// Set by `finish`; a finished timer is paused for good.
+    /// The moment of `finish`; nil before it. A finished timer is paused for good.
     public var finishedAt: Date?
 
-    /// Every field as it is. To begin a timer there is ``start(at:duration:)``.
+    /// Creates an anchor from every field as it is. To start a timer, use ``start(at:duration:)``.
     public init(
         startedAt: Date, accumulatedElapsedBeforeAnchor: TimeInterval, pauseStartedAt: Date?, isPaused: Bool,
         expectedEndAt: Date?, stepStartedAt: Date?, finishedAt: Date? = nil
@@ -62,7 +60,7 @@ public struct SessionTimerAnchor: Codable, Sendable, Hashable {
         stepStartedAt.map { max(0, countedMoment(moment).timeIntervalSince($0)) }
     }
 
-    /// Time stands still from the pause on.
+    /// The moment up to which time counts: time stands still from the pause on.
     private func countedMoment(_ moment: Date) -> Date {
         isPaused ? finishedAt ?? pauseStartedAt ?? moment : moment
     }

@@ -1,10 +1,17 @@
 package import MeshIdentity
 
-/// Who changed something and when. The later stamp is the newer one, between equal stamps the higher author.
+// A last-writer-wins register: of two values, the one with the higher version wins. A version is a hybrid logical
+// timestamp and an author, which decides between equal stamps. A vector has a stamp for each author, up to which all of
+// its changes were seen.
+//
+// A provisional author stands for an author whose peer may have lost changes, so that gaps stay visible. The idea is
+// that of dotted version vectors (Preguiça et al., 2010); see Docs/Guides/SharedState.md.
+
+/// The author and time of a change. The later stamp is newer; of equal stamps, the one with the higher author.
 package struct StateVersion: Hashable, Comparable, Sendable, Codable {
     package var stamp: HybridTimestamp
-    /// A peer and one store of it. A peer that has lost its store is another author, so that nobody takes what it
-    /// changes then for something that has been seen.
+    /// The ID of a peer and of one of its stores. A peer that has lost its store is another author, so that its new
+    /// changes don't count as seen.
     package var author: String
 
     package init(stamp: HybridTimestamp, author: String) {
@@ -16,12 +23,12 @@ package struct StateVersion: Hashable, Comparable, Sendable, Codable {
         "\(peerID)#\(String(incarnation, radix: 16))"
     }
 
-    /// The name of an author while its peer may have lost changes that it made under `author`.
+    /// Returns the name of an author while its peer may have lost changes that it made under `author`.
     package static func provisional(_ author: String, launch: UInt32) -> String {
         "\(author)~\(String(launch, radix: 16))"
     }
 
-    /// The author for which a provisional one stands; nil if this one isn't provisional.
+    /// Returns the author that a provisional one stands for; nil if this one isn't provisional.
     package static func root(of author: String) -> String? {
         let bytes = author.utf8
         guard let mark = bytes.lastIndex(of: UInt8(ascii: "~")), !bytes[mark...].contains(UInt8(ascii: "#")) else {
@@ -37,25 +44,25 @@ package struct StateVersion: Hashable, Comparable, Sendable, Codable {
     }
 }
 
-/// What somebody has seen: of each author everything up to a stamp, or what has replaced it.
+/// The changes that a peer has seen: for each author, the stamp up to which it has seen all changes or their successors.
 package struct StateVector: Hashable, Sendable, Codable {
     package private(set) var stamps: [String: HybridTimestamp]
 
     package init(_ stamps: [String: HybridTimestamp] = [:]) { self.stamps = stamps }
 
-    /// Who has seen an author up to a stamp has seen its provisional ones up to there.
+    /// True if the version was seen. A stamp of an author also covers its provisional authors up to there.
     package func covers(_ version: StateVersion) -> Bool {
         if let stamp = stamps[version.author], version.stamp <= stamp { return true }
         guard let root = StateVersion.root(of: version.author), let stamp = stamps[root] else { return false }
         return version.stamp <= stamp
     }
 
-    /// What was seen of an author, and of its provisional ones.
+    /// Returns the part of the vector for an author and its provisional authors.
     package func part(of author: String) -> StateVector {
         StateVector(stamps.filter { $0.key == author || StateVersion.root(of: $0.key) == author })
     }
 
-    /// Forgets provisional authors of which the author itself covers everything.
+    /// Removes provisional authors that the author's own stamp covers completely.
     package mutating func removeCovered(keeping kept: Set<String>) {
         stamps = stamps.filter { author, stamp in
             guard let root = StateVersion.root(of: author), !kept.contains(author) else { return true }
@@ -73,18 +80,18 @@ package struct StateVector: Hashable, Sendable, Codable {
 
     package mutating func join(_ other: StateVector) { stamps.merge(other.stamps, uniquingKeysWith: max) }
 
-    /// Forgets what was seen up to stamps that nobody can have drawn.
+    /// Removes stamps that no clock can have generated.
     package mutating func removeAll(where isFalse: (HybridTimestamp) -> Bool) {
         stamps = stamps.filter { !isFalse($0.value) }
     }
 
-    /// Forgets the authors that have been silent longest, until there are no more than that and their names have no more
-    /// bytes. What is forgotten counts as unseen, which costs a transfer.
+    /// Removes the authors that have been silent longest, until at most `limit` authors with at most `bytesMax` bytes
+    /// of names are left. Changes of removed authors count as unseen, which costs a transfer.
     package mutating func trim(to limit: Int, bytes bytesMax: Int, keeping kept: Set<String> = []) {
         var bytes = stamps.keys.reduce(0) { $0 + $1.utf8.count }
         guard stamps.count > limit || bytes > bytesMax else { return }
         let silent = stamps.filter { !kept.contains($0.key) }.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
-        // An author stands for its provisional ones too.
+        // Provisional authors go first, because an author's stamp covers them too.
         let provisional = silent.filter { StateVersion.root(of: $0.key) != nil }
         for (author, _) in provisional + silent {
             guard stamps.count > limit || bytes > bytesMax else { return }
@@ -93,6 +100,6 @@ package struct StateVector: Hashable, Sendable, Codable {
         }
     }
 
-    /// Forgets the authors that another vector does not have.
+    /// Removes the authors that another vector doesn't have.
     package mutating func keep(authorsOf other: StateVector) { stamps = stamps.filter { other.stamps[$0.key] != nil } }
 }
