@@ -14,7 +14,7 @@ extension Unicode.Scalar {
 extension String {
     /// Returns untrusted text in a form that is safe for a terminal or a log. Unprintable scalars become escapes such as
     /// `\u{1B}`. O(bytes).
-    /// - Parameter keepsLines: True keeps line feeds and tabs, for text of several lines.
+    /// - Parameter keepsLines: True to keep line feeds and tabs, for text of several lines.
     package func printable(keepsLines: Bool = false) -> String {
         escaped(keepsLines: keepsLines) { "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
     }

@@ -8,7 +8,7 @@
     import Android
 #endif
 
-/// Lines for the developer who runs a debug build.
+/// Prints lines for the developer of a debug build.
 package enum StandardError {
     /// Prints `SessionMesh: ` and one line. Escapes unprintable text, because peers may have sent parts of it.
     package static func print(_ line: String) {

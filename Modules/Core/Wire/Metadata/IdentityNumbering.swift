@@ -51,7 +51,7 @@ extension IdentityNumbering {
         known = statement.map { $0.epoch == epoch ? $0.numbers : 0 }
     }
 
-    /// Returns the metadata's number, its introduction, and false if that must be written; nil if it gets no number.
+    /// Returns the number of an identity, and its introduction, which must be written unless `isKnown`; nil without a number.
     mutating func number(of metadata: SessionSyncMetadata) -> (number: Int, base: SessionSyncMetadata, isKnown: Bool)? {
         guard known != nil else { return nil }
         if last < slots.count, let base = slots[last], base.hasSameIdentity(as: metadata) {

@@ -1,11 +1,11 @@
 import MeshFoundation
 import MeshIdentity
 
-/// Lossless time differences.
-///
-/// A time is a `Double`, and both sides compute the same guess of it. The writer sends the difference of the two bit
-/// patterns. Adjacent doubles of one sign have adjacent patterns, so a close guess gives a short number. Any difference
-/// restores the exact bits, also of a NaN.
+// Lossless time differences. A time is a `Double`, and both sides compute the same guess of it. The writer sends the
+// difference of the two bit patterns. Adjacent doubles of one sign have adjacent patterns, so a close guess gives a short
+// number. Any difference restores the exact bits, also of a NaN. Docs/Internals/WireFormat.md, "Differences".
+
+/// Guesses of times, and the differences of times from them.
 enum WireTime {
     /// Seconds between 1970 and 2001, the reference date of `Date`.
     static let referenceDateSeconds = 978_307_200.0

@@ -10,7 +10,7 @@ extension CompressionDictionary {
     ///
     /// Equal samples give equal dictionaries. Uses the first 2 MiB of samples and the 4096 best pieces. Takes some seconds.
     /// - Parameter maximumBytes: Maximum size, clamped to 64…32,768.
-    /// - Throws: `invalidValue` when the samples have nothing in common.
+    /// - Throws: `invalidValue` if the samples have nothing in common.
     package static func trained(
         from samples: [[UInt8]], maximumBytes: Int = CompressionDictionary.bytesMax
     ) throws(WireError) -> CompressionDictionary {

@@ -2,8 +2,8 @@ import MeshIdentity
 
 /// Bytes that both sides know in advance, so that even a small body can refer to them instead of repeating them.
 public struct CompressionDictionary: Hashable, Sendable {
-    /// ID of the dictionary, computed from its content: the lowest 32 bits of its MurmurHash3 (x64, 128 bits, seed 0). Two
-    /// different dictionaries are therefore never confused.
+    /// ID of the dictionary, computed from its content: the lowest 32 bits of its MurmurHash3 (x64, 128 bits, seed 0).
+    /// Two different dictionaries have the same ID with a chance of one in 2^32.
     public let id: UInt32
     /// The content, with the most useful strings last. At most 32 KiB, the window of deflate.
     public let bytes: [UInt8]

@@ -4,7 +4,7 @@ public import MeshIdentity
 // a head, which is its number and kind. There are two paths:
 // - direct (`WireCodable`): the fields of a record have fixed numbers.
 // - Codable: fields have names. A message defines each name once and then refers to it by number.
-// Strings of 3 bytes or more are numbered too, and repeated ones are references. A block is a list of numbers of one type
+// Strings of 3 bytes or more are numbered too, and repeated ones are references. A block is a list of values of one type,
 // without a kind for each. Bytes, limits and examples: Docs/Internals/WireFormat.md, "compact".
 
 /// This library's own format: small, fast, lossless, and readable by older and newer versions of an app.

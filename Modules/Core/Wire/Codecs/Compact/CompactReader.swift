@@ -120,8 +120,8 @@ extension CompactReader {
 // MARK: - Other scalars
 
 extension CompactReader {
-    /// Reads a Boolean, which is its kind.
     /// Reads a Boolean. Its kind is its value.
+    ///
     /// - Throws: `typeMismatch`.
     @inlinable @inline(__always)
     public mutating func readBool(_ kind: WireKind) throws(WireError) -> Bool {

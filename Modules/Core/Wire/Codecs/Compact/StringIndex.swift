@@ -1,4 +1,4 @@
-/// The numbered strings that a reader has met in a message so far: their places, and the values read from them.
+/// The numbered strings that a reader has met in a message so far: their offsets, and the values read from them.
 ///
 /// So a repeated string shares the storage of the first, and a repeated enum case needs no string at all.
 /// At most `CompactLimit.texts` entries of 40 bytes.

@@ -73,8 +73,8 @@ extension WireValue where Self: RawRepresentable, RawValue: WireValue {
         self = value
     }
 
-    /// True if writers and readers remember the string of each case, because searching all cases for a string is slow. The
-    /// memory of such a case is one byte.
+    /// True if writers and readers remember the string of each case, because searching all cases for a string is slow.
+    /// Limited to enums of strings whose cases take one byte in memory.
     @inlinable static var isMemorable: Bool { RawValue.self == String.self && MemoryLayout<Self>.size == 1 }
 }
 
