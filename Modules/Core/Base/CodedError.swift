@@ -4,12 +4,12 @@
     public import Foundation
 #endif
 
-/// An error that tells what happened and what to do about it.
+/// An error that says what happened and what to do about it.
 ///
-/// `description` is for logs and tells what happened. `localizedDescription` is for people: the same text as a sentence,
+/// `description` is for logs and says what happened. `localizedDescription` is for people: the same text as a sentence,
 /// followed by ``advice``.
 public protocol ExplainedError: LocalizedError, CustomStringConvertible {
-    /// A sentence that tells what to do. Empty if `description` already does.
+    /// A sentence that says what to do. Empty if `description` already does.
     var advice: String { get }
 }
 

@@ -124,7 +124,7 @@ package enum PrivateFileFlaw: Sendable {
 /// An error type of the module that uses the file.
 package protocol PrivateFileFailure: Error {
     /// - Parameters:
-    ///   - message: Text that tells what to do next.
+    ///   - message: Text that says what to do next.
     ///   - errorNumber: The system's error number, or 0.
     init(_ flaw: PrivateFileFlaw, _ message: String, errorNumber: Int32)
 }

@@ -59,7 +59,7 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
     ///
     /// - Parameter mark: Allowed for envelopes and snapshots only.
     /// - Throws: `SessionSyncError.payloadEncodingFailed`; `WireError` with `oversized` or `compressionFailed`, and with
-    ///   `invalidValue` for a mark or a report that a reader would refuse.
+    ///   `invalidValue` for a mark or a report that a reader would reject.
     public mutating func append(_ message: WireMessage, mark: WireMark? = nil, to writer: inout WireWriter) throws {
         switch message {
         case .envelope(let envelope):
@@ -101,7 +101,7 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
     /// Appends the frame of an envelope whose payload is already encoded. Allocates nothing once the writer has grown.
     ///
     /// - Parameter payload: Its field names are interned if they come first. See `CompactCodec.namesFirst`.
-    /// - Throws: `oversized`, `compressionFailed`; `invalidValue` for a mark that a reader would refuse.
+    /// - Throws: `oversized`, `compressionFailed`; `invalidValue` for a mark that a reader would reject.
     public mutating func appendEnvelope(
         _ metadata: SessionSyncMetadata, mark: WireMark? = nil, payload: UnsafeRawBufferPointer,
         codec: PayloadCodecID, to writer: inout WireWriter

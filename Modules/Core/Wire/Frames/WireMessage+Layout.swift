@@ -192,7 +192,7 @@ extension WireReader {
         return vector
     }
 
-    /// Reads the byte that tells whether an optional field follows.
+    /// Reads the byte that says whether an optional field follows.
     mutating func readPresence() throws(WireError) -> Bool {
         switch try readUInt8() {
         case 0: return false

@@ -90,7 +90,7 @@ extension WireWriter {
             return []
         }
         writeSignedVarint(Int64(bitPattern: metadata.sequence &- last.sequence))
-        // At most 49 bits and a sign. One more bit tells whether a counter follows.
+        // At most 49 bits and a sign. One more bit says whether a counter follows.
         let milliseconds = Int64(metadata.stamp.milliseconds) - Int64(last.stamp.milliseconds)
         let hasCounter = metadata.stamp.counter != 0
         writeSignedVarint(milliseconds * 2 + (hasCounter ? 1 : 0))
