@@ -1,4 +1,4 @@
-/// The wait before the next attempt: doubles from the shortest to the longest.
+/// Exponential backoff: the wait before the next attempt doubles from the shortest to the longest.
 package struct Backoff: Hashable, Sendable {
     private let shortest: Duration
     private let longest: Duration
@@ -15,9 +15,9 @@ package struct Backoff: Hashable, Sendable {
         return wait
     }
 
-    /// Like `next()`, shortened at random by up to half, so that peers that lost the same server don't return in step.
+    /// Returns `next()` shortened at random by up to half, so that peers of a failed server don't return simultaneously.
     package mutating func next(_ random: inout SplitMix64) -> Duration { next() * (1 - random.fraction() / 2) }
 
-    /// An attempt has succeeded.
+    /// Resets the wait to the shortest. Call it when an attempt has succeeded.
     package mutating func reset() { wait = shortest }
 }

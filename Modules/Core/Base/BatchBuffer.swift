@@ -1,32 +1,32 @@
-/// What waits for one subscriber, in order: a queue of batches, so that many elements change hands at the price of one.
+/// The waiting elements of one subscriber, in order: a queue of batches, so that many elements move at the cost of one.
 ///
-/// A batch that is large enough is kept and handed out as the array that it came in, shared and never copied; small ones
-/// are gathered. O(1) for each element and for each batch.
+/// A large batch is stored and returned as the array in which it came, shared and never copied. Small ones are joined.
+/// O(1) for each element and for each batch.
 struct BatchBuffer<Element: Sendable>: Sendable {
     private struct Batch: Sendable {
         var elements: [Element]
-        /// Which number the first of them has, of all that must not be lost when a subscriber goes without having taken
-        /// them; nil where they may.
+        /// Position of the first element, if the elements are kept: they must not be lost when a subscriber leaves without
+        /// taking them. nil for elements that may be lost.
         let position: UInt64?
-        /// Made here, so that more can be gathered in it.
+        /// True if the array was created here, so that elements can be appended to it.
         let isOwn: Bool
-        /// Of the elements that have not been taken.
+        /// Number of bytes of the elements that haven't been taken.
         var bytes = 0
 
-        /// Whether an element with that number comes next.
+        /// True if an element with that position comes next.
         func goesOn(with number: UInt64?) -> Bool { number == position.map { $0 + UInt64(elements.count) } }
     }
 
-    /// Elements of a batch at most.
+    /// Maximum number of elements in a batch.
     static var batchMax: Int { 256 }
-    /// Fewer elements than this are cheaper copied than kept apart.
+    /// Smaller arrays are copied, which is cheaper than a separate batch.
     private static var gatheredMax: Int { 32 }
 
     private(set) var count = 0
-    /// What the elements weigh; 0 where nobody weighs them.
+    /// Number of bytes of all elements; 0 without a `weigh` function.
     private(set) var bytes = 0
     private var batches: [Batch] = []
-    /// Elements of the first batch that have been taken.
+    /// Number of elements of the first batch that have been taken.
     private var takenCount = 0
     private let weigh: (@Sendable (Element) -> Int)?
 
@@ -34,13 +34,13 @@ struct BatchBuffer<Element: Sendable>: Sendable {
 
     var isEmpty: Bool { count == 0 }
 
-    /// The number of the oldest element, if that must not be lost.
+    /// Position of the oldest element if it is kept; otherwise nil.
     var firstPosition: UInt64? { batches.first?.position.map { $0 + UInt64(takenCount) } }
 
-    /// The number of the oldest element that must not be lost. O(batches).
+    /// Position of the oldest kept element. O(batches).
     var oldestPosition: UInt64? { firstPosition ?? batches.first { $0.position != nil }?.position }
 
-    /// - Parameter position: the number of an element that must not be lost.
+    /// - Parameter position: Position of the element if it is kept; otherwise nil.
     mutating func append(_ element: Element, at position: UInt64? = nil) {
         count += 1
         let weight = weigh?(element) ?? 0
@@ -51,7 +51,7 @@ struct BatchBuffer<Element: Sendable>: Sendable {
         batches[batches.count - 1].bytes += weight
     }
 
-    /// - Parameter position: the number of the first of them, if they must not be lost.
+    /// - Parameter position: Position of the first element if they are kept; otherwise nil.
     mutating func append(contentsOf elements: [Element], at position: UInt64? = nil) {
         if elements.count < Self.gatheredMax {
             for (offset, element) in elements.enumerated() { append(element, at: position.map { $0 + UInt64(offset) }) }
@@ -75,7 +75,7 @@ struct BatchBuffer<Element: Sendable>: Sendable {
         return element
     }
 
-    /// The oldest elements, at most `batchMax` and at least one if there are any.
+    /// Removes and returns the oldest elements: 1 to `batchMax`; nil if there are none.
     mutating func popBatch() -> [Element]? { popNumbered()?.elements }
 
     private mutating func popNumbered() -> (elements: [Element], position: UInt64?)? {
@@ -88,7 +88,7 @@ struct BatchBuffer<Element: Sendable>: Sendable {
         return (takenCount == 0 ? elements : Array(elements[takenCount...]), position)
     }
 
-    /// Forgets the oldest elements; as many as there are, if there are fewer.
+    /// Discards the oldest elements: `number` of them, or all if there are fewer.
     mutating func removeFirst(_ number: Int) {
         var rest = min(number, count)
         count -= rest
@@ -112,7 +112,7 @@ struct BatchBuffer<Element: Sendable>: Sendable {
         return elements.reduce(0) { $0 + weigh($1) }
     }
 
-    /// The elements that must not be lost, in order; the rest is forgotten.
+    /// Removes all elements and returns the kept ones, in order.
     mutating func takeKept() -> BatchBuffer {
         var kept = BatchBuffer(weigh: weigh)
         while let (elements, position) = popNumbered() {
@@ -121,7 +121,7 @@ struct BatchBuffer<Element: Sendable>: Sendable {
         return kept
     }
 
-    /// Those of the elements that fulfil the condition, in order; the others stay. O(elements).
+    /// Removes and returns the elements that fulfil the condition, in order. O(elements).
     mutating func take(where isTaken: (Element) -> Bool) -> BatchBuffer {
         var (taken, rest) = (BatchBuffer(weigh: weigh), BatchBuffer(weigh: weigh))
         while let (elements, position) = popNumbered() {
@@ -134,7 +134,7 @@ struct BatchBuffer<Element: Sendable>: Sendable {
         return taken
     }
 
-    /// Puts numbered elements between the numbered elements that are here, in the order of their numbers. O(elements).
+    /// Merges kept elements into the kept elements of this buffer, by position. O(elements).
     mutating func merge(_ other: consuming BatchBuffer) {
         guard other.count > 0 else { return }
         guard count > 0 else {

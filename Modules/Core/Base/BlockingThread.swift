@@ -8,7 +8,7 @@
     import Android
 #endif
 
-/// A thread of our own for blocking calls, which would starve Swift's thread pool.
+/// Threads for blocking calls, which would starve Swift's thread pool.
 package enum BlockingThread {
     private final class Body: Sendable {
         let run: @Sendable () -> Void
@@ -16,9 +16,9 @@ package enum BlockingThread {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// Starts a detached thread that blocks SIGPIPE: a write to a pipe whose reader is gone raises it on the writing
-    /// thread only, where it stays pending and dies with the thread, and the write returns EPIPE. The process's own
-    /// handling of the signal is left alone.
+    /// Starts a detached thread that blocks SIGPIPE. A write to a pipe without a reader raises that signal on the writing
+    /// thread. If blocked, it stays pending until the thread ends, and the write returns EPIPE. The process's own handling of
+    /// the signal is unaffected.
     package static func start(_ run: @escaping @Sendable () -> Void) throws(SystemCallError) {
         var blocked = sigset_t()
         var before = sigset_t()
@@ -35,7 +35,7 @@ package enum BlockingThread {
         }
     }
 
-    /// On a thread of our own only.
+    /// Blocks the calling thread. Use it only on a thread that `start` created.
     package static func sleep(_ duration: Duration) {
         let (seconds, attoseconds) = max(duration, .zero).components
         var left = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))

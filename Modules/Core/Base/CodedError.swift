@@ -6,21 +6,21 @@
 
 /// An error that says what happened and what to do about it.
 ///
-/// `description` is for logs: it says what happened. `localizedDescription` is for people: it says the same in the same words, as a
-/// sentence, followed by ``advice``.
+/// `description` is for logs and says what happened. `localizedDescription` is for people: the same text as a sentence,
+/// followed by ``advice``.
 public protocol ExplainedError: LocalizedError, CustomStringConvertible {
-    /// A sentence that says what to do. Empty if `description` says it already.
+    /// A sentence that says what to do. Empty if `description` already does.
     var advice: String { get }
 }
 
 extension ExplainedError {
     public var errorDescription: String? { explanation(of: description) }
-    // Foundation has these defaults too, but a module that imports only this one doesn't see them.
+    // Foundation has these defaults too, but modules that import only this one don't see them.
     public var failureReason: String? { nil }
     public var recoverySuggestion: String? { nil }
     public var helpAnchor: String? { nil }
 
-    /// The text as a sentence, followed by the advice.
+    /// Returns the text as a sentence, followed by the advice.
     package func explanation(of text: String) -> String {
         var sentence = text.prefix(1).uppercased() + text.dropFirst()
         if let last = sentence.last, !".!?…".contains(last) { sentence += "." }
@@ -28,17 +28,17 @@ extension ExplainedError {
     }
 }
 
-/// An error with a code to branch on and a message for people. Its `description` begins with the code, its `localizedDescription`
-/// does not.
+/// An error with a code for programs and a message for people. Its `description` starts with the code, its
+/// `localizedDescription` doesn't.
 public protocol CodedError: ExplainedError {
-    /// Why it is thrown. Later versions may know more codes.
+    /// The category of the failure. Later versions may add codes.
     associatedtype Code: Hashable, Sendable, CustomStringConvertible
 
-    /// The error's kind, for code that reacts to it.
+    /// The category of this error, for code that handles it.
     var code: Code { get }
     /// The description of the failure, for people.
     var message: String { get }
-    /// The error underneath, where there is one.
+    /// The underlying error, if there is one.
     var cause: (any Error)? { get }
 }
 

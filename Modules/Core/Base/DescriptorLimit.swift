@@ -6,9 +6,9 @@
     import Musl
 #endif
 
-/// How many files and sockets this process may have open.
+/// The number of files and sockets that this process may have open.
 package enum DescriptorLimit {
-    /// As many as the system lets it have, up to `most`. What is more already stays.
+    /// Raises the limit to `most`, or as far as the system allows. Never lowers it.
     package static func raise(to most: UInt64 = .max) {
         #if canImport(Darwin) || canImport(Glibc) || canImport(Musl)
             var limit = rlimit()
@@ -20,7 +20,7 @@ package enum DescriptorLimit {
         #endif
     }
 
-    /// How many it may have now, and how many it may ask for. `Int.max` where there is no limit, or none is known.
+    /// The current limit, and the highest that the process may request. `Int.max` if there is no limit or it is unknown.
     package static var current: (soft: Int, hard: Int) {
         #if canImport(Darwin) || canImport(Glibc) || canImport(Musl)
             var limit = rlimit()

@@ -8,7 +8,7 @@ extension Duration {
         return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
     }
 
-    /// Whole milliseconds, rounded towards zero; saturates.
+    /// Whole milliseconds, rounded towards zero. Saturates at the bounds of `Int64`.
     package var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)

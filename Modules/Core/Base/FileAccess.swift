@@ -8,14 +8,14 @@
     import Android
 #endif
 
-/// Who owns a file, a folder or a socket, and whom its mode lets in: what keeps the users of one machine apart.
+/// The owner and the permissions of a file, folder or socket, which separate the users of one machine.
 ///
-/// Lists of access control are not looked at. Root may do anything anywhere, so that a folder of root's is as good as an
-/// own one; what lies in it has to be this user's own.
+/// Ignores access control lists. Root can change any file, so root counts as a trusted owner like this user. `PrivateFile`
+/// is stricter: its file must be this user's own.
 package struct FileAccess: Hashable, Sendable {
     package let owner: UInt32
     package let group: UInt32
-    /// Permissions and the sticky bit.
+    /// Permissions, including the sticky bit.
     package let mode: UInt32
 
     package init(owner: UInt32, group: UInt32, mode: UInt32) {
@@ -24,14 +24,14 @@ package struct FileAccess: Hashable, Sendable {
         self.mode = mode & 0o7777
     }
 
-    /// Of what is at a path, behind links; nil when it cannot be told, with the reason in `errno`.
+    /// Reads the access of the item at a path, following links; nil with the reason in `errno` if that fails.
     package init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// Of what is at a path itself, link or not.
+    /// Reads the access of the item at a path, without following a link; nil with the reason in `errno` if that fails.
     package init?(linkAt path: String) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
@@ -50,16 +50,16 @@ package struct FileAccess: Hashable, Sendable {
 
     package static var thisUser: UInt32 { UInt32(geteuid()) }
 
-    /// Somebody beside the owner may write. By custom the group that has its owner's number has no other member.
+    /// True if users other than the owner may write. A group with the owner's number has by custom no other member.
     package var othersMayWrite: Bool { mode & 0o002 != 0 || mode & 0o020 != 0 && group != owner }
-    /// In such a folder nobody can move or remove what is another user's.
+    /// True for a folder in which users can't move or remove each other's files.
     package var isSticky: Bool { mode & 0o1000 != 0 }
 }
 
 extension FileAccess {
-    /// Why no file or socket of this user's should lie in that folder, and what to do; nil when nothing is wrong with it.
-    /// - Parameter isShared: it may be one like /tmp, in which everybody makes files: whatever is found there is looked at
-    ///   before it is used.
+    /// Returns the reason why this user shouldn't keep a file or socket in the folder, and advice; nil if the folder is safe.
+    /// - Parameter isShared: True if the folder may be one like /tmp, where all users create files. The caller must then check
+    ///   what it finds there before using it.
     package func flaw(ofFolder path: String, isShared: Bool, user: UInt32 = thisUser) -> String? {
         if owner != user, owner != 0 { return "the folder '\(path)' belongs to user \(owner): use one of your own" }
         if othersMayWrite, !(isShared && isSticky) {
@@ -70,7 +70,7 @@ extension FileAccess {
         return nil
     }
 
-    /// Why a file is not this user's alone, and what to do; nil when nothing is wrong with it.
+    /// Returns the reason why others can change a file, and advice; nil if only this user or root can.
     package func flaw(ofFile path: String, user: UInt32 = thisUser) -> String? {
         if owner != user, owner != 0 { return "'\(path)' belongs to user \(owner): use a file of your own" }
         if othersMayWrite {

@@ -8,10 +8,10 @@
     import Android
 #endif
 
-/// A value behind a mutual-exclusion lock.
+/// A value that is protected by a mutual-exclusion lock.
 ///
-/// Synchronization's `Mutex` needs newer systems than this package supports, and reports false races under the
-/// thread sanitizer; every lock of this package is this one. Never suspend inside `withLock`.
+/// Used for every lock of this package. Synchronization's `Mutex` needs newer systems than this package supports, and
+/// causes false reports of the thread sanitizer. Never suspend inside `withLock`.
 package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     #if canImport(Darwin)
         private let mutex = UnsafeMutablePointer<os_unfair_lock>.allocate(capacity: 1)
@@ -20,8 +20,8 @@ package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     #endif
     private var content: Content
 
-    /// An empty value by itself would share its address with the object's header, which is read without the lock, and
-    /// the thread sanitizer would report that.
+    /// Padding for an empty value. Without it, the value would have the address of the object's header, which is read without
+    /// the lock, and the thread sanitizer would report a race.
     private struct Content: ~Copyable {
         var value: Value
         let isNeverEmpty: UInt8 = 0

@@ -1,7 +1,6 @@
-/// Tasks that live no longer than their owner: they are cancelled when this goes.
+/// Tasks that are cancelled when their owner is deallocated.
 ///
-/// For a shell that listens on behalf of an object which nothing but its user keeps alive; the tasks refer to that
-/// object weakly.
+/// For an object whose tasks observe streams and refer to the object weakly, because only its user keeps it alive.
 package final class OwnedTasks: Sendable {
     private let tasks = Locked<[Task<Void, Never>]>([])
 
@@ -9,7 +8,7 @@ package final class OwnedTasks: Sendable {
 
     deinit { cancel() }
 
-    /// Takes these in place of the ones held before, which have ended or have been cancelled.
+    /// Replaces the held tasks. Those must have ended or been cancelled.
     package func hold(_ tasks: [Task<Void, Never>]) {
         self.tasks.withLock { $0 = tasks }
     }
@@ -22,7 +21,7 @@ package final class OwnedTasks: Sendable {
         for task in cancelled { task.cancel() }
     }
 
-    /// Returns when every task that is held now has ended.
+    /// Returns when all tasks that are held now have ended.
     package func finished() async {
         for task in tasks.withLock({ $0 }) { await task.value }
     }

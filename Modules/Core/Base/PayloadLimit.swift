@@ -1,15 +1,15 @@
-/// The largest payload that something carries.
+/// The maximum size of a payload on one kind of carrier.
 public struct PayloadLimit: Hashable, Sendable, Codable {
-    /// Stable name, such as `udp.datagram`; errors about size carry it.
+    /// Stable name, such as `udp.datagram`. Errors about size include it.
     public let id: String
-    /// Bytes of the largest payload that passes.
+    /// Maximum number of bytes in a payload.
     public let bytes: Int
-    /// One line for a table: what carries it.
+    /// One line for a table that describes the carrier.
     public let summary: String
     /// The document that states the number: an RFC, a specification or a vendor's documentation.
     public let source: String
 
-    /// A limit of `bytes` bytes, which an error names by `id`.
+    /// Creates a limit of `bytes` bytes. Errors name it by `id`.
     public init(id: String, bytes: Int, summary: String, source: String) {
         self.id = id
         self.bytes = bytes
@@ -18,7 +18,7 @@ public struct PayloadLimit: Hashable, Sendable, Codable {
     }
 }
 
-// What systems and protocols carry. The limits of this package's own forms stand with what has them.
+// Limits of systems and protocols. This package's own formats declare theirs.
 extension PayloadLimit {
     /// Maximum size of one `WCSession.sendMessageData` message: 65,536 bytes.
     public static let wcSessionMessage = PayloadLimit(
@@ -35,7 +35,7 @@ extension PayloadLimit {
         id: "wcsession.applicationContext", bytes: 262_144, summary: "WCSession application context, newest only",
         source: "WatchConnectivity answers payloadTooLarge above 262,144 bytes; WCErrorCodePayloadTooLarge")
 
-    /// The most that one UDP datagram over IPv4 carries: 65,535 less 20 bytes of IP header and 8 of UDP header.
+    /// Maximum size of a UDP datagram over IPv4: 65,535 bytes less 20 of IP header and 8 of UDP header.
     public static let udpDatagram = PayloadLimit(
         id: "udp.datagram", bytes: 65_507, summary: "UDP datagram over IPv4, fragmented by the network",
         source: "RFC 768 and RFC 791, section 3.1: 65,535 − 20 − 8")
@@ -51,12 +51,12 @@ extension PayloadLimit {
         id: "udp.ethernet", bytes: 1_472, summary: "UDP datagram in one Ethernet frame over IPv4",
         source: "RFC 894: MTU 1,500, less the headers of RFC 791 (20) and RFC 768 (8)")
 
-    /// The most that the remaining-length field of an MQTT packet states.
+    /// Maximum value of the remaining-length field of an MQTT packet: 268,435,455 bytes.
     public static let mqttPacket = PayloadLimit(
         id: "mqtt.packet", bytes: 268_435_455, summary: "MQTT control packet after its fixed header",
         source: "OASIS MQTT 5.0, section 1.5.5: variable byte integer of four bytes")
 
-    /// Every limit above, from the smallest.
+    /// All limits above, smallest first.
     public static let known: [PayloadLimit] = [
         .udpSafe, .udpEthernet, .udpDatagram, .wcSessionMessage, .wcSessionUserInfo, .wcSessionApplicationContext,
         .mqttPacket,

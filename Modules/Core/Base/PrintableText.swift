@@ -1,6 +1,7 @@
 extension Unicode.Scalar {
-    /// Shows as what it is and changes nothing around it: no control (C0, delete, C1), no end of a line, no mark that turns
-    /// the direction of writing or shows nothing. The joiners, which scripts and emoji need, do.
+    /// True if the scalar is visible and doesn't affect the text around it. False for control characters (C0, delete, C1),
+    /// line ends, private or unassigned scalars, and marks that are invisible or change the writing direction. The joiners,
+    /// which scripts and emoji need, are printable.
     package var isPrintable: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
@@ -11,15 +12,15 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// This text, which may come from anybody, fit to be shown by a terminal or written to a log: what is not printable
-    /// shows as an escape, such as `\u{1B}`, and nothing happens. O(bytes).
-    /// - Parameter keepsLines: ends of lines and tabs stay, for text of several lines.
+    /// Returns untrusted text in a form that is safe for a terminal or a log. Unprintable scalars become escapes such as
+    /// `\u{1B}`. O(bytes).
+    /// - Parameter keepsLines: True to keep line feeds and tabs, for text of several lines.
     package func printable(keepsLines: Bool = false) -> String {
         escaped(keepsLines: keepsLines) { "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
     }
 
-    /// This text of JSON with the same meaning, fit to be shown by a terminal: what is not printable can be in strings only,
-    /// which have an escape for it. O(bytes).
+    /// This JSON with the same meaning, in a form that is safe for a terminal. Unprintable scalars become JSON escapes, so they
+    /// may occur only in strings: the text must not have carriage returns between its tokens. O(bytes).
     package var printableJSON: String {
         escaped(keepsLines: true) { scalar in
             scalar.utf16.map { unit in

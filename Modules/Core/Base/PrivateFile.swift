@@ -8,16 +8,14 @@
     import Android
 #endif
 
-/// A small file that only this user may read and write, and that is there whole or not at all. Its folder may not be
-/// writable by others, unless it is one like /tmp.
+/// A small file that only this user can read and write, and that is always complete or absent. Others must not be able to
+/// write to its folder, unless the folder is one like /tmp.
 ///
-/// Calls block for as long as the disk takes.
-///
-/// What goes wrong is thrown as the caller's own error.
+/// Calls block while the disk works. Failures are thrown as the caller's own error type.
 package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
     package let path: String
 
-    /// - Throws: `noName`.
+    /// - Throws: `noName` if the path can't be that of a file.
     package init(_ path: String) throws(Failure) {
         guard !path.isEmpty, !path.utf8.contains(0), path.utf8.last != UInt8(ascii: "/") else {
             throw Failure(.noName, "a file needs a name, not '\(path)'")
@@ -25,11 +23,12 @@ package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
         self.path = path
     }
 
-    /// - Returns: nil when there is no file.
-    /// - Throws: `notPrivate`; `oversized` when it has more than that many bytes; `missing`, `refused`.
+    /// Reads the complete file.
+    /// - Returns: nil if there is no file.
+    /// - Throws: `notPrivate`; `oversized` if the file has more than `bytesMax` bytes; `missing`, `refused`.
     package func read(bytesMax: Int) throws(Failure) -> [UInt8]? {
         try checkFolder()
-        // Without O_NONBLOCK somebody's pipe under this name would hold us up.
+        // With O_NONBLOCK, another user's pipe under this name can't block the call.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ENOENT, folderExists { return nil }
@@ -49,8 +48,8 @@ package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
         throw Failure(.oversized, "'\(path)' has more than \(bytesMax) bytes; move it away")
     }
 
-    /// Makes the file if there is none.
-    /// - Returns: whether it was made; a file that somebody else has made in the meantime stays.
+    /// Creates the file if it doesn't exist.
+    /// - Returns: false if it exists, perhaps because another process has just created it. That file stays.
     /// - Throws: `notPrivate`, `missing`, `refused`.
     package func create(_ bytes: [UInt8]) throws(Failure) -> Bool {
         let draft = try write(bytes)
@@ -60,7 +59,7 @@ package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
             return true
         }
         if errno == EEXIST { return false }
-        // Without hard links (some file systems; apps on Android) the lock keeps away whoever does the same.
+        // Without hard links (some file systems; apps on Android), a lock excludes other callers of this method.
         return try withLock { () throws(Failure) in
             if access(path, F_OK) == 0 { return false }
             guard rename(draft, path) == 0 else { throw failure("rename", errno) }
@@ -69,8 +68,8 @@ package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
         }
     }
 
-    /// Puts the bytes in the place of what is there.
-    /// - Throws: `notPrivate`, `missing`, `refused`; the file is as it was then.
+    /// Replaces the content of the file, or creates it.
+    /// - Throws: `notPrivate`, `missing`, `refused`. Then the file is unchanged.
     package func replace(_ bytes: [UInt8]) throws(Failure) {
         let draft = try write(bytes)
         guard rename(draft, path) == 0 else {
@@ -81,22 +80,23 @@ package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
         syncFolder()
     }
 
-    /// - Throws: `notPrivate`, `missing`, `refused`. That there is none is no error.
+    /// Removes the file. A file that doesn't exist isn't an error.
+    /// - Throws: `notPrivate`, `missing`, `refused`.
     package func remove() throws(Failure) {
         try checkFolder()
         guard unlink(path) == 0 || (errno == ENOENT && folderExists) else { throw failure("remove", errno) }
         syncFolder()
     }
 
-    /// Runs `body` while no other process, and no other file object of this one, is in here for the same path.
-    /// - Throws: `notPrivate`, `missing`, `refused`, or what `body` throws.
+    /// Runs `body` under an exclusive lock for this path, across processes and across file objects of this process.
+    /// - Throws: `notPrivate`, `missing`, `refused`, or the errors of `body`.
     package func withLock<Result>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         try checkFolder()
         let lock = path + ".lock"
         let descriptor = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         guard descriptor >= 0 else { throw failure("open the lock of", errno) }
         defer { close(descriptor) }
-        // Another user's lock might never be let go.
+        // Another user might never release the lock.
         if let access = FileAccess(descriptor: descriptor), access.owner != FileAccess.thisUser {
             throw Failure(
                 .notPrivate, "'\(lock)' belongs to user \(access.owner): use a file in a folder of your own")
@@ -108,24 +108,24 @@ package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
     }
 }
 
-/// Why a private file is of no use.
+/// The reason why a private file can't be used.
 package enum PrivateFileFlaw: Sendable {
-    /// No file can have such a name.
+    /// The path can't be that of a file.
     case noName
-    /// Others may read or change it, or it is no file.
+    /// Other users can read or change the file, or it isn't a regular file.
     case notPrivate
     case oversized
-    /// The folder does not exist.
+    /// The folder doesn't exist.
     case missing
-    /// The system refused; the error number says why.
+    /// The system refused; the error number has the reason.
     case refused
 }
 
-/// An error of the module that keeps the file.
+/// An error type of the module that uses the file.
 package protocol PrivateFileFailure: Error {
     /// - Parameters:
-    ///   - message: says what to do next.
-    ///   - errorNumber: what the system said, or 0.
+    ///   - message: Text that says what to do next.
+    ///   - errorNumber: The system's error number, or 0.
     init(_ flaw: PrivateFileFlaw, _ message: String, errorNumber: Int32)
 }
 
@@ -134,7 +134,7 @@ extension PrivateFileFailure {
 }
 
 extension PrivateFile {
-    /// Writes and syncs a file of another name beside this one.
+    /// Writes and syncs a file with another name next to this one, and returns its path.
     private func write(_ bytes: [UInt8]) throws(Failure) -> String {
         try checkFolder()
         let draft = path + ".new-" + String(UInt64.random(in: 0 ... .max), radix: 36)
@@ -142,7 +142,7 @@ extension PrivateFile {
         guard descriptor >= 0 else { throw failure("make a file beside", errno) }
         defer { close(descriptor) }
         do throws(Failure) {
-            // A umask takes away from the mode; this user may always read.
+            // The umask may have removed permissions. This user must always be able to read the file.
             guard fchmod(descriptor, 0o600) == 0 else { throw failure("chmod", errno) }
             var written = 0
             while written < bytes.count {
@@ -180,7 +180,7 @@ extension PrivateFile {
         throw Failure(.notPrivate, flaw)
     }
 
-    /// That a rename outlives a loss of power is not promised everywhere; the file is whole in any case.
+    /// Syncs the folder, so that a rename survives a power loss. Not every system guarantees that. The file is complete anyway.
     private func syncFolder() {
         let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }

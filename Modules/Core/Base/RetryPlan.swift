@@ -1,11 +1,11 @@
-/// Plans attempts: when the next one is due, and how much longer to wait after it. A value; time is passed in.
+/// A plan for retries with exponential backoff: the time of the next attempt, and the wait after it.
 ///
-/// Each planned attempt lengthens the wait, unless it is cancelled.
+/// A value type; the caller passes the time. Each planned attempt lengthens the wait, unless it is cancelled.
 package struct RetryPlan: Hashable, Sendable {
     private var backoff: Backoff
-    /// Before the planned attempt.
+    /// The backoff before the current plan.
     private var earlier: Backoff
-    /// When the next attempt is due; nil if none is planned.
+    /// Time of the next attempt; nil if none is planned.
     package private(set) var dueAt: Duration?
 
     package init(from shortest: Duration, to longest: Duration) {
@@ -14,7 +14,7 @@ package struct RetryPlan: Hashable, Sendable {
     }
 
     /// Plans the next attempt.
-    /// - Returns: when it is due; nil if an attempt was planned already.
+    /// - Returns: The time of the attempt; nil if one was already planned.
     @discardableResult
     package mutating func plan(at now: Duration) -> Duration? {
         guard dueAt == nil else { return nil }
@@ -23,7 +23,7 @@ package struct RetryPlan: Hashable, Sendable {
         return dueAt
     }
 
-    /// Begins the attempt that is due. Nothing is planned then.
+    /// Starts the attempt that is due, and clears the plan.
     /// - Returns: false if no attempt is due yet.
     @discardableResult
     package mutating func takeDue(at now: Duration) -> Bool {
@@ -32,8 +32,8 @@ package struct RetryPlan: Hashable, Sendable {
         return true
     }
 
-    /// The peer, link or network is back: the wait is the shortest again, also for the attempt that is planned.
-    /// - Returns: when the planned attempt is due; nil if it is due no earlier than before.
+    /// Resets the wait to the shortest, also for a planned attempt. Call it when the peer, link or network is back.
+    /// - Returns: The new time of the planned attempt; nil if there is none or it doesn't become earlier.
     @discardableResult
     package mutating func bringForward(at now: Duration) -> Duration? {
         backoff.reset()
@@ -43,20 +43,20 @@ package struct RetryPlan: Hashable, Sendable {
         return self.dueAt
     }
 
-    /// Makes an attempt due at that time, whatever was planned. It counts as the first.
+    /// Replaces the plan by a first attempt at that time.
     package mutating func restart(dueAt: Duration) {
         reset()
         _ = backoff.next()
         self.dueAt = dueAt
     }
 
-    /// Plans nothing. The wait is as it was before the planned attempt.
+    /// Cancels the planned attempt and restores the wait before it.
     package mutating func cancel() {
         if dueAt != nil { backoff = earlier }
         dueAt = nil
     }
 
-    /// An attempt has succeeded: nothing is planned, and the wait is the shortest again.
+    /// Clears the plan and resets the wait to the shortest. Call it when an attempt has succeeded.
     package mutating func reset() {
         backoff.reset()
         earlier = backoff

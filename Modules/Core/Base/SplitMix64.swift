@@ -1,8 +1,8 @@
-/// A small generator whose whole state is its seed, so that a run replays from one number.
+/// A small random number generator whose complete state is its seed, so that a run can be replayed from one number.
 ///
 /// Not for secrets. Source: Steele, Lea, Flood: *Fast Splittable Pseudorandom Number Generators* (2014), with the
-/// constants of Vigna's public-domain splitmix64.c. Seeds are recorded: what a seed draws never changes, and draws
-/// beside `next` are our own instead of the standard library's, whose algorithms may change between versions.
+/// constants of Vigna's public-domain splitmix64.c. Seeds are recorded, so the numbers of a seed must never change. The
+/// standard library's algorithms may change between versions, so the derived values are computed here.
 package struct SplitMix64: RandomNumberGenerator, Sendable {
     @usableFromInline var state: UInt64
 
@@ -16,14 +16,14 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
         return word ^ (word >> 31)
     }
 
-    /// In 0..<1, in steps of 2^-53.
+    /// Returns a number in 0..<1, in steps of 2^-53.
     @inlinable package mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 
-    /// In 0...`most`; uneven by less than (`most` + 1) / 2^64.
+    /// Returns a number in 0...`most`. The bias is less than (`most` + 1) / 2^64.
     @inlinable package mutating func upTo(_ most: UInt64) -> UInt64 {
         most == .max ? next() : next().multipliedFullWidth(by: most + 1).high
     }
 
-    /// True in that share of draws. Draws even when the answer is certain, so that a changed rate shifts nothing else.
+    /// Returns true at that rate. Always uses one number, so that another rate doesn't change later ones.
     @inlinable package mutating func happens(rate: Double) -> Bool { fraction() < rate }
 }

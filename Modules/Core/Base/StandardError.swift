@@ -8,9 +8,9 @@
     import Android
 #endif
 
-/// Lines for the developer who runs a debug build.
+/// Prints lines for the developer of a debug build.
 package enum StandardError {
-    /// Prints `SessionMesh: ` and one line, printable whatever peers have put into it.
+    /// Prints `SessionMesh: ` and one line. Escapes unprintable text, because peers may have sent parts of it.
     package static func print(_ line: String) {
         let bytes = Array("SessionMesh: \(line.printable())\n".utf8)
         _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress!, $0.count) }

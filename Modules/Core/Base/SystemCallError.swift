@@ -1,4 +1,4 @@
-/// The system did not do what it was asked for. Whoever offers that to others throws an error of its own module instead.
+/// A failed system call. Modules convert it to an error of their own before their callers see it.
 package struct SystemCallError: Error, Hashable, Sendable {
     package let call: String
     package let errorNumber: Int32

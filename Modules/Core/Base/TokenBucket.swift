@@ -1,13 +1,13 @@
-/// A rate limit: so many tokens at once, and so many more in every second.
+/// A token bucket for rate limits. It holds up to `atOnce` tokens and gains `perSecond` tokens each second.
 ///
-/// Has no clock: times are those of any clock that does not jump.
+/// Has no clock: the caller passes the time of any monotonic clock.
 package struct TokenBucket: Sendable {
     private let perSecond: Double
     private let capacity: Double
     private var tokens: Double
     private var filledAt = Duration.zero
 
-    /// A full bucket. One that holds no token, or a negative number, never gives any.
+    /// Creates a full bucket. With a capacity of 0 or less it never gives a token.
     package init(perSecond: Double, atOnce: Int) {
         self.perSecond = max(0, perSecond)
         capacity = Double(max(0, Int32(clamping: atOnce)))
@@ -23,8 +23,8 @@ package struct TokenBucket: Sendable {
         return Int(tokens)
     }
 
-    /// Takes `count` tokens, or none.
-    /// - Returns: false when there are fewer.
+    /// Takes `count` tokens, or none if there are fewer.
+    /// - Returns: false if there are fewer.
     @discardableResult
     package mutating func take(_ now: Duration, count: Int = 1) -> Bool {
         guard available(now) >= count else { return false }

@@ -1,27 +1,33 @@
-/// A multicast of typed elements: every subscriber is independent and bounded.
+// Terms of topics:
+// - A kept element must not be lost. Kept elements are numbered from 0; an element's number is its position.
+// - A subscriber is done with a kept element once it has asked for the next one.
+// - Room is the space that is left in the fullest buffer. Publishers of kept elements check it before they publish.
+// - An abandoned subscriber is a full one for which publishers no longer wait, until it takes an element.
+
+/// A multicast of typed elements to independent subscribers with bounded buffers.
 ///
-/// A topic serves the bus, and every stream that a transport or a session hands out. Publishing never waits: when a
-/// subscriber's buffer is full, the topic drops by its stated policy, counts what it dropped, and says so to `onDrop`.
+/// Publishing never waits. If a subscriber's buffer is full, the topic drops elements by its policy, counts them, and
+/// reports the count to `onDrop`.
 ///
-/// What many elements cost is waking the subscriber: `publish(contentsOf:)` wakes it once for all, and who reads
-/// `subscribeBatches()` takes all that have gathered in one turn.
+/// Waking a subscriber is the main cost. `publish(contentsOf:)` wakes each subscriber once for all elements, and
+/// `subscribeBatches()` returns all elements that have gathered at once.
 ///
-/// Safe to use from any thread. `publish` is O(subscribers); without any it is one look at a counter.
+/// Safe to use from any thread. `publish` is O(subscribers). Without subscribers it only checks a counter.
 public final class Topic<Element: Sendable>: Sendable {
-    /// The reaction of a subscriber's full buffer to one more element.
+    /// Selects the element that is dropped when a buffer is full.
     public enum OverflowPolicy: Sendable {
-        /// The oldest waiting element makes room: right for values of which the newest matters.
+        /// Drops the oldest waiting element. Use it if the newest values matter.
         case dropOldest
-        /// The new element is dropped: right where what waits must stay in order without a hole before its end.
+        /// Drops the new element. Use it if waiting elements must stay in order without a gap.
         case dropNewest
     }
 
     private struct State {
         var subscriptions: [TopicSubscription<Element>] = []
         var latest: Element?
-        /// What must not be lost and no subscriber wants.
+        /// Kept elements that no current subscriber wants.
         var kept: BatchBuffer<Element>
-        /// Elements so far that must not be lost.
+        /// Number of kept elements so far.
         var keptTotal: UInt64 = 0
         var droppedCount: UInt64 = 0
         var isFinished = false
@@ -40,25 +46,25 @@ public final class Topic<Element: Sendable>: Sendable {
     public let bufferLimit: Int
     /// The policy for elements that don't fit into a subscriber's buffer.
     public let overflow: OverflowPolicy
-    /// Whether a new subscriber receives the latest element at once.
+    /// True if a new subscriber receives the latest element at once.
     public let replaysLatest: Bool
-    /// How many elements that must not be lost wait for a subscriber that wants them.
+    /// Maximum number of kept elements that wait for a subscriber that wants them.
     package let keptLimit: Int
-    /// Bytes that wait for a slow subscriber, or for the first, before a buffer is full with fewer elements. The last to
-    /// find room may exceed them.
+    /// Number of waiting bytes at which a buffer is full, even with fewer elements. Also applies to kept elements that wait
+    /// for a first subscriber. The last element that fits may exceed it.
     package let bytesMax: Int
 
     private let weigh: (@Sendable (Element) -> Int)?
     private let onDrop: (@Sendable (UInt64) -> Void)?
-    /// Held while elements are put into the subscribers' buffers, so that all see one order; nobody is woken meanwhile.
+    /// Locked while elements enter the subscribers' buffers, so that all see one order. Subscribers are woken after that.
     private let state: Locked<State>
-    /// How many subscribers there are, for `publish` to read without the lock.
+    /// Number of subscribers, which `publish` reads without the lock.
     @usableFromInline let audience = TopicAudience()
 
     /// Creates a topic without subscribers.
     ///
-    /// - Parameter onDrop: is told how many elements were dropped so far, over all subscribers, after each call that
-    ///   dropped some; on the publisher's thread.
+    /// - Parameter onDrop: Receives the number of elements dropped so far, over all subscribers, after each call that
+    ///   dropped some. Called on the publisher's thread.
     public convenience init(
         bufferLimit: Int = 256, overflow: OverflowPolicy = .dropOldest, replaysLatest: Bool = false,
         onDrop: (@Sendable (UInt64) -> Void)? = nil
@@ -67,7 +73,7 @@ public final class Topic<Element: Sendable>: Sendable {
             bufferLimit: bufferLimit, overflow: overflow, replaysLatest: replaysLatest, keptLimit: 0, onDrop: onDrop)
     }
 
-    /// - Parameter weigh: tells the bytes of an element; nil where they do not matter.
+    /// - Parameter weigh: Returns the bytes of an element; nil if bytes don't matter.
     package init(
         bufferLimit: Int, overflow: OverflowPolicy, replaysLatest: Bool, keptLimit: Int, bytesMax: Int = .max,
         weigh: (@Sendable (Element) -> Int)? = nil, onDrop: (@Sendable (UInt64) -> Void)?
@@ -85,20 +91,20 @@ public final class Topic<Element: Sendable>: Sendable {
 
     deinit { finish() }
 
-    /// What the fullest buffer weighs; for whoever examines it.
+    /// Number of bytes in the fullest buffer, for diagnostics.
     package var waitingBytes: Int {
         state.withLock { state in state.subscriptions.reduce(state.kept.bytes) { max($0, $1.waitingBytes) } }
     }
 
-    /// Hands `element` to every subscriber, in the order in which calls enter. Does nothing once finished.
+    /// Passes `element` to every subscriber, in the order of the calls. Does nothing once finished.
     @inlinable
     public func publish(_ element: Element) {
         if !replaysLatest, audience.isEmpty { return }
         deliver(element)
     }
 
-    /// Hands the elements to every subscriber, one after the other and with nothing in between. Does nothing once
-    /// finished. A subscriber is woken once; arrays of 32 to 256 elements are shared with it and not copied.
+    /// Passes the elements to every subscriber, in order and with nothing in between. Does nothing once finished.
+    /// Wakes each subscriber once. Arrays of 32 to 256 elements are shared with it, not copied.
     @inlinable
     public func publish(contentsOf elements: [Element]) {
         if !replaysLatest, audience.isEmpty { return }
@@ -111,18 +117,18 @@ public final class Topic<Element: Sendable>: Sendable {
     @usableFromInline
     func deliver(contentsOf elements: [Element]) { enqueue(contentsOf: elements, isKept: false).complete() }
 
-    /// A stream of its own for each call. It ends when the topic finishes; leaving the loop unsubscribes.
+    /// Returns a new stream of elements. It ends when the topic finishes; leaving the loop unsubscribes.
     ///
     /// Elements published after this call returns are in the stream, however late the first `next` comes.
     public func subscribe() -> AsyncStream<Element> { subscribe(startingWith: []) }
 
-    /// A stream that begins with elements which the caller has kept for late subscribers.
+    /// Returns a stream that starts with elements that the caller has stored for late subscribers.
     package func subscribe(startingWith kept: [Element]) -> AsyncStream<Element> {
         let reader = makeReader(startingWith: kept)
         return AsyncStream(unfolding: { await reader.next(isolation: nil) }, onCancel: { reader.cancel() })
     }
 
-    /// The same for a subscriber on the main actor: no other thread is woken on the way there.
+    /// Returns a stream for a subscriber on the main actor, which is woken without a detour over another thread.
     package func subscribeOnMainActor(startingWith kept: [Element] = []) -> AsyncStream<Element> {
         let reader = makeReader(startingWith: kept)
         return AsyncStream(
@@ -135,17 +141,17 @@ public final class Topic<Element: Sendable>: Sendable {
         return AsyncStream(unfolding: { await reader.nextBatch(isolation: nil) }, onCancel: { reader.cancel() })
     }
 
-    /// The same, for one subscriber that is woken where it waits; see `TopicBatches`.
-    /// - Parameter isWanted: others have their place in the subscriber's buffer, and pass it by.
+    /// Subscribes in batches. The subscriber is woken where it waits; see `TopicBatches`.
+    /// - Parameter isWanted: Selects elements. The others take space in the buffer, but the subscriber doesn't get them.
     package func batches(where isWanted: (@Sendable (Element) -> Bool)?) -> TopicBatches<Element> {
         TopicBatches(makeReader(startingWith: [], where: isWanted))
     }
 
-    /// Ends every subscriber's stream after what it still holds. Idempotent.
+    /// Ends every subscriber's stream after its buffered elements. Idempotent.
     public func finish() {
         let ended = state.withLock { state in
             state.isFinished = true
-            // What was not looked at by now does not count as done because nobody is left.
+            // Unread elements must not count as done just because no subscriber is left.
             state.keptTotal = state.keptDoneCount
             state.latest = nil
             state.kept = BatchBuffer(weigh: weigh)
@@ -157,7 +163,7 @@ public final class Topic<Element: Sendable>: Sendable {
         for subscription in ended { subscription.finish() }
     }
 
-    /// Subscriptions that have begun and not ended. From any thread; takes the topic's lock.
+    /// Number of current subscribers. Call it from any thread; takes the topic's lock.
     public var subscriberCount: Int { state.withLock { $0.subscriptions.count } }
 
     /// The number of elements dropped because a buffer was full, over all subscribers so far.
@@ -166,14 +172,14 @@ public final class Topic<Element: Sendable>: Sendable {
 
 // MARK: - Handing over
 
-/// What is left to do once elements are in their subscribers' buffers: nobody may be woken while a lock is held.
+/// The rest of a publication, after its elements are in the buffers. It must run without a lock, because it wakes tasks.
 package struct TopicHandover {
     fileprivate var waiters: [CheckedContinuation<Void, Never>] = []
     fileprivate var reports: [(onDrop: @Sendable (UInt64) -> Void, droppedCount: UInt64)] = []
 
     package init() {}
 
-    /// Wakes the subscribers that wait, and reports what was dropped.
+    /// Wakes the waiting subscribers and reports dropped elements.
     package func complete() {
         for waiter in waiters { waiter.resume() }
         for report in reports { report.onDrop(report.droppedCount) }
@@ -186,7 +192,7 @@ package struct TopicHandover {
 }
 
 extension Topic {
-    /// Puts an element into the subscribers' buffers. Who holds a lock completes the hand-over after letting go of it.
+    /// Puts an element into the subscribers' buffers. The caller completes the handover after it has released its locks.
     package func enqueue(_ element: Element) -> TopicHandover {
         handOver(latest: element) { state, receipt in
             for subscription in state.subscriptions {
@@ -195,10 +201,10 @@ extension Topic {
         }
     }
 
-    /// The same for several.
-    /// - Parameter isKept: what no subscriber wants waits for the first one that does, and so does what subscribers leave
-    ///   behind that wanted it alone: up to `keptLimit`, of which the oldest make room while there are subscribers, and go
-    ///   when `keptLimit` more have come.
+    /// Puts elements into the subscribers' buffers. The caller completes the handover after it has released its locks.
+    /// - Parameter isKept: True if the elements must not be lost. One that no subscriber wants waits for the first that does.
+    ///   So does one that the only interested subscriber left unread. At most `keptLimit` wait. With subscribers, the oldest
+    ///   are dropped for newer ones, and after `keptLimit` later kept elements. Without, elements that don't fit are dropped.
     package func enqueue(contentsOf elements: [Element], isKept: Bool) -> TopicHandover {
         handOver(latest: elements.last) { state, receipt in
             let position = isKept ? state.keptTotal : nil
@@ -221,8 +227,8 @@ extension Topic {
         }
     }
 
-    /// What nobody wants must not hold up for ever what others are done with.
-    /// - Returns: how many had to go.
+    /// Drops the oldest unwanted elements, so that they can't hold back `keptDoneCount` forever.
+    /// - Returns: The number of dropped elements.
     private func trimKept(_ state: inout State) -> Int {
         let before = state.kept.count
         while let oldest = state.kept.firstPosition,
@@ -252,12 +258,12 @@ extension Topic {
 
 // MARK: - Room for what must not be lost
 
-/// What fits a buffer: so many elements, of so many bytes together.
+/// The free space of a buffer, in elements and in bytes.
 package struct TopicRoom: Hashable, Sendable {
     package let count: Int
     package let bytes: Int
 
-    /// What is full in one way has no room at all.
+    /// A buffer that is full in elements or in bytes has no space.
     init(_ count: Int, bytes: Int) { (self.count, self.bytes) = count > 0 && bytes > 0 ? (count, bytes) : (0, 0) }
 
     func smaller(_ other: TopicRoom) -> TopicRoom {
@@ -266,14 +272,14 @@ package struct TopicRoom: Hashable, Sendable {
 }
 
 extension Topic {
-    /// What can be published now without dropping any: the room of the fullest subscriber that has not been abandoned, or
-    /// what can still be kept while there is none.
+    /// The elements that can be published now without a drop: the space of the fullest subscriber that isn't abandoned, or
+    /// none if all are. Without subscribers, the space for kept elements.
     package var space: TopicRoom {
         state.withLock { state in
             guard !state.subscriptions.isEmpty else {
                 return TopicRoom(keptLimit - state.kept.count, bytes: bytesMax - state.kept.bytes)
             }
-            // A key path into a generic class would be made anew on every call.
+            // Not a key path: one into a generic class would be created on every call.
             return state.subscriptions.reduce(nil as TopicRoom?) { least, subscription in
                 guard let room = subscription.room else { return least }
                 return least?.smaller(room) ?? room
@@ -281,16 +287,16 @@ extension Topic {
         }
     }
 
-    /// How many elements that is.
+    /// Number of elements that can be published now without a drop.
     package var room: Int { space.count }
 
-    /// Of all elements that must not be lost, how many every subscriber is done with: it has asked for what comes after.
+    /// Number of kept elements with which every subscriber is done: it has asked for the next one.
     package var keptDoneCount: UInt64 {
         state.withLock { $0.keptDoneCount }
     }
 
-    /// Calls `body` once, when no subscriber's buffer is more than half full: at once if that is so, else on the thread
-    /// of the subscriber that has taken enough. Not when a full subscriber goes. A later call replaces an earlier one.
+    /// Calls `body` once no subscriber's buffer is more than half full: at once, or on the thread of the subscriber that frees
+    /// the space. Isn't called because a full subscriber unsubscribes. A later call replaces an earlier one.
     package func whenRoom(_ body: @escaping @Sendable () -> Void) {
         let isThere = state.withLock { state in
             if isHalfFree(state) { return true }
@@ -300,7 +306,7 @@ extension Topic {
         if isThere { body() }
     }
 
-    /// Full subscribers do not count for `room` any more, until they take something; while one has room.
+    /// Ignores full subscribers in `room` until they take an element. Does nothing unless another subscriber has room.
     package func abandonFullSubscribers() {
         state.withLock { state in
             guard state.subscriptions.contains(where: { $0.room?.count ?? 0 > 0 }) else { return }
@@ -313,7 +319,7 @@ extension Topic {
             let (count, bytes) = (state.kept.count, state.kept.bytes)
             return count <= keptLimit / 2 && bytes <= bytesMax / 2
         }
-        // Every one that is fuller must be asked.
+        // No short circuit: every fuller subscriber must be asked.
         return state.subscriptions.reduce(true) { isFree, subscription in !subscription.askForRoom() && isFree }
     }
 
@@ -366,15 +372,15 @@ extension Topic {
     }
 }
 
-/// What a topic hands one subscriber, in turns. A stream that unfolds wakes a thread of the pool, which wakes the subscriber;
-/// here the subscriber is woken on its own actor.
+/// Batches of elements for one subscriber. A stream that unfolds would wake a thread of the pool, which then wakes the
+/// subscriber. Here the subscriber is woken on its own actor.
 package struct TopicBatches<Element: Sendable>: Sendable {
     private let reader: TopicReader<Element>
 
     fileprivate init(_ reader: TopicReader<Element>) { self.reader = reader }
 
-    /// All that have gathered, at most 256 and never none; nil when there will be none, and once the waiting task was
-    /// cancelled.
+    /// Waits for elements and returns all that have gathered: 1 to 256. Returns nil after the last ones, once the topic has
+    /// finished or the waiting task was cancelled.
     package func next(isolation: isolated (any Actor)? = #isolation) async -> [Element]? {
         await withTaskCancellationHandler {
             await reader.nextBatch(isolation: isolation)
@@ -384,7 +390,7 @@ package struct TopicBatches<Element: Sendable>: Sendable {
     }
 }
 
-/// What a subscriber's stream holds: when it goes, the subscriber has gone.
+/// A subscriber's stream owns this object, which unsubscribes when it is deallocated.
 private final class TopicReader<Element: Sendable>: Sendable {
     private let subscription: TopicSubscription<Element>
     private let unsubscribe: @Sendable () -> Void

@@ -2,11 +2,11 @@
     public import Synchronization
 #endif
 
-/// How many subscribers a topic has. Written by whoever holds the topic's lock, read by `publish` without it.
+/// Number of a topic's subscribers. Written with the topic's lock held, and read by `publish` without it.
 ///
-/// Whoever knows that `subscribe` has returned sees the subscriber here: writing happens before returning.
+/// A thread that knows that `subscribe` has returned sees the subscriber here, because the count is written before.
 ///
-/// Atomics need newer Apple systems than this package supports; there it is an uncontended unfair lock.
+/// Atomics need newer Apple systems than this package supports. On those an uncontended unfair lock replaces them.
 @usableFromInline
 final class TopicAudience: Sendable {
     #if canImport(Darwin)

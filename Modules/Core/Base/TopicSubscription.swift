@@ -1,21 +1,20 @@
-/// One subscriber's end of a topic: a bounded buffer, and whoever waits for what comes next.
+/// A subscription to a topic: a bounded buffer, and the tasks that wait for its next element.
 ///
-/// Nobody is woken while a lock is held: waking takes the woken task's lock, and cancelling a task comes here while
-/// holding it. So whoever hands over receives the waiters, and wakes them when it has let go of its own locks.
+/// Never resumes a waiter while a lock is held. Resuming takes the task's lock, and cancelling a task calls this class with
+/// that lock held. So `append` returns the waiters, and the publisher resumes them after it has released its own locks.
 final class TopicSubscription<Element: Sendable>: Sendable {
     typealias Waiter = CheckedContinuation<Void, Never>
 
     private struct State: Sendable {
         var buffer: BatchBuffer<Element>
         var waiters: [Waiter] = []
-        /// Nothing more comes.
+        /// True if no more elements come.
         var hasEnded = false
-        /// Nobody waits for this subscriber any more; until it takes something.
+        /// True if publishers don't wait for this subscriber, until it takes an element.
         var isAbandoned = false
-        /// The number of the first of what was taken last and must not be lost. It counts as done when the subscriber asks
-        /// for more.
+        /// Position of the first kept element that the subscriber took last. It counts as done once the subscriber asks for more.
         var positionInHand: UInt64?
-        /// Somebody wants to know when half of the buffer is free.
+        /// True if `roomReturned` must be called when half of the buffer is free.
         var tellsRoom = false
 
         mutating func takeWaiters() -> [Waiter] {
@@ -25,7 +24,7 @@ final class TopicSubscription<Element: Sendable>: Sendable {
         }
     }
 
-    /// What became of a hand-over.
+    /// The effects of appending elements.
     struct Receipt {
         var droppedCount = 0
         var waiters: [Waiter] = []
@@ -37,15 +36,15 @@ final class TopicSubscription<Element: Sendable>: Sendable {
     }
 
     private let limit: Int
-    /// Bytes with which the buffer is full, however few elements they are.
+    /// Number of bytes at which the buffer is full, even with few elements.
     private let bytesMax: Int
     private let dropsOldest: Bool
-    /// What the subscriber wants of what it is handed; nil for everything.
+    /// Returns true for elements that the subscriber wants; nil if it wants all.
     private let isWanted: (@Sendable (Element) -> Bool)?
     private let roomReturned: @Sendable () -> Void
     private let state: Locked<State>
 
-    /// - Parameter roomReturned: is called after an `askForRoom` that returned true, when the subscriber has taken enough.
+    /// - Parameter roomReturned: Called after an `askForRoom` that returned true, once half of the buffer is free.
     init(
         limit: Int, bytesMax: Int, dropsOldest: Bool, buffer: BatchBuffer<Element>,
         isWanted: (@Sendable (Element) -> Bool)?, roomReturned: @escaping @Sendable () -> Void
@@ -75,14 +74,14 @@ extension TopicSubscription {
         }
     }
 
-    /// - Parameter position: the number of the first of them, if they must not be lost.
+    /// - Parameter position: Position of the first element if they are kept; otherwise nil.
     func append(contentsOf elements: [Element], at position: UInt64?) -> Receipt {
         state.withLock { state in
             guard !dropsOldest else {
                 state.buffer.append(contentsOf: elements, at: position)
                 return Receipt(droppedCount: dropOldest(&state), waiters: state.takeWaiters())
             }
-            // Whoever hands over what must not be lost has asked for room.
+            // Publishers of kept elements have already checked for room.
             let isHeavy = position == nil && state.buffer.bytes >= bytesMax
             let room = isHeavy ? 0 : max(0, limit - state.buffer.count)
             let excess = max(0, elements.count - room)
@@ -91,7 +90,7 @@ extension TopicSubscription {
         }
     }
 
-    /// - Returns: how many had to go. The newest stays, whatever it weighs.
+    /// - Returns: The number of dropped elements. The newest stays, whatever its size.
     private func dropOldest(_ state: inout State) -> Int {
         var count = max(0, state.buffer.count - limit)
         state.buffer.removeFirst(count)
@@ -104,21 +103,21 @@ extension TopicSubscription {
 
     var waitingBytes: Int { state.withLock { $0.buffer.bytes } }
 
-    /// What fits; nil for a subscriber that nobody waits for.
+    /// The free space; nil if the subscriber is abandoned.
     var room: TopicRoom? {
         state.withLock { state in
             state.isAbandoned ? nil : TopicRoom(limit - state.buffer.count, bytes: bytesMax - state.buffer.bytes)
         }
     }
 
-    /// The number of the oldest element that must not be lost and that the subscriber is not done with; nil for one that
-    /// nobody waits for.
+    /// Position of the oldest kept element with which the subscriber isn't done; nil if there is none, or if the subscriber
+    /// is abandoned.
     var oldestPosition: UInt64? {
         state.withLock { $0.isAbandoned ? nil : $0.positionInHand ?? $0.buffer.oldestPosition }
     }
 
-    /// Makes the subscriber tell when half of its buffer is free.
-    /// - Returns: false when it is so already.
+    /// Requests a call of `roomReturned` when half of the buffer is free.
+    /// - Returns: false if half is free already, or if the subscriber is abandoned.
     func askForRoom() -> Bool {
         state.withLock { state in
             state.tellsRoom = !state.isAbandoned && !isHalfFree(state)
@@ -130,12 +129,12 @@ extension TopicSubscription {
         state.buffer.count <= limit / 2 && state.buffer.bytes <= bytesMax / 2
     }
 
-    /// Nobody waits for this subscriber until it takes something again.
+    /// Stops publishers from waiting for this subscriber, until it takes an element again.
     func abandon() {
         state.withLock { $0.isAbandoned = true }
     }
 
-    /// Ends the stream after what it still holds.
+    /// Ends the stream after its buffered elements.
     func finish() {
         let waiters = state.withLock { state in
             state.hasEnded = true
@@ -144,7 +143,7 @@ extension TopicSubscription {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// What was not taken and must not be lost; the rest is forgotten.
+    /// Returns the kept elements that weren't taken, and discards the others.
     func takeKept() -> BatchBuffer<Element> { state.withLock { $0.buffer.takeKept() } }
 }
 
@@ -157,12 +156,12 @@ extension TopicSubscription {
         case waits
     }
 
-    /// The oldest element that is wanted, as soon as there is one; nil when there will be none.
+    /// Waits for the oldest wanted element and returns it; nil if there will be none.
     func next(isolation: isolated (any Actor)?) async -> Element? {
         await next({ $0.popFirst() }, select: { wants($0) ? $0 : nil }, isolation: isolation)
     }
 
-    /// The oldest elements that are wanted, as soon as there are any; nil when there will be none.
+    /// Waits for wanted elements and returns the oldest ones; nil if there will be none.
     func nextBatch(isolation: isolated (any Actor)?) async -> [Element]? {
         await next({ $0.popBatch() }, select: wantedElements, isolation: isolation)
     }

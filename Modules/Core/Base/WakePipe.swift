@@ -8,7 +8,7 @@
     import Android
 #endif
 
-/// Lets a thread wait for a descriptor and others end that wait.
+/// A pipe with which a thread can wait for a descriptor, and other threads can end that wait.
 package final class WakePipe: Sendable {
     package enum Readiness {
         case ready, woken, timedOut
@@ -33,20 +33,20 @@ package final class WakePipe: Sendable {
         close(output)
     }
 
-    /// Ends the wait, now or the next one, until `clear`.
+    /// Ends the current or the next wait. All waits end until `clear` is called.
     package func signal() {
         var byte: UInt8 = 1
         _ = write(output, &byte, 1)
     }
 
-    /// Takes note of all signals so far.
+    /// Discards all signals so far.
     package func clear() {
         var bytes: UInt64 = 0
         while read(input, &bytes, 8) > 0 {}
     }
 
-    /// Waits until the descriptor is ready for `event`; a negative descriptor never is. A signal goes first.
-    /// - Parameter timeoutMilliseconds: nil waits for ever.
+    /// Waits until the descriptor is ready for `event`. A negative descriptor never is. If a signal came too, reports that.
+    /// - Parameter timeoutMilliseconds: nil waits forever.
     package func wait(
         for descriptor: Int32 = -1, _ event: Int32 = 0, timeoutMilliseconds: Int32? = nil
     ) -> Readiness {
@@ -59,27 +59,27 @@ package final class WakePipe: Sendable {
                 bytes.withMemoryRebound(to: pollfd.self) { poll($0.baseAddress, 2, timeoutMilliseconds ?? -1) }
             }
             if count < 0 {
-                // The timeout begins anew; nobody minds.
+                // Restarts the full timeout, which callers tolerate.
                 guard errno == EINTR || errno == EAGAIN else { return .failed(errno) }
                 continue
             }
             if waiting.0.revents != 0 { return .woken }
             if waiting.1.revents & Int16(POLLNVAL) != 0 { return .failed(EBADF) }
-            // A hang-up or an error is found by the call that follows.
+            // After a hang-up or an error, the caller's next call on the descriptor fails.
             return waiting.1.revents == 0 ? .timedOut : .ready
         }
     }
 
-    /// Waits for a signal, or until one of these can be read.
-    /// - Parameter timeoutMilliseconds: nil waits for ever.
-    /// - Returns: the indexes of those that can be read; none when a signal alone or the time has ended the wait.
+    /// Waits for a signal, or until one of the descriptors is readable or has failed.
+    /// - Parameter timeoutMilliseconds: nil waits forever.
+    /// - Returns: Indexes of those descriptors; empty after a signal alone, a timeout or an interruption.
     package func wait(for descriptors: [Int32], timeoutMilliseconds: Int32?) -> [Int] {
         var waiting = ([input] + descriptors).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         guard poll(&waiting, nfds_t(waiting.count), timeoutMilliseconds ?? -1) > 0 else { return [] }
         return descriptors.indices.filter { waiting[$0 + 1].revents != 0 }
     }
 
-    /// Whether the descriptor is ready for `event` now.
+    /// Returns true if the descriptor is ready for `event` now.
     package static func isReady(_ descriptor: Int32, _ event: Int32) -> Bool {
         var waiting = pollfd(fd: descriptor, events: Int16(event), revents: 0)
         return poll(&waiting, 1, 0) > 0

@@ -1,2 +1,2 @@
-// Topics and payload limits were in this module. Apps that import it for them compile for one more version.
+// Topics and payload limits were in this module. For one more version, apps that import it for them still compile.
 @_exported public import MeshBase

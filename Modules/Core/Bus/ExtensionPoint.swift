@@ -1,15 +1,15 @@
 /// A place where plugins contribute values of one type: codecs, transports, benchmark cases.
 ///
-/// The module that owns the contract declares the point as a static constant; the code that lists plugins reads it.
+/// The module that owns the contract declares the point as a static constant. The code that lists plugins reads it.
 public struct ExtensionPoint<Value: Sendable>: Sendable {
-    /// Names the point: contributions meet where id and type are the same.
+    /// ID of the point. Contributions belong together if both ID and type are equal.
     public let id: String
 
-    /// An id begins with its library, such as `sessionmesh.codecs`.
+    /// Creates a point. Start its ID with the name of your library, as in `sessionmesh.codecs`.
     public init(_ id: String) { self.id = id }
 }
 
-/// A contributed value and the plugin that it came from.
+/// A contributed value and its plugin.
 public struct Contribution<Value: Sendable>: Sendable {
     /// The plugin that contributed it.
     public let plugin: PluginID
@@ -17,7 +17,7 @@ public struct Contribution<Value: Sendable>: Sendable {
     public let value: Value
 }
 
-/// Everything that the plugins of a bus have contributed, in dependency order.
+/// All contributions of the plugins on a bus, in dependency order.
 public struct ExtensionRegistry: Sendable {
     private struct Entry: Sendable {
         let plugin: PluginID
@@ -25,17 +25,17 @@ public struct ExtensionRegistry: Sendable {
     }
 
     private var entries: [String: [Entry]] = [:]
-    /// The plugin whose `contribute` is being called.
+    /// The plugin whose `contribute` is running.
     var contributor: PluginID
 
     init(contributor: PluginID) { self.contributor = contributor }
 
-    /// Contributes a value, on behalf of the plugin whose `contribute(to:)` runs.
+    /// Contributes a value on behalf of the plugin whose `contribute(to:)` is running.
     public mutating func add<Value>(_ value: Value, to point: ExtensionPoint<Value>) {
         entries[point.id, default: []].append(Entry(plugin: contributor, value: value))
     }
 
-    /// Values contributed to a point of the same id but another type are not among them.
+    /// Returns the values of a point. Ignores those of a point with the same ID and another type.
     func contributions<Value>(to point: ExtensionPoint<Value>) -> [Contribution<Value>] {
         (entries[point.id] ?? []).compactMap { entry in
             (entry.value as? Value).map { Contribution(plugin: entry.plugin, value: $0) }

@@ -1,15 +1,14 @@
-/// A plugin that only says which module is there: it contributes nothing.
+/// A plugin that only describes a module and contributes nothing.
 public struct ModulePlugin: Plugin {
     public let descriptor: PluginDescriptor
 
-    /// Registers a module under this description.
+    /// Creates a plugin for a module with this description.
     public init(_ descriptor: PluginDescriptor) { self.descriptor = descriptor }
 }
 
-// The modules of this package that contribute nothing. Who lists plugins need not list these: a bus takes those that are
-// required by what it has.
+// The modules of this package that contribute nothing. They needn't be listed: a bus adds those that its plugins require.
 extension ModulePlugin {
-    /// The descriptions of all modules of this package. Some need a trait (Package.swift).
+    /// Descriptions of all modules of this package that contribute nothing. Some need a trait (Package.swift).
     public static let all: [ModulePlugin] = [
         row(
             "core.base", .core, "MeshBase",

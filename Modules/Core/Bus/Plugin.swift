@@ -1,18 +1,18 @@
-/// A part of a mesh: it describes itself and contributes to extension points. What it contributes is made, started and
-/// ended by who uses it.
+/// A part of a mesh that describes itself and contributes to extension points. The code that uses a contribution creates,
+/// starts and ends it.
 ///
 /// To the implementer:
 /// - `descriptor` must be constant.
-/// - `contribute` must only add to the registry. It is called once, in dependency order, when the bus is made; it may
-///   throw, and the bus then is not made.
+/// - `contribute` must only add to the registry. The bus calls it once, in dependency order, during initialization. If it
+///   throws, so does the initializer of the bus.
 ///
 /// Only `descriptor` has no default.
 public protocol Plugin: Sendable {
     /// The plugin's description of itself. The bus reads it several times, so it must always be the same.
     var descriptor: PluginDescriptor { get }
-    /// Adds what the plugin offers to the extension points that it knows. By default nothing.
+    /// Adds the plugin's contributions to the extension points that it knows. The default adds nothing.
     ///
-    /// - Throws: any error; the bus then is not made and throws ``PluginError`` with it as the cause.
+    /// - Throws: Any error. The bus then throws ``PluginError`` with that error as the cause.
     func contribute(to registry: inout ExtensionRegistry) throws
 }
 
@@ -24,20 +24,20 @@ extension Plugin {
 /// Collects the plugins listed at an entry point.
 @resultBuilder
 public enum PluginBuilder {
-    /// One plugin on a line of its own.
+    /// Collects one plugin on a line of its own.
     public static func buildExpression(_ plugin: any Plugin) -> [any Plugin] { [plugin] }
-    /// Plugins that another list has collected.
+    /// Collects the plugins of another list.
     public static func buildExpression(_ plugins: [any Plugin]) -> [any Plugin] { plugins }
-    /// The lines of a list, in their order.
+    /// Joins the lines of a list, in order.
     public static func buildBlock(_ parts: [any Plugin]...) -> [any Plugin] { parts.flatMap { $0 } }
-    /// `if` without `else`: no plugin where the condition does not hold.
+    /// Supports `if` without `else`. Adds no plugin if the condition is false.
     public static func buildOptional(_ part: [any Plugin]?) -> [any Plugin] { part ?? [] }
-    /// `if` with `else`, where the condition holds.
+    /// Supports `if` with `else`, if the condition is true.
     public static func buildEither(first part: [any Plugin]) -> [any Plugin] { part }
-    /// `if` with `else`, where the condition does not hold.
+    /// Supports `if` with `else`, if the condition is false.
     public static func buildEither(second part: [any Plugin]) -> [any Plugin] { part }
-    /// `for` over anything that yields plugins.
+    /// Supports `for` over anything that yields plugins.
     public static func buildArray(_ parts: [[any Plugin]]) -> [any Plugin] { parts.flatMap { $0 } }
-    /// Allows `if #available` in a list of plugins.
+    /// Supports `if #available` in a list of plugins.
     public static func buildLimitedAvailability(_ part: [any Plugin]) -> [any Plugin] { part }
 }

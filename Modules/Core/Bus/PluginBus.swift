@@ -1,4 +1,4 @@
-/// The meeting point of a mesh's plugins: what is registered, and what it contributes.
+/// The plugins of a mesh and their contributions.
 ///
 /// ```swift
 /// let bus = try PluginBus {
@@ -8,16 +8,16 @@
 /// let codecs = bus.contributions(to: .codecs)
 /// ```
 ///
-/// A value that never changes. There is no global bus: registration is the list at the entry point, and required modules
-/// that contribute nothing (``ModulePlugin``) register with it.
+/// A bus is immutable, and there is no global one: registration is the list at the entry point. Required modules that
+/// contribute nothing (``ModulePlugin``) are added to it.
 public struct PluginBus: Sendable {
-    /// Every plugin, each after what it requires.
+    /// All plugins, each after those that it requires.
     public let plugins: [any Plugin]
     private let extensions: ExtensionRegistry
 
     /// Creates a bus from a list of plugins in a result builder.
     ///
-    /// - Throws: as `init(plugins:)`.
+    /// - Throws: the errors of `init(plugins:)`.
     public init(@PluginBuilder _ plugins: () throws -> [any Plugin]) throws {
         try self.init(plugins: plugins())
     }
@@ -42,10 +42,10 @@ public struct PluginBus: Sendable {
         self.extensions = registry
     }
 
-    /// The plugins in dependency order: each stands after the plugins that it requires.
+    /// Descriptions of all plugins, each after those that it requires.
     public var descriptors: [PluginDescriptor] { plugins.map(\.descriptor) }
 
-    /// Returns the values that plugins have contributed to a point, in dependency order. O(contributions to the point).
+    /// Returns the contributions to a point, in dependency order. O(contributions to the point).
     public func contributions<Value>(to point: ExtensionPoint<Value>) -> [Contribution<Value>] {
         extensions.contributions(to: point)
     }

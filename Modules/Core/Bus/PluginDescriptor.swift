@@ -1,9 +1,9 @@
 /// A plugin's name on the bus: its kind, a dot and its own name, such as `transport.pipe`.
 public struct PluginID: Hashable, Comparable, Sendable, Codable, CustomStringConvertible, ExpressibleByStringLiteral {
-    /// The whole name, such as `transport.pipe`.
+    /// The complete name, such as `transport.pipe`.
     public let rawValue: String
 
-    /// Takes any text; nothing is checked.
+    /// Creates a name from any text, without a check.
     public init(_ rawValue: String) { self.rawValue = rawValue }
     public init(stringLiteral value: String) { self.init(value) }
     public init(from decoder: any Decoder) throws { self.init(try decoder.singleValueContainer().decode(String.self)) }
@@ -17,7 +17,7 @@ public struct PluginID: Hashable, Comparable, Sendable, Codable, CustomStringCon
     public static func < (left: PluginID, right: PluginID) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The purpose of a plugin. Open: a third party names a kind of its own with a string.
+/// The purpose of a plugin. An open type: third parties can create kinds from strings.
 public struct PluginKind: Hashable, Sendable, Codable, RawRepresentable, ExpressibleByStringLiteral {
     public let rawValue: String
 
@@ -26,17 +26,17 @@ public struct PluginKind: Hashable, Sendable, Codable, RawRepresentable, Express
 
     /// A part of the core: identity, wire, engine.
     public static let core: PluginKind = "core"
-    /// A form of bytes: the codecs of MeshWire.
+    /// An encoding of payloads: the codecs of MeshWire.
     public static let codec: PluginKind = "codec"
-    /// A way for envelopes from device to device.
+    /// A transport of envelopes between devices.
     public static let transport: PluginKind = "transport"
-    /// Something that a person's feature uses: sessions, shared state.
+    /// A module with which apps build features: sessions, shared state.
     public static let feature: PluginKind = "feature"
-    /// Something that records or shows what passes.
+    /// A module that records or shows traffic.
     public static let diagnostics: PluginKind = "diagnostics"
-    /// Something that tests or simulates.
+    /// A module for tests or simulations.
     public static let testing: PluginKind = "testing"
-    /// Something that shows how the library is used.
+    /// A demonstration of the library.
     public static let example: PluginKind = "example"
 }
 
@@ -46,20 +46,20 @@ public struct PluginDescriptor: Hashable, Sendable, Codable {
     public let id: PluginID
     /// The purpose of the plugin.
     public let kind: PluginKind
-    /// The Swift module that holds it.
+    /// The Swift module that contains the plugin.
     public let module: String
     /// The plugin's version, as in Semantic Versioning.
     public let version: String
-    /// One line: the question that the plugin answers.
+    /// One line that describes the plugin's purpose.
     public let summary: String
     /// The plugins that must be registered too. A bus lists them before this one.
     public let requires: [PluginID]
-    /// The short words that callers may choose by, such as `realtime`. Empty if the plugin has no such properties.
+    /// Short words by which callers may choose, such as `realtime`. Empty if the plugin has none.
     public let capabilities: [String]
     /// The payload limits under which this plugin works.
     public let limits: [PayloadLimit]
 
-    /// A description without requirements, capabilities and limits unless they are given.
+    /// Creates a description. Requirements, capabilities and limits are empty by default.
     public init(
         id: PluginID, kind: PluginKind, module: String, version: String, summary: String,
         requires: [PluginID] = [], capabilities: [String] = [], limits: [PayloadLimit] = []

@@ -1,18 +1,18 @@
 public import MeshBase
 
-/// Why a bus could not be made. It names the plugin.
+/// The reason why a bus couldn't be created, and the plugin at fault.
 public struct PluginError: CodedError {
-    /// Why it is thrown. Later versions may know more codes.
+    /// The category of the failure. Later versions may add codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
-        /// Two plugins were listed under one id.
+        /// Two listed plugins have the same ID.
         public static let duplicateID = Code(description: "duplicateID")
-        /// Two plugins state different payload limits under one id.
+        /// Two plugins state different payload limits with the same ID.
         public static let conflictingLimit = Code(description: "conflictingLimit")
-        /// A plugin requires one that is not listed.
+        /// A plugin requires one that isn't listed.
         public static let missingRequirement = Code(description: "missingRequirement")
-        /// Plugins require each other in a ring.
+        /// Plugins require each other in a cycle.
         public static let circularRequirement = Code(description: "circularRequirement")
         /// A plugin's `contribute` threw.
         public static let contributionFailed = Code(description: "contributionFailed")

@@ -1,7 +1,7 @@
-/// The plugins so that each comes after what it requires, otherwise in the order in which they were listed. Required modules
-/// that contribute nothing (`ModulePlugin`) need not be listed.
+/// Sorts plugins topologically: each comes after those that it requires, otherwise in the listed order. Adds required
+/// modules that contribute nothing (`ModulePlugin`), which needn't be listed.
 ///
-/// Depth-first; O(plugins + requirements).
+/// Depth-first search; O(plugins + requirements).
 /// - Throws: `PluginError` with `duplicateID`, `missingRequirement` or `circularRequirement`.
 func orderedByRequirement(_ plugins: [any Plugin]) throws(PluginError) -> [any Plugin] {
     var byID: [PluginID: any Plugin] = [:]
@@ -38,7 +38,7 @@ func orderedByRequirement(_ plugins: [any Plugin]) throws(PluginError) -> [any P
     return ordered
 }
 
-/// Several plugins may work under one limit; two limits may not go by one name.
+/// Checks that no two limits have the same ID. Plugins may share a limit.
 /// - Throws: `PluginError` with `conflictingLimit`.
 func requireOneMeaning(ofLimitsIn descriptors: [PluginDescriptor]) throws(PluginError) {
     var known: [String: (limit: PayloadLimit, plugin: PluginID)] = [:]

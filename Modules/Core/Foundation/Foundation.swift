@@ -1,5 +1,5 @@
-// The essentials alone, where they are a library of their own: most programs on Linux need neither internationalization nor
-// networking. A file imports this or all of Foundation: both declare some names, such as `TimeInterval`.
+// Uses FoundationEssentials where it is a separate library: most programs on Linux need neither internationalization nor
+// networking. A file imports either this module or all of Foundation, because both declare names such as `TimeInterval`.
 #if canImport(FoundationEssentials)
     @_exported public import FoundationEssentials
 #else

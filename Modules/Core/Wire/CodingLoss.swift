@@ -1,20 +1,20 @@
 import MeshBase
 
-/// A field that a type's coding doesn't keep: a value and the copy decoded from its bytes differ there.
+/// A field that differs between a value and the copy decoded from its bytes, because the type's coding doesn't keep it.
 ///
 /// Devices share only bytes, so every part of this library uses the decoded copy. Debug builds compare it with the
-/// original, because a field that silently changes on its way is a mistake in `encode(to:)` or `init(from:)`.
+/// original: a field that silently changes is a mistake in `encode(to:)` or `init(from:)`.
 package struct CodingLoss: Hashable, Sendable, CustomStringConvertible {
-    /// The type that declares the field, or the type of the whole value.
+    /// The type that declares the field, or the type of the complete value.
     package let type: String
-    /// Name of the stored property or enum case; empty if the whole value differs.
+    /// The stored property or enum case that differs; empty if the complete value differs.
     package let field: String
 
     /// Finds the first field in which a decoded copy differs from its original; nil if there is none.
     ///
-    /// A type's own `==` decides where it has one. Else stored properties are compared one by one, sets and dictionaries
-    /// in any order. Values that don't equal themselves, such as NaN, equal each other. Lazy properties are left out.
-    /// Looks at 4096 values, 32 levels deep, and at no difference beyond them.
+    /// If a type has `==`, equal values count as kept. Otherwise stored properties are compared one by one, and sets and
+    /// dictionaries in any order. Values that don't equal themselves, such as NaN, count as equal. Lazy properties are
+    /// skipped. The comparison visits at most 4096 values and 32 levels, and misses differences beyond them.
     package init?<Value>(from original: Value, to copy: Value) {
         var comparison = Comparison()
         let whole = CodingLoss("\(Swift.type(of: original as Any))", "")
@@ -32,11 +32,11 @@ package struct CodingLoss: Hashable, Sendable, CustomStringConvertible {
 // MARK: - Reports
 
 extension CodingLoss {
-    /// Compares in debug builds, and writes one line to standard error for each new type and field of this process.
+    /// Compares in debug builds, and writes one line to standard error for each type and field that is new in this process.
     ///
     /// - Parameters:
     ///   - copy: Isn't evaluated in release builds. If it throws, nothing is reported.
-    ///   - place: What the value is for, such as `an event of 'score'`.
+    ///   - place: Describes the value, such as `an event of 'score'`.
     /// - Returns: A loss that was not reported before, for the caller's diagnostics; always nil in release builds.
     @discardableResult
     package static func report<Value>(
@@ -45,7 +45,7 @@ extension CodingLoss {
     ) -> CodingLoss? {
         #if DEBUG
             guard let copy = try? copy(), let loss = CodingLoss(from: original(), to: copy),
-                // Beyond it, more lines would tell the developer nothing new.
+                // More lines would tell the developer nothing new.
                 reported.withLock({ $0.count < 256 && $0.insert(loss).inserted })
             else { return nil }
             StandardError.print(
@@ -70,7 +70,7 @@ private struct Comparison {
     private static let depthMax = 32
     private var valuesLeft = 4096
 
-    /// - Parameter owner: What is reported if the two values differ as a whole.
+    /// - Parameter owner: The loss to report if the two values differ as a whole.
     mutating func compare(_ original: Any, _ copy: Any, _ owner: CodingLoss, depth: Int = 0) -> CodingLoss? {
         guard valuesLeft > 0, depth < Self.depthMax else { return nil }
         valuesLeft -= 1
@@ -96,7 +96,7 @@ private struct Comparison {
         }
     }
 
-    /// Types of Swift and Foundation have no fields that an app declares.
+    /// True for types of Swift and Foundation. They have no fields that an app declares.
     private static func isStandard(_ type: Any.Type) -> Bool {
         let name = String(reflecting: type)
         return name.hasPrefix("Swift.") || name.hasPrefix("Foundation")
@@ -112,7 +112,7 @@ private struct Comparison {
         }
         for (original, copy) in zip(left.children, right.children) {
             let label = original.label ?? ""
-            // Storage of lazy properties and of macros isn't part of the value.
+            // Lazy properties and macros store values that aren't part of the original.
             if label.hasPrefix("$") || label.hasPrefix("_$") { continue }
             guard label == copy.label ?? "" else { return owner(label) }
             if let loss = compare(original.value, copy.value, owner(label), depth: depth + 1) { return loss }
@@ -120,7 +120,7 @@ private struct Comparison {
         return left.children.count == right.children.count ? nil : owner("")
     }
 
-    /// Pairs equal elements or keys first. The rest may hold NaN, or a field that differs.
+    /// Pairs equal elements or keys first. The others may contain NaN, or a field that differs.
     private mutating func compareElements(
         _ left: Mirror, _ right: Mirror, _ owner: CodingLoss, _ depth: Int
     ) -> CodingLoss? {
@@ -153,7 +153,7 @@ private struct Comparison {
         return nil
     }
 
-    /// An element of a set, or the key of a dictionary's element, which is a tuple.
+    /// Returns the element of a set, or the key of a dictionary's element, which is a tuple.
     private static func key(of element: Any) -> AnyHashable? {
         let mirror = Mirror(reflecting: element)
         let key = mirror.displayStyle == .tuple ? mirror.children.first?.value ?? element : element

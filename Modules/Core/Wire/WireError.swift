@@ -1,8 +1,8 @@
 public import MeshBase
 
-/// Why bytes could not be written or read. One pointer wide, so that hot paths may throw it as a typed error.
+/// The reason why bytes couldn't be written or read. One pointer wide, so hot paths can throw it as a typed error.
 public struct WireError: CodedError {
-    /// Why it is thrown. Later versions may know more codes.
+    /// The category of the failure. Later versions may add codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
@@ -10,31 +10,31 @@ public struct WireError: CodedError {
         public static let truncated = Code(description: "truncated")
         /// The bytes contradict the format or their checksum.
         public static let corrupted = Code(description: "corrupted")
-        /// A stated bound would be exceeded; nothing was allocated for it.
+        /// A bound would be exceeded. No memory was allocated for the excess.
         public static let oversized = Code(description: "oversized")
         /// The bytes are not of this format.
         public static let foreign = Code(description: "foreign")
-        /// The format's version is newer than this reader; the message names it.
+        /// The reader doesn't support the frame's version, kind, flags or compression; the message names it.
         public static let unsupportedVersion = Code(description: "unsupportedVersion")
-        /// The frame names a codec that is not registered here.
+        /// The frame names a codec that isn't registered here.
         public static let unknownCodec = Code(description: "unknownCodec")
-        /// The frame names a compression dictionary that is not registered here.
+        /// The frame names a compression dictionary that isn't registered here.
         public static let unknownDictionary = Code(description: "unknownDictionary")
-        /// Values are nested deeper than the reader allows.
+        /// Values are nested deeper than the codec allows.
         public static let tooDeep = Code(description: "tooDeep")
         /// Bytes follow the end of the value.
         public static let trailingBytes = Code(description: "trailingBytes")
-        /// A field without which the value cannot be made is absent.
+        /// A required field is absent.
         public static let missingField = Code(description: "missingField")
-        /// An enum case that this version of the type does not have; the message names it.
+        /// This version of the type doesn't have the enum case; the message names it.
         public static let unknownCase = Code(description: "unknownCase")
-        /// The value is of another kind than the type asks for.
+        /// The value's kind isn't one that the type can read.
         public static let typeMismatch = Code(description: "typeMismatch")
-        /// The value is of the right kind and outside what the type can hold.
+        /// The value has the right kind but is outside the range of the type or field.
         public static let invalidValue = Code(description: "invalidValue")
-        /// The codec can't keep the value, or a type encodes one value as two; the message names it.
+        /// The codec can't keep the value, or a type encodes one value as two. The message says which.
         public static let encodingFailed = Code(description: "encodingFailed")
-        /// The compressor refused to work.
+        /// The compressor reported a failure.
         public static let compressionFailed = Code(description: "compressionFailed")
     }
 
@@ -52,7 +52,7 @@ public struct WireError: CodedError {
 
     private let storage: Storage
 
-    /// Creates an error of a codec, for implementers.
+    /// Creates an error. For implementers of codecs.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         storage = Storage(code: code, message: message, cause: cause)
     }
@@ -60,12 +60,12 @@ public struct WireError: CodedError {
     public var code: Code { storage.code }
     public var message: String { storage.message }
     public var cause: (any Error)? { storage.cause }
-    /// The fields and indices that lead to the value in question, outermost first; empty when that is not known.
+    /// The fields and indices that lead to the failing value, outermost first; empty if unknown.
     public var path: [String] { storage.path }
 
     private init(storage: Storage) { self.storage = storage }
 
-    /// The same error, seen from the container that holds the value under `key`.
+    /// Returns this error with `key` in front of its path: the key under which the container has the value.
     func within(_ key: String) -> WireError {
         WireError(storage: Storage(code: code, message: message, cause: cause, path: [key] + path))
     }
@@ -99,7 +99,7 @@ extension WireError {
 extension WireError {
     static var encodedAsTwo: WireError { WireError(.encodingFailed, "one value is encoded as two") }
 
-    /// A dictionary would come back with fewer entries.
+    /// The error for two keys with one name. The decoded dictionary would have fewer entries.
     static func repeatedName(_ name: String) -> WireError {
         WireError(.encodingFailed, "two keys of a dictionary are both encoded as '\(name)'")
     }
@@ -110,7 +110,7 @@ extension WireError {
 }
 
 extension WireError? {
-    /// Why a frame of fields can't be read, for the peer that sent it.
+    /// Text that tells the sender why the fields of its frame can't be read.
     package var frameProblem: String {
         self?.code == .truncated ? "the frame ends within a field" : "a field of the frame can't be read"
     }

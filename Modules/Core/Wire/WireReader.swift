@@ -1,30 +1,30 @@
 public import MeshFoundation
 
-/// Reads the primitives of the wire format from bytes that it does not own.
+/// Reads the primitives of the wire format from bytes that it does not own. `WireWriter` describes the integers.
 ///
-/// Valid only while those bytes are; never keep one beyond the closure that lent them. Every read checks the bound
+/// Valid only while those bytes are: don't keep a reader beyond the closure that lent them. Every read checks the bound
 /// first and throws `WireError` without moving past the end.
 public struct WireReader {
     @usableFromInline var cursor: UnsafeRawPointer
     @usableFromInline let end: UnsafeRawPointer
 
-    /// Reads from the first byte on. The bytes must outlive the reader.
+    /// Creates a reader that starts at the first byte. The bytes must outlive the reader.
     @inlinable
     public init(_ bytes: UnsafeRawBufferPointer) {
-        // An empty buffer may have no address; a reader of nothing needs one all the same, and never reads from it.
+        // An empty buffer may have no address. The placeholder is never read from.
         cursor = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped
         end = cursor + bytes.count
     }
 
-    /// Bytes that were not read yet.
+    /// Number of bytes that haven't been read yet.
     @inlinable @inline(__always)
     public var remaining: Int { end - cursor }
 
-    /// Whether every byte was read.
+    /// True if every byte has been read.
     @inlinable @inline(__always)
     public var isAtEnd: Bool { cursor == end }
 
-    /// Moves past `count` bytes and returns where they begin.
+    /// Moves past `count` bytes and returns the address of the first.
     @inlinable @inline(__always)
     mutating func take(_ count: Int) throws(WireError) -> UnsafeRawPointer {
         if _slowPath(end - cursor < count) { throw .truncated(needed: count, remaining: end - cursor) }
@@ -66,7 +66,7 @@ extension WireReader {
         UInt64(littleEndian: try take(8).loadUnaligned(as: UInt64.self))
     }
 
-    /// Reads eight bytes, IEEE 754, every bit as it was.
+    /// Reads eight bytes as an IEEE 754 double and keeps every bit, also of a NaN.
     ///
     /// - Throws: `truncated`.
     @inlinable @inline(__always)
@@ -77,7 +77,7 @@ extension WireReader {
     /// - Throws: `truncated`.
     @inlinable @inline(__always)
     public mutating func readUUID() throws(WireError) -> UUID {
-        // A UUID is its bytes; the initializer is a call into Foundation.
+        // A UUID is stored as these bytes. Its initializer would be a call into Foundation.
         unsafeBitCast(try take(16).loadUnaligned(as: uuid_t.self), to: UUID.self)
     }
 }
@@ -103,7 +103,7 @@ extension WireReader {
             if ends != 0 {
                 let bits = ends.trailingZeroBitCount
                 cursor += bits / 8
-                // The groups of seven bits up to the last byte, then pairs of groups, then pairs of pairs.
+                // Masks the 7-bit groups up to the last byte, then joins pairs of groups, then pairs of pairs.
                 var groups = word & (UInt64.max >> UInt64(63 - bits)) & 0x7F7F_7F7F_7F7F_7F7F
                 groups = groups & 0x007F_007F_007F_007F | (groups & 0x7F00_7F00_7F00_7F00) >> 1
                 groups = groups & 0x0000_3FFF_0000_3FFF | (groups & 0x3FFF_0000_3FFF_0000) >> 2
@@ -127,14 +127,14 @@ extension WireReader {
 
     /// Reads a zigzag-folded LEB128.
     ///
-    /// - Throws: as ``readVarint()``.
+    /// - Throws: the errors of ``readVarint()``.
     @inlinable @inline(__always)
     public mutating func readSignedVarint() throws(WireError) -> Int64 {
         let folded = try readVarint()
         return Int64(bitPattern: folded >> 1) ^ -Int64(bitPattern: folded & 1)
     }
 
-    /// A count of bytes that are really there.
+    /// Reads a length in bytes, and checks that so many bytes follow.
     @inlinable @inline(__always)
     public mutating func readLength() throws(WireError) -> Int {
         let length = try readVarint()
@@ -144,22 +144,22 @@ extension WireReader {
         return Int(truncatingIfNeeded: length)
     }
 
-    /// The bytes themselves, valid as long as the reader's.
+    /// Returns the next `count` bytes without copying them. They are valid as long as the reader's own bytes.
     @inlinable @inline(__always)
     public mutating func readRaw(_ count: Int) throws(WireError) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: try take(count), count: count)
     }
 
-    /// A reader of the length-prefixed region that begins here; this one moves past it.
+    /// Returns a reader for the length-prefixed region at the cursor, and moves past the region.
     @inlinable @inline(__always)
     public mutating func readRegion() throws(WireError) -> WireReader {
         let length = try readLength()
         return WireReader(try readRaw(length))
     }
 
-    /// Reads a length and UTF-8.
+    /// Reads a length in bytes, then a string in UTF-8.
     ///
-    /// - Throws: `truncated`; `corrupted` for what is not UTF-8.
+    /// - Throws: `truncated`; `corrupted` if the bytes aren't UTF-8.
     @inlinable
     public mutating func readString() throws(WireError) -> String {
         let length = try readLength()

@@ -1,20 +1,24 @@
 public import MeshFoundation
 
+// Variable-length integers. A varint is unsigned LEB128, as in DWARF: seven bits a byte, lowest first, and the high bit
+// set on all bytes but the last. Zigzag folding maps a signed n to (n << 1) xor (n >> 63), so that numbers near zero are
+// short (as in Protocol Buffers). Both take 1 to 10 bytes. Docs/Internals/WireFormat.md, "Primitives".
+
 /// Writes the primitives of the wire format into one growing buffer.
 ///
-/// Integers are little-endian of fixed width or LEB128 of variable length, signed ones zigzag-folded first; see
-/// Docs/Internals/WireFormat.md. Noncopyable: the buffer has one owner and is freed with it; `reset` keeps it for the next message.
+/// Fixed-width integers are little-endian. The writer is noncopyable: the buffer has one owner and is freed with it.
+/// `reset` keeps the buffer for the next message.
 public struct WireWriter: ~Copyable {
     @usableFromInline var base: UnsafeMutableRawPointer
     @usableFromInline var capacity: Int
-    /// Bytes written so far.
+    /// Number of bytes written so far.
     public internal(set) var count: Int {
         @inlinable @inline(__always) get { position }
         @inlinable @inline(__always) set { position = newValue }
     }
     @usableFromInline var position: Int
 
-    /// An empty buffer with room for that many bytes; it grows by itself.
+    /// Creates an empty buffer with that initial capacity in bytes. It grows as needed.
     @inlinable
     public init(capacity: Int = 256) {
         precondition(capacity > 0, "a writer needs room for one byte")
@@ -25,7 +29,7 @@ public struct WireWriter: ~Copyable {
 
     @inlinable deinit { base.deallocate() }
 
-    /// Forgets what was written and keeps the buffer.
+    /// Discards the written bytes and keeps the buffer.
     @inlinable
     public mutating func reset() { position = 0 }
 
@@ -33,14 +37,14 @@ public struct WireWriter: ~Copyable {
     @inlinable
     public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: position) }
 
-    /// A copy of what was written, of exactly that size.
+    /// Returns a copy of the written bytes, without spare capacity.
     @inlinable
     public func array() -> [UInt8] {
-        // Faster by half than filling uninitialized capacity, which looks the array's class up each time.
+        // About 1.5 times as fast as filling uninitialized capacity, which looks up the array's class each time.
         [UInt8](bytes)
     }
 
-    /// A copy of what was written and of what follows it, of exactly that size.
+    /// Returns a copy of the written bytes followed by `rest`, without spare capacity.
     func array(followedBy rest: UnsafeRawBufferPointer) -> [UInt8] {
         let count = position + rest.count
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -51,7 +55,7 @@ public struct WireWriter: ~Copyable {
         }
     }
 
-    /// Makes room for that many more bytes. Writing a struct is faster when this is called once for all of it.
+    /// Makes space for that many more bytes. One call for a complete struct is faster than one for each of its parts.
     @inlinable @inline(__always)
     public mutating func reserve(_ additional: Int) {
         if _slowPath(capacity &- position < additional) { grow(additional) }
@@ -119,7 +123,7 @@ extension WireWriter {
 // MARK: - Variable length
 
 extension WireWriter {
-    /// LEB128: seven bits a byte, lowest first; 1 to 10 bytes.
+    /// Writes an unsigned integer as LEB128: 1 to 10 bytes.
     @inlinable @inline(__always)
     public mutating func writeVarint(_ value: UInt64) {
         reserve(10)
@@ -134,7 +138,7 @@ extension WireWriter {
         position = offset &+ 1
     }
 
-    /// Zigzag-folded LEB128, so that small negative numbers are short.
+    /// Writes a signed integer as zigzag-folded LEB128, so that small negative numbers are short.
     @inlinable @inline(__always)
     public mutating func writeSignedVarint(_ value: Int64) {
         writeVarint(UInt64(bitPattern: (value &<< 1) ^ (value &>> 63)))
@@ -155,7 +159,7 @@ extension WireWriter {
         bytes.withUnsafeBytes { writeRaw($0) }
     }
 
-    /// The length in bytes as a varint, then UTF-8.
+    /// Writes a string: its length in bytes as a varint, then UTF-8.
     @inlinable
     public mutating func write(_ value: String) {
         var value = value
@@ -168,7 +172,7 @@ extension WireWriter {
 
 // MARK: - Into reserved room
 
-/// For values of several parts: one `reserve` for all of them, then these, which do not check.
+/// Writes without checking the capacity. Call `reserve` once before, for all parts of a value.
 extension WireWriter {
     @inlinable @inline(__always)
     mutating func append<Part: BitwiseCopyable>(_ part: Part) {

@@ -1,36 +1,36 @@
 import MeshFoundation
 
-/// The records, lists and values that an `encode(to:)` asked for, gathered before any of them is written.
+/// The records, lists and values that an `encode(to:)` requested, gathered before any of them is written.
 ///
-/// Where Codable leaves a choice, the containers do what Foundation's JSON encoder does: a key that is encoded twice
-/// keeps its last value, a container that is requested again goes on where it was, and a value whose encoding throws
-/// leaves nothing behind. Two kinds of container for one value are an error here, where Foundation stops the process.
+/// Where Codable leaves a choice, the containers behave like Foundation's JSON encoder. A key that is encoded twice keeps
+/// its last value. A container that is requested again continues where it was. A value that throws leaves nothing behind.
+/// Two kinds of container for one value are an error here; Foundation stops the process.
 final class EncodedShape {
     enum Content {
         /// Nothing has been encoded yet.
         case open
-        /// A value that the codec writes by itself.
+        /// A value that the codec writes itself.
         case value(any Encodable)
         case record, list
     }
 
-    /// What differs between codecs.
+    /// The rules in which codecs differ.
     struct Rules: Sendable {
         let depthMax: Int
-        /// Whether the codec writes values of this type by itself, without containers.
+        /// Returns true if the codec writes values of this type itself, without containers.
         let isValue: @Sendable (Any.Type) -> Bool
         /// Throws for a value that the codec can't keep.
         var check: @Sendable (any Encodable) throws(WireError) -> Void = { _ in }
-        /// Whether the codec tells an optional that holds nil from nil.
+        /// True if the codec distinguishes an optional that holds nil from nil.
         var keepsNestedNil = true
-        /// The bytes by which sets and dictionaries are sorted; nil leaves them in the order in memory.
+        /// Returns the bytes by which elements of sets and dictionaries are sorted; nil keeps the order in memory.
         var order: (@Sendable (EncodedShape) throws -> [UInt8])?
     }
 
     private(set) var content = Content.open
-    /// The set or dictionary that this is, by itself or as the only value of another type; nil for all other values.
+    /// The set or dictionary type of this value, or of its only content; nil for all other values.
     private(set) var collection: (any UnorderedCollection.Type)?
-    /// Of a record, in the order of their first use.
+    /// Names of a record's fields, in the order of their first use.
     private(set) var names: [String] = []
     private var fields: [String: EncodedShape] = [:]
     private(set) var elements: [EncodedShape] = []
@@ -44,7 +44,7 @@ final class EncodedShape {
     }
 
     /// Runs a value's `encode(to:)`.
-    /// - Throws: `WireError` (`tooDeep`, `encodingFailed`) with the path, or what the value's `encode(to:)` throws.
+    /// - Throws: `WireError` (`tooDeep`, `encodingFailed`) with the path, or the errors of the value's `encode(to:)`.
     static func make<Value: Encodable>(_ value: Value, _ rules: Rules, depth: Int = 0) throws -> EncodedShape {
         let shape = EncodedShape()
         try rules.check(value)
@@ -66,8 +66,7 @@ final class EncodedShape {
         return shape
     }
 
-    /// Whether the compact codec writes values of this type in the same bytes on both of its paths, or in a form of
-    /// its own.
+    /// True if the compact codec writes this type identically on both of its paths, or has a form for it (`Decimal`, `URL`).
     static func isStandard(_ type: Any.Type) -> Bool {
         type is any StandardWireValue.Type || type == Decimal.self || type == URL.self
     }
@@ -80,7 +79,7 @@ final class EncodedShape {
             .flatMap(\.values)
     }
 
-    /// Makes the value that an optional holds differ from the optional's own nil.
+    /// Marks a nil that is inside an optional, so that it differs from the optional's own nil.
     fileprivate func markPresent(_ rules: Rules) throws {
         guard case .value(let value) = content, let optional = value as? any OptionalValue, optional.isNil else {
             return
@@ -91,10 +90,10 @@ final class EncodedShape {
         content = .value(optional.asPresent)
     }
 
-    /// - Throws: `encodingFailed` if the value is something else already.
+    /// - Throws: `encodingFailed` if the value already has another kind of container.
     fileprivate func open(as wanted: Content, _ encoder: ShapeEncoder) throws {
         if case .value(let value) = content {
-            // Perhaps a record or list that the codec writes by itself.
+            // A value that the codec writes itself may be a record or list: expand it, so that the container can add to it.
             let expanded = EncodedShape()
             try value.encode(to: encoder.nested(expanded))
             replace(by: expanded)
@@ -106,7 +105,7 @@ final class EncodedShape {
         }
     }
 
-    /// A value that encoded nothing is an empty record.
+    /// Turns a value that encoded nothing into an empty record.
     fileprivate func close() {
         if case .open = content { content = .record }
     }
@@ -126,7 +125,7 @@ final class EncodedShape {
     }
 }
 
-/// Writes a shape into any encoder, each container and each key once.
+/// Writes a shape into any encoder. Requests each container and writes each key once.
 extension EncodedShape: Encodable {
     func encode(to encoder: any Encoder) throws {
         switch content {
@@ -145,7 +144,7 @@ extension EncodedShape: Encodable {
     }
 }
 
-/// A name as a coding key.
+/// A coding key with any name.
 struct ShapeName: CodingKey {
     let stringValue: String
     var intValue: Int? { Int(stringValue) }
@@ -158,7 +157,7 @@ struct ShapeName: CodingKey {
 
 private protocol OptionalValue {
     var isNil: Bool { get }
-    /// This optional as the value of another one.
+    /// This optional wrapped in another optional.
     var asPresent: any Encodable { get }
 }
 
@@ -173,7 +172,7 @@ extension Optional: OptionalValue where Wrapped: Encodable {
 
 // MARK: - Containers
 
-/// Why a value can't be encoded, for the containers that can't throw when they are requested.
+/// The error of a container that couldn't be opened. Containers can't throw when they are requested.
 private final class ShapeFailure {
     var error: (any Error)?
 }
@@ -182,7 +181,7 @@ private struct ShapeEncoder: Encoder {
     let shape: EncodedShape
     let rules: EncodedShape.Rules
     let depth: Int
-    /// The type whose `encode(to:)` this is passed to; nil for nested containers.
+    /// The type whose `encode(to:)` receives this encoder; nil for nested containers.
     let type: Any.Type?
     var failure = ShapeFailure()
 
@@ -205,14 +204,14 @@ private struct ShapeEncoder: Encoder {
         do { try shape.open(as: wanted, self) } catch { failure.error = error }
     }
 
-    /// - Parameter isPresent: whether the value is that of an optional.
+    /// - Parameter isPresent: True if the value is wrapped in an optional.
     func make<Value: Encodable>(_ value: Value, isPresent: Bool = false) throws -> EncodedShape {
         let made = try EncodedShape.make(value, rules, depth: depth + 1)
         if isPresent { try made.markPresent(rules) }
         return made
     }
 
-    /// An encoder for a container inside this one. After a failure it writes into nothing.
+    /// Returns an encoder for a container inside this one. If there is no shape, its output is discarded.
     func nested(_ shape: EncodedShape?) -> ShapeEncoder {
         ShapeEncoder(shape: shape ?? EncodedShape(), rules: rules, depth: depth + 1, type: nil, failure: failure)
     }

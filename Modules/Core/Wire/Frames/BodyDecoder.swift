@@ -1,6 +1,6 @@
 import MeshIdentity
 
-/// Reads the body of a frame whose header and checksum are in order.
+/// Decodes the body of a frame whose header and checksum are valid.
 struct BodyDecoder: ~Copyable {
     let codecs: CodecTable
     private let dictionaries: DictionaryTable
@@ -9,7 +9,7 @@ struct BodyDecoder: ~Copyable {
     private var names: NameTable
     private var inflater: ZlibInflater?
     private var inflated = WireWriter(capacity: 64)
-    /// Whether frames may refer to earlier ones of their connection.
+    /// True if frames may refer to earlier ones of their connection.
     private let isConnection: Bool
 
     init(
@@ -24,12 +24,12 @@ struct BodyDecoder: ~Copyable {
         names = NameTable(capacity: isConnection ? NameTable.capacityMax : 0)
     }
 
-    /// Whether the last frame could not be read for want of an identity that an earlier one introduced.
+    /// Returns true, once, if a frame couldn't be read because the introduction of its identity hasn't arrived.
     mutating func takeMissed() -> Bool { table.numbering?.takeMissed() ?? false }
 
     mutating func takeStatement() -> KnownIdentities? { table.numbering?.takeStatement() }
 
-    /// nil when the kind is unknown and skippable.
+    /// Returns nil if the kind is unknown and skippable.
     mutating func decode(_ header: FrameHeader, _ frame: UnsafeRawBufferPointer) throws(WireError) -> WireFrame? {
         let body = header.body(of: frame)
         guard header.flags.compression != 0 else { return try decode(header, body: body) }
@@ -38,7 +38,7 @@ struct BodyDecoder: ~Copyable {
         return try decode(header, body: inflated.bytes)
     }
 
-    /// Gives a large buffer back; no payload may lie in it any more.
+    /// Frees a large buffer. Call it after the payload has been copied.
     private mutating func forgetLargeBuffer() {
         if inflated.capacity > Self.keptBytes { inflated = WireWriter(capacity: 64) }
     }
@@ -87,13 +87,13 @@ struct BodyDecoder: ~Copyable {
 
     // MARK: - Payloads
 
-    /// The rest of a body: a payload that can be read without this connection.
+    /// Reads the rest of a body and returns a payload that doesn't depend on this connection.
     private mutating func readPayload(_ header: FrameHeader, _ reader: inout WireReader) throws(WireError) -> [UInt8] {
         if header.flags.contains(.names) { return try names.readPayload(&reader) }
         return [UInt8](try reader.readRaw(reader.remaining))
     }
 
-    /// Whether what precedes a body or a payload may do so here.
+    /// Checks that this frame may have a mark and names.
     private func checkFlags(_ header: FrameHeader) throws(WireError) {
         guard !header.flags.isDisjoint(with: [.names, .marked]) else { return }
         guard header.kind == .envelope || header.kind == .snapshot else {
@@ -136,7 +136,7 @@ struct BodyDecoder: ~Copyable {
 }
 
 extension WireReader {
-    /// What `read` makes of all bytes that are left.
+    /// Reads a message that must take all remaining bytes.
     fileprivate mutating func readAll<Value>(
         _ read: (inout WireReader) throws(WireError) -> Value
     ) throws(WireError) -> Value {

@@ -1,23 +1,23 @@
 public import MeshBus
 public import MeshIdentity
 
-/// The codecs that a reader knows, by their numbers on the wire.
+/// The codecs of a reader, by their numbers on the wire.
 public struct CodecTable: Sendable {
-    /// Indices into `codecs` by number; 255 where there is none.
+    /// Indices into `codecs`, by number; 255 for a number without a codec.
     private var places = [UInt8](repeating: .max, count: 256)
     /// The codecs in the order in which they were registered.
     public private(set) var codecs: [any PayloadCodec] = []
 
-    /// Creates a table of codecs, each under its own number.
+    /// Creates a table. Each codec has its own number.
     ///
-    /// - Throws: `invalidValue` when two codecs claim one number, or one claims 0, which stands for none.
+    /// - Throws: `invalidValue` if two codecs have the same number, or one has 0, which stands for none.
     public init(_ codecs: [any PayloadCodec]) throws(WireError) {
         for codec in codecs { try add(codec) }
     }
 
-    /// The codecs that plugins have contributed to `ExtensionPoint.codecs`.
+    /// Creates a table of the codecs that plugins have contributed to `ExtensionPoint.codecs`.
     ///
-    /// - Throws: `invalidValue` when two codecs claim one number, or one claims 0.
+    /// - Throws: `invalidValue` if two codecs have the same number, or one has 0.
     public init(_ contributions: [Contribution<any PayloadCodec>]) throws(WireError) {
         try self.init(contributions.map(\.value))
     }

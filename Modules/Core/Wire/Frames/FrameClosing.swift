@@ -1,4 +1,4 @@
-/// Completes frames: the rest of the body, compressed if that pays, header and checksum.
+/// Completes frames: compresses the body if that makes it smaller, then adds header and checksum.
 struct FrameClosing {
     let limits: FrameLimits
     private let compressor: BodyCompressor?
@@ -12,9 +12,9 @@ struct FrameClosing {
         }
     }
 
-    /// Completes the frame that ends with what has been written.
+    /// Completes a frame whose body is at the end of the writer.
     ///
-    /// - Throws: `oversized`, `compressionFailed`; then the frame is gone.
+    /// - Throws: `oversized`, `compressionFailed`. Then the writer no longer has the frame.
     func close(
         _ frame: OpenFrame, _ kind: FrameKind, flags: FrameFlags = [], codec: UInt8 = 0, _ writer: inout WireWriter
     ) throws(WireError) {
@@ -28,13 +28,13 @@ struct FrameClosing {
         writer.append(FrameChecksum.of(bytes).littleEndian)
     }
 
-    /// The same, with a part of the body that lies elsewhere.
+    /// Completes a frame whose body ends with bytes that aren't in the writer yet.
     func close(
         _ frame: OpenFrame, _ kind: FrameKind, flags: FrameFlags = [], codec: UInt8, tail: UnsafeRawBufferPointer,
         _ writer: inout WireWriter
     ) throws(WireError) {
         let bodyBytes = writer.count - frame.start - frame.headerBytes + tail.count
-        // Before the tail is copied.
+        // Checked before the tail is copied.
         if !compresses(bodyBytes) { try check(bodyBytes, frame, &writer) }
         writer.reserve(tail.count + 4 + FrameHeader.checksumBytes)
         writer.writeRaw(tail)
@@ -43,7 +43,7 @@ struct FrameClosing {
 
     private func compresses(_ bodyBytes: Int) -> Bool { compressor?.applies(to: bodyBytes) ?? false }
 
-    /// Replaces the body by its compressed form when that pays.
+    /// Replaces the body with its compressed form if that is smaller.
     private func compress(
         _ frame: OpenFrame, _ kind: FrameKind, _ flags: FrameFlags, _ codec: UInt8, _ writer: inout WireWriter
     ) throws(WireError) {

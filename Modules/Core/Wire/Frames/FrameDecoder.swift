@@ -1,23 +1,23 @@
-/// Reads frames that stand on their own: datagrams, files, messages of a queue.
+/// Decodes frames that stand alone: datagrams, files, messages of a queue.
 ///
-/// Keeps a zlib stream and a buffer for reuse, nothing of what it has read. A frame that relies on earlier ones of its
-/// connection is `corrupted` here; `FrameStreamDecoder` reads those.
+/// Caches a zlib stream, a buffer and the last identity, but no frame depends on an earlier one. A frame that relies on
+/// earlier frames of its connection is `corrupted` here. `FrameStreamDecoder` reads those.
 public struct FrameDecoder: ~Copyable, @unchecked Sendable {
-    // Sendable although it holds a class that is not: the class is private to this one owner.
+    // Sendable although it holds a class that isn't: no other object refers to the class.
     private var bodies: BodyDecoder
     private let limits: FrameLimits
 
-    /// Creates a decoder for frames that may come from any peer.
+    /// Creates a decoder for frames from any peer.
     ///
-    /// - Parameter dictionaries: known beside the built-in one.
+    /// - Parameter dictionaries: Dictionaries in addition to the built-in one.
     public init(codecs: CodecTable, dictionaries: [CompressionDictionary] = [], limits: FrameLimits = FrameLimits()) {
         self.limits = limits
         bodies = BodyDecoder(codecs: codecs, dictionaries: dictionaries, limits: limits, internedIdentities: 0)
     }
 
-    /// Creates a decoder for the datagrams of one sender, which may give numbers to identities.
+    /// Creates a decoder for the datagrams of one sender, in which numbers may replace identities.
     ///
-    /// - Parameter identities: what an encoder has introduced, to read its own datagrams; nil is nothing yet.
+    /// - Parameter identities: Identities that an encoder has introduced, for reading its own datagrams; nil for none.
     package init(codecs: CodecTable, numbering identities: SentIdentities?) {
         limits = FrameLimits()
         bodies = BodyDecoder(
@@ -25,26 +25,24 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
             numbering: identities?.numbering ?? IdentityNumbering(epoch: 0))
     }
 
-    /// What the sender is to be told of its identities; nil if it knows that. For datagrams.
+    /// Returns the known identities that must be reported to the sender; nil if there is nothing to report. For datagrams.
     package mutating func takeKnownIdentities() -> KnownIdentities? { bodies.takeStatement() }
 
-    /// The message in exactly one frame; nil when it is of a kind that this version does not know and may skip.
+    /// Decodes the message of exactly one frame. Returns nil if this version doesn't know its kind and may skip it.
     ///
-    /// - Throws: every code of `WireError` that is about reading.
+    /// - Throws: `WireError` with any code for reading.
     public mutating func decode(_ frame: UnsafeRawBufferPointer) throws(WireError) -> WireMessage? {
         try decodeFrame(frame)?.message
     }
 
-    /// Decodes the message of a frame in an array, or returns nil for a kind that this version doesn't know and may
-    /// skip.
+    /// Decodes the message of a frame in an array. Returns nil if this version doesn't know its kind and may skip it.
     public mutating func decode(_ frame: [UInt8]) throws(WireError) -> WireMessage? {
         try decodeFrame(frame)?.message
     }
 
-    /// Decodes a frame with its mark and message, or returns nil for a kind that this version doesn't know and may
-    /// skip.
+    /// Decodes a frame with its mark and message. Returns nil if this version doesn't know its kind and may skip it.
     ///
-    /// - Throws: every code of `WireError` that is about reading.
+    /// - Throws: `WireError` with any code for reading.
     public mutating func decodeFrame(_ frame: UnsafeRawBufferPointer) throws(WireError) -> WireFrame? {
         let header = try wholeFrame(frame)
         return try bodies.decode(header, frame)
@@ -55,11 +53,11 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
         try frame.withUnsafeBufferPointer { bytes throws(WireError) in try decodeFrame(UnsafeRawBufferPointer(bytes)) }
     }
 
-    /// Decodes the frames that were joined in one datagram, in order, and skips those of kinds that this version doesn't know
-    /// and may skip. A frame that refers to an identity that hasn't come counts as lost, and `takeKnownIdentities` says what to
-    /// tell the sender.
+    /// Decodes the frames of one datagram, in order. Skips frames whose kind this version doesn't know and may skip.
     ///
-    /// - Throws: every code of `WireError` that is about reading. Frames before the faulty one stay in `frames`.
+    /// A frame with an identity whose introduction hasn't arrived counts as lost. `takeKnownIdentities` then returns a report
+    /// for the sender.
+    /// - Throws: `WireError` with any code for reading. Frames before the faulty one stay in `frames`.
     package mutating func decode(joined datagram: [UInt8], into frames: inout [WireFrame]) throws(WireError) {
         try datagram.withUnsafeBufferPointer { bytes throws(WireError) in
             try decode(joined: UnsafeRawBufferPointer(bytes), into: &frames)
@@ -83,7 +81,7 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
         } while !rest.isEmpty
     }
 
-    /// The header of bytes that are one frame and nothing else.
+    /// Parses the header of bytes that are exactly one frame.
     private func wholeFrame(_ frame: UnsafeRawBufferPointer) throws(WireError) -> FrameHeader {
         guard let header = try FrameHeader.parse(frame, limits: limits) else {
             throw WireError(.truncated, "\(frame.count) bytes are less than a frame's header")
@@ -100,7 +98,7 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
 }
 
 extension FrameHeader {
-    /// - Parameter frame: `frameBytes` of them.
+    /// - Parameter frame: The complete frame, of `frameBytes` bytes.
     func verifyChecksum(_ frame: UnsafeRawBufferPointer) throws(WireError) {
         let end = frame.count - Self.checksumBytes
         let stated = UInt32(littleEndian: frame.loadUnaligned(fromByteOffset: end, as: UInt32.self))

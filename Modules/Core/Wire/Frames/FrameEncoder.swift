@@ -1,11 +1,11 @@
 public import MeshIdentity
 
-/// Turns messages into frames. One for each connection, or one for all datagrams of a sender.
+/// Encodes messages as frames. Use one per connection, or one for all datagrams of a sender.
 ///
-/// Noncopyable, because what it remembers of a connection must agree with what the reader at the other end has seen:
-/// every frame that it returns must be sent, in that order, once. A message for which it throws leaves no trace.
+/// Noncopyable, because its memory of a connection must match that of the reader at the other end. Send every frame that
+/// it returns, once and in that order. A message for which it throws changes nothing.
 public struct FrameEncoder: ~Copyable, @unchecked Sendable {
-    // Sendable although it holds a class that is not: the class is private to this one owner.
+    // Sendable although it holds a class that isn't: no other object refers to the class.
     private let codec: any PayloadCodec
     private let closing: FrameClosing
     private var table: InterningTable
@@ -14,10 +14,10 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
     /// Creates an encoder for the frames of one connection.
     ///
     /// - Parameters:
-    ///   - codec: writes payloads that are still values; encoded ones keep the codec in which they arrived.
-    ///   - interning: remembers identities (session, feature, source, payload type), at most 63, and field names of
-    ///     `compact`, at most 1024 of up to 32 bytes, so that later frames give their numbers. Only where every frame
-    ///     arrives, once and in order; the reader is `FrameStreamDecoder`.
+    ///   - codec: Encodes payloads that are still values. Encoded payloads keep the codec in which they arrived.
+    ///   - interning: Replaces repeated identities (session, feature, source, payload type) and field names of `compact` by
+    ///     numbers. Remembers at most 63 identities, and 1024 names of up to 32 bytes. Use it only if every frame arrives,
+    ///     once and in order, at a `FrameStreamDecoder`.
     public init(
         codec: any PayloadCodec, compression: CompressionPolicy = .zlib(), interning: Bool = false,
         limits: FrameLimits = FrameLimits()
@@ -28,38 +28,38 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
         self.closing = FrameClosing(compression, limits)
     }
 
-    /// Creates an encoder for the datagrams to one receiver, which may be lost: identities get numbers once the receiver
-    /// knows them.
+    /// Creates an encoder for datagrams to one receiver, which may get lost. An identity is replaced by its number once the
+    /// receiver knows the number.
     ///
-    /// - Parameter epoch: of this numbering; another than that of the connection before.
+    /// - Parameter epoch: The epoch of the numbering. Must differ from that of the previous connection.
     package init(datagramsOf codec: any PayloadCodec, compression: CompressionPolicy, epoch: UInt16) {
         self.init(codec: codec, compression: compression)
         table.numbering = IdentityNumbering(epoch: epoch)
     }
 
-    /// Takes the receiver's word of what it knows; nil if it reads no numbers. The newest word counts.
+    /// Sets the numbers that the receiver has reported as known; nil if it reads no numbers. The newest report counts.
     package mutating func setKnownIdentities(_ known: KnownIdentities?) { table.numbering?.setKnown(known) }
 
-    /// The next frame begins a datagram. All frames until the next call travel in it.
+    /// Starts a datagram. It has all frames until the next call.
     package mutating func beginDatagram() { table.numbering?.beginDatagram() }
 
-    /// What a reader of these datagrams could know.
+    /// The identities that this encoder has introduced, for a decoder that reads its own datagrams; nil without numbering.
     package var sentIdentities: SentIdentities? { table.numbering.map(SentIdentities.init) }
 
     /// Encodes a message as one frame.
     ///
-    /// - Throws: what `append` throws.
+    /// - Throws: the errors of `append`.
     public mutating func encode(_ message: WireMessage, mark: WireMark? = nil) throws -> [UInt8] {
         var writer = WireWriter()
         try append(message, mark: mark, to: &writer)
         return writer.array()
     }
 
-    /// Appends one frame; what the writer held before stays untouched when this throws.
+    /// Appends one frame. If this throws, the writer's earlier bytes stay unchanged.
     ///
-    /// - Parameter mark: of envelopes and snapshots only.
+    /// - Parameter mark: Allowed for envelopes and snapshots only.
     /// - Throws: `SessionSyncError.payloadEncodingFailed`; `WireError` with `oversized` or `compressionFailed`, and with
-    ///   `invalidValue` for a mark or a report that a reader would refuse.
+    ///   `invalidValue` for a mark or a report that a reader would reject.
     public mutating func append(_ message: WireMessage, mark: WireMark? = nil, to writer: inout WireWriter) throws {
         switch message {
         case .envelope(let envelope):
@@ -74,7 +74,7 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Appends the frame of a message without metadata and payload.
+    /// Appends the frame of a message that has no metadata and no payload.
     private func appendPlain(_ message: WireMessage, to writer: inout WireWriter) throws(WireError) {
         switch message {
         case .envelope, .snapshot: break
@@ -98,10 +98,10 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Appends the frame of an envelope whose payload is in bytes already. Allocates nothing once the writer has grown.
+    /// Appends the frame of an envelope whose payload is already encoded. Allocates nothing once the writer has grown.
     ///
-    /// - Parameter payload: field names are interned where they come first; see `CompactCodec.namesFirst`.
-    /// - Throws: `oversized`, `compressionFailed`; `invalidValue` for a mark that a reader would refuse.
+    /// - Parameter payload: Its field names are interned if they come first. See `CompactCodec.namesFirst`.
+    /// - Throws: `oversized`, `compressionFailed`; `invalidValue` for a mark that a reader would reject.
     public mutating func appendEnvelope(
         _ metadata: SessionSyncMetadata, mark: WireMark? = nil, payload: UnsafeRawBufferPointer,
         codec: PayloadCodecID, to writer: inout WireWriter
@@ -138,7 +138,7 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
 }
 
 extension WireWriter {
-    /// Opens a frame and writes what precedes its body.
+    /// Opens a frame and writes the mark in front of its body, if there is one.
     ///
     /// - Throws: `invalidValue` before anything is written.
     fileprivate mutating func openFrame(

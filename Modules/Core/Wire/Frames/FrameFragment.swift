@@ -1,16 +1,14 @@
-/// A piece of a frame that is too large for one datagram; the body of a frame of kind `fragment`.
-///
-/// All pieces of a frame but the last are of one size, so that they cannot overlap.
+/// A piece of a frame that is too large for one datagram. It is the body of a frame of kind `fragment`.
 struct FrameFragment {
-    /// Which frame of this sender it is a piece of.
+    /// Number of the split frame. The sender counts them.
     var message: UInt32
     var totalBytes: Int
-    /// Of every piece but the last.
+    /// Size of every piece but the last.
     var pieceBytes: Int
     var index: Int
     var bytes: UnsafeRawBufferPointer
 
-    /// More than the header, these fields and the checksum of a fragment ever take.
+    /// Upper bound for the header, these fields and the checksum of a fragment.
     static let overheadBytes = 32
     static let piecesMax = 4096
 
@@ -34,9 +32,9 @@ extension WireWriter {
 }
 
 extension WireReader {
-    /// The rest of the reader is the piece.
+    /// Reads a fragment. Its piece is the rest of the reader.
     ///
-    /// - Throws: `corrupted` or `oversized`.
+    /// - Throws: `corrupted`, `oversized`, or `truncated`.
     mutating func readFragment(limits: FrameLimits) throws(WireError) -> FrameFragment {
         let message = try readVarint()
         let total = try readVarint()
@@ -48,7 +46,7 @@ extension WireReader {
         guard let message = UInt32(exactly: message), piece > 0, piece < total else {
             throw WireError(.corrupted, "a fragment of \(piece) bytes of \(total) is impossible")
         }
-        // From here on all are at most `total`, which is within an `Int`.
+        // All numbers are now at most `total`, which fits into an `Int`.
         var fragment = FrameFragment(
             message: message, totalBytes: Int(total), pieceBytes: Int(piece), index: 0, bytes: try readRaw(remaining))
         guard fragment.count <= FrameFragment.piecesMax else {

@@ -1,25 +1,25 @@
 package import MeshBase
 
-/// Cuts frames that exceed a datagram's limit into frames that do not. One for each sender.
+/// Splits frames that exceed a datagram's limit into smaller frames. Use one per sender.
 ///
-/// On a stream too a large frame may travel in pieces, of 16 KiB for instance, so that smaller ones need not wait behind
-/// it; it must stand alone then, as in datagrams: made by an encoder that interns nothing.
+/// A stream can also send a large frame in pieces, for example of 16 KiB, so that smaller frames needn't wait behind it.
+/// Such a frame must stand alone, as in datagrams: its encoder must not intern.
 ///
-/// A frame of n pieces is lost when one of them is: with one datagram in a hundred lost, every fourth frame of 30 pieces.
-/// What matters more goes over a stream.
+/// A frame is lost if one of its pieces is. If one datagram in a hundred is lost, so is one in four frames of 30 pieces.
+/// Send important messages over a stream.
 package struct FrameFragmenter: Sendable {
-    /// The most that one datagram may carry.
+    /// Maximum number of bytes in a datagram.
     package let datagramBytes: Int
-    /// Which limit that is, for errors.
+    /// Name of that limit, for errors.
     package let limitID: String
     private var nextMessage: UInt32
 
-    /// The least limit that leaves room for a fragment.
+    /// Minimum number of bytes in a datagram that has a fragment.
     package static let datagramBytesMin = 64
 
-    /// - Parameter firstMessage: the number of the first frame that is cut. A sender that restarts should begin at a
-    ///   random one, so that pieces of its former life are not taken for new ones.
-    /// - Precondition: the limit is at least `datagramBytesMin`.
+    /// - Parameter firstMessage: The number of the first split frame. After a restart, start with a random number, so that
+    ///   receivers don't mix in pieces from the previous launch.
+    /// - Precondition: The limit is at least `datagramBytesMin`.
     package init(limit: PayloadLimit = .udpSafe, firstMessage: UInt32 = 0) {
         precondition(limit.bytes >= Self.datagramBytesMin, "no fragment fits \(limit.bytes) bytes")
         datagramBytes = limit.bytes
@@ -27,10 +27,10 @@ package struct FrameFragmenter: Sendable {
         nextMessage = firstMessage
     }
 
-    /// Calls `send` with each datagram of a frame, in order: with the frame itself when it fits.
+    /// Calls `send` with each datagram of a frame, in order. A frame that fits is sent unchanged.
     ///
-    /// The datagrams are valid during the call only.
-    /// - Throws: `WireError` with `oversized` above 4096 pieces, before anything is sent; what `send` throws.
+    /// The datagrams are valid only during the call.
+    /// - Throws: `WireError` with `oversized` above 4096 pieces, before anything is sent, and the errors of `send`.
     package mutating func fragment(
         _ frame: UnsafeRawBufferPointer, send: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
@@ -54,7 +54,7 @@ package struct FrameFragmenter: Sendable {
         }
     }
 
-    /// The datagrams of a frame.
+    /// Returns the datagrams of a frame.
     ///
     /// - Throws: `WireError` with `oversized` above 4096 pieces.
     package mutating func fragments(of frame: [UInt8]) throws -> [[UInt8]] {

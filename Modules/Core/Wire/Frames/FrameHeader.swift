@@ -1,4 +1,9 @@
-/// What a frame is about. Kinds 1–63 are this library's, 64–127 are for public extensions, 128–255 for private use.
+// A frame is a header, a body and a checksum (`FrameChecksum`). Its header is magic, version, kind, codec, flags, the
+// length of the body as a varint, and a check byte. The check byte is computed from 0: for each byte before it, rotate
+// left by one bit, then xor the byte. It detects every change of one byte, so a reader rejects a damaged length before it
+// waits for that many bytes. Docs/Internals/WireFormat.md, "Frame".
+
+/// The kind of a frame's message. This library uses 1–63. 64–127 are for public extensions, 128–255 for private use.
 struct FrameKind: Hashable, RawRepresentable {
     let rawValue: UInt8
 
@@ -14,52 +19,52 @@ struct FrameKind: Hashable, RawRepresentable {
 struct FrameFlags: OptionSet {
     let rawValue: UInt8
 
-    /// The two lowest bits say how the body is compressed.
+    /// Compression of the body, in the two lowest bits.
     var compression: UInt8 { rawValue & 3 }
 
     static let zlib = FrameFlags(rawValue: 1)
     static let zlibWithDictionary = FrameFlags(rawValue: 2)
-    /// Early versions wrote one zlib stream of a connection with it, and bit 2 where that began.
+    /// Reserved. Early versions used it for one zlib stream per connection, with bit 2 in the frame that began the stream.
     static let reservedCompression = FrameFlags(rawValue: 3)
-    /// A reader that does not know the kind skips the frame.
+    /// A reader that doesn't know the kind skips the frame instead of failing.
     static let skippable = FrameFlags(rawValue: 1 << 3)
 
-    /// A list of names, known to the connection by number, precedes the payload.
+    /// A list of names comes before the payload. The connection knows them by number.
     static let names = FrameFlags(rawValue: 1 << 4)
 
-    /// A mark precedes the body of an envelope or a snapshot.
+    /// A mark comes before the body of an envelope or a snapshot.
     static let marked = FrameFlags(rawValue: 1 << 5)
 
     static let all = FrameFlags(rawValue: 0b11_1111)
 }
 
-/// The first bytes of a frame: magic, version, kind, codec, flags, length of the body, check byte.
+/// The first bytes of a frame, up to its check byte.
 struct FrameHeader {
     var kind: FrameKind
-    /// The payload codec's number; 0 when the body holds no payload.
+    /// The payload codec's number; 0 if the body has no payload.
     var codec: UInt8
     var flags: FrameFlags
     var bodyBytes: Int
-    /// Of the header itself.
+    /// Number of bytes in this header.
     var headerBytes: Int
 
-    /// No UTF-8 text begins with it.
+    /// The first byte of each frame. No UTF-8 text begins with it.
     static let magic: UInt8 = 0xB5
     static let version: UInt8 = 1
-    /// Of the header, beside the length.
+    /// Number of bytes in a header without the length.
     static let fixedBytes = 6
     static let checksumBytes = 4
 
-    /// Of the whole frame.
+    /// Number of bytes in the complete frame.
     var frameBytes: Int { headerBytes + bodyBytes + Self.checksumBytes }
 }
 
 // MARK: - Reading
 
 extension FrameHeader {
-    /// Reads the header at the beginning of `bytes`; nil when it is not complete yet.
+    /// Reads the header at the start of `bytes`. Returns nil if it isn't complete yet.
     ///
-    /// - Throws: `foreign`, `unsupportedVersion`, `corrupted` or `oversized`, as soon as the bytes so far show it.
+    /// - Throws: `foreign`, `unsupportedVersion`, `corrupted` or `oversized`, as soon as the available bytes show the error.
     static func parse(_ bytes: UnsafeRawBufferPointer, limits: FrameLimits) throws(WireError) -> FrameHeader? {
         guard bytes.count > 0 else { return nil }
         guard bytes[0] == magic else { throw WireError(.foreign, "a frame begins with \(magic), not with \(bytes[0])") }
@@ -83,7 +88,7 @@ extension FrameHeader {
             headerBytes: offset + 1)
     }
 
-    /// The length of the body, and where its varint ends.
+    /// Reads the length of the body. Returns nil if its varint isn't complete yet.
     @inline(__always)
     private static func parseLength(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> (UInt64, end: Int)? {
         var length: UInt64 = 0
@@ -107,21 +112,21 @@ extension FrameHeader {
         return check
     }
 
-    /// Rotates by one bit and adds the next byte without carry: any one changed byte changes it.
+    /// Adds a byte to a check byte.
     @inline(__always)
     static func check(_ check: UInt8, _ byte: UInt8) -> UInt8 { (check << 1 | check >> 7) ^ byte }
 }
 
 // MARK: - Writing
 
-/// A frame that is being written: where it begins, and the room that was left for its header.
+/// The start of an unfinished frame, and the number of bytes reserved for its header.
 struct OpenFrame {
     let start: Int
     let headerBytes: Int
 }
 
 extension WireWriter {
-    /// Leaves room for the header of a body whose length takes that many bytes.
+    /// Reserves the header of a body whose length takes `lengthBytes` bytes as a varint.
     mutating func openFrame(lengthBytes: Int = 1) -> OpenFrame {
         reserve(128)
         let frame = OpenFrame(start: position, headerBytes: FrameHeader.fixedBytes + lengthBytes)
@@ -129,7 +134,7 @@ extension WireWriter {
         return frame
     }
 
-    /// Fills in the header, moving what has been written of the body when its length needs other room than was left.
+    /// Fills in the header. Moves the body if the length takes more or fewer bytes than were reserved.
     mutating func writeHeader(
         of frame: OpenFrame, kind: FrameKind, codec: UInt8, flags: FrameFlags, bodyBytes: Int
     ) -> OpenFrame {
@@ -160,13 +165,13 @@ extension WireWriter {
 }
 
 extension FrameHeader {
-    /// How many bytes the length takes.
+    /// Returns the number of bytes of a body's length as a varint.
     static func lengthBytes(_ bodyBytes: Int) -> Int {
         bodyBytes < 0x80 ? 1 : (70 - bodyBytes.leadingZeroBitCount) / 7
     }
 }
 
-/// Writes a header and keeps its check byte.
+/// Writes a header and computes its check byte.
 private struct HeaderBytes {
     private var cursor: UnsafeMutableRawPointer
     private(set) var check: UInt8 = 0

@@ -1,15 +1,15 @@
-/// The bounds within which frames are made and read. All are checked before memory is spent.
+/// Limits for writing and reading frames. All are checked before memory is allocated.
 public struct FrameLimits: Hashable, Sendable {
-    /// A whole frame, header and checksum included.
+    /// Maximum number of bytes in a frame, including header and checksum.
     public var frameBytes: Int
-    /// A body after inflation.
+    /// Maximum number of bytes in a body after inflation.
     public var inflatedBytes: Int
-    /// Maximum ratio of a body's size to its compressed size. A reader refuses bodies that inflate further.
+    /// Maximum ratio of a body's size to its compressed size. A reader rejects bodies that inflate further.
     public var inflationRatio: Int
-    /// Entries of a snapshot's sequence vector.
+    /// Maximum number of entries in a snapshot's sequence vector.
     let vectorEntries: Int
 
-    /// 1 MiB a frame, 4 MiB inflated, 20 to 1, 16,384 entries.
+    /// Creates limits. The defaults are 1 MiB per frame, 4 MiB inflated, a ratio of 20, and 16,384 entries.
     public init(
         frameBytes: Int = 1 << 20, inflatedBytes: Int = 4 << 20, inflationRatio: Int = 20, vectorEntries: Int = 16_384
     ) {

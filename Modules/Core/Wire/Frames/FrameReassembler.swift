@@ -1,8 +1,11 @@
-/// Puts the datagrams of one peer together to frames again. One for each peer.
+// Reassembly of fragmented frames. All pieces of a frame but the last have one size, so an index gives the offset and
+// pieces can't overlap. Memory is bounded: if a new frame exceeds the limits, the oldest incomplete ones are dropped.
+// Docs/Internals/WireFormat.md, "Fragment".
+
+/// Reassembles frames from the datagrams of one peer. Use one per peer.
 ///
-/// Bounded in space and time: at most `framesMax` incomplete frames of together at most `bytesMax` bytes, each for at most
-/// `timeout` after its first piece. When there is no room, the oldest incomplete frame makes it. Time is what the caller
-/// passes, so tests need no clock.
+/// Holds at most `framesMax` incomplete frames of together at most `bytesMax` bytes, each for at most `timeout` after its
+/// first piece. The caller passes the time, so tests need no clock.
 package struct FrameReassembler: Sendable {
     private struct Partial: Sendable {
         var message: UInt32
@@ -13,19 +16,19 @@ package struct FrameReassembler: Sendable {
         var missing: Int
     }
 
-    /// Incomplete frames at a time.
+    /// Maximum number of incomplete frames.
     package let framesMax: Int
-    /// Bytes of all incomplete frames together.
+    /// Maximum number of bytes of all incomplete frames together.
     package let bytesMax: Int
-    /// How long a frame may lack pieces after its first.
+    /// Time after its first piece at which an incomplete frame is dropped.
     package let timeout: Duration
     private let limits: FrameLimits
-    /// Oldest first.
+    /// Incomplete frames, oldest first.
     private var partials: [Partial] = []
-    /// Incomplete frames that were given up, for time or for room.
+    /// Number of incomplete frames that were dropped because of the timeout or the limits.
     package private(set) var abandonedCount: UInt64 = 0
 
-    /// At least one incomplete frame is kept, whatever is asked.
+    /// Creates a reassembler. A `framesMax` below 1 counts as 1.
     package init(
         framesMax: Int = 8, bytesMax: Int = 2 << 20, timeout: Duration = .seconds(5),
         limits: FrameLimits = FrameLimits()
@@ -36,14 +39,14 @@ package struct FrameReassembler: Sendable {
         self.limits = limits
     }
 
-    /// Bytes that incomplete frames hold now.
+    /// Number of bytes that incomplete frames hold now.
     package var heldBytes: Int { partials.reduce(0) { $0 + $1.bytes.count } }
 
-    /// Takes a datagram and returns the frame that it is or completes; nil while pieces are missing.
+    /// Takes a datagram. Returns the frame that it is or completes; nil while pieces are missing.
     ///
-    /// A piece that is already there is ignored, whatever it says: the frame's own checksum judges the whole.
-    /// - Parameter now: the time since any fixed moment; it must not run backwards.
-    /// - Throws: `WireError` when the datagram is no frame, or a fragment that cannot be; incomplete frames remain.
+    /// Ignores a repeated piece without comparing it: the frame's own checksum covers the result.
+    /// - Parameter now: Time since any fixed moment. Must not decrease.
+    /// - Throws: `WireError` if the datagram isn't a frame, or is an invalid fragment. Incomplete frames remain.
     package mutating func receive(_ datagram: UnsafeRawBufferPointer, now: Duration) throws(WireError) -> [UInt8]? {
         expire(now: now)
         guard let header = try FrameHeader.parse(datagram, limits: limits) else {
@@ -57,11 +60,11 @@ package struct FrameReassembler: Sendable {
         return try receiveFragment(header, datagram, now: now)
     }
 
-    /// Takes a fragment whose header and checksum are in order.
+    /// Takes a fragment whose header and checksum are valid.
     mutating func receiveFragment(
         _ header: FrameHeader, _ frame: UnsafeRawBufferPointer, now: Duration
     ) throws(WireError) -> [UInt8]? {
-        // The first covers both bits of every compression.
+        // The reserved compression has both bits that any compression has.
         guard header.flags.isDisjoint(with: [.reservedCompression, .names, .marked]) else {
             throw WireError(.corrupted, "a fragment is never compressed, and has no mark and no names")
         }
@@ -69,14 +72,14 @@ package struct FrameReassembler: Sendable {
         return try place(try reader.readFragment(limits: limits), now: now)
     }
 
-    /// The same from an array.
+    /// Takes a datagram in an array. Returns the frame that it is or completes; nil while pieces are missing.
     package mutating func receive(_ datagram: [UInt8], now: Duration) throws(WireError) -> [UInt8]? {
         try datagram.withUnsafeBufferPointer { bytes throws(WireError) in
             try receive(UnsafeRawBufferPointer(bytes), now: now)
         }
     }
 
-    /// Gives up what has waited for too long. `receive` does so too; call this when nothing arrives.
+    /// Drops incomplete frames after their timeout. `receive` also does this. Call it when nothing arrives.
     package mutating func expire(now: Duration) {
         while let oldest = partials.first, now - oldest.began >= timeout { abandonOldest() }
     }

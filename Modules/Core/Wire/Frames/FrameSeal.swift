@@ -1,7 +1,7 @@
 import MeshIdentity
 
-/// Makes a frame of any header fields and body with check byte and checksum in order, as a careful attacker would: for
-/// tests and fuzzers, which otherwise get no further than the checksum, and to measure what a frame adds to its body.
+/// Makes frames of any header fields and body, with a valid check byte and checksum, as a careful attacker would. Tests
+/// and fuzzers need this to get past the checksum. It also serves to measure the bytes that a frame adds to its body.
 package enum FrameSeal {
     package static func frame(kind: UInt8, codec: UInt8, flags: UInt8, body: UnsafeRawBufferPointer) -> [UInt8] {
         var writer = WireWriter(capacity: body.count + 32)

@@ -1,39 +1,41 @@
 import MeshIdentity
 
-/// Reads the frames of one connection from a stream of bytes, however it is cut.
+/// Reads the frames of one connection from a byte stream, however it is split.
 ///
 /// ```swift
 /// decoder.append(bytes)
 /// while let message = try decoder.next() { … }
 /// ```
 ///
-/// Takes frames in pieces (`FrameFragmenter`), several at a time, between others. They are read when they are whole, and
-/// must stand alone, as in datagrams.
+/// A frame may also arrive in pieces (`FrameFragmenter`), with pieces of others and complete frames between them. It is
+/// read once it is complete, and must stand alone as in datagrams.
 ///
-/// Holds what was appended and not yet taken: after `next` has returned nil, less than one frame. It grows with what
-/// arrives, never with what a header announces. Beside it at most 8 frames that lack pieces, of together at most 2 MiB
-/// (or one of the largest size), whose room is taken at their first piece; more are `oversized`. After an
-/// error the stream is dead: every later `next` throws the same error, and what is appended is dropped. It never searches
-/// for the next frame in bytes that it does not understand.
+/// Buffers the appended bytes until they are read: after `next` has returned nil, less than one frame. The buffer grows
+/// with the bytes that arrive, never with the length in a header. In addition, the decoder holds at most 8 incomplete
+/// frames, of together at most 2 MiB or one frame of the largest size. Each gets its memory with its first piece. Further
+/// ones are `oversized`.
+///
+/// After an error the stream is dead. Every later `next` throws the same error, and appended bytes are discarded. The
+/// decoder never searches for a next frame in bytes that it can't read.
 public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
-    // Sendable although it holds memory and a class that are not: both are private to this one owner.
+    // Sendable although it holds memory and a class that aren't: no other object refers to them.
     private var buffer: ByteQueue
     private var bodies: BodyDecoder
     private let limits: FrameLimits
     private var pieces: FrameReassembler
-    /// Reads what arrived in pieces; made when the first is whole.
+    /// Reads frames that arrived in pieces. Created when the first one is complete.
     private var whole: FrameDecoder?
     private let dictionaries: [CompressionDictionary]
-    /// The header of the frame that is being waited for, so that it is read once.
+    /// The header of the next frame, so that it is parsed once.
     private var awaited: FrameHeader?
-    /// Why the stream is dead.
+    /// The error that ended the stream; nil while it can be read.
     public private(set) var failure: WireError?
-    /// Frames of kinds that this version does not know and may skip.
+    /// Number of skipped frames: this version doesn't know their kind, and their flags allow skipping.
     public private(set) var skippedCount: UInt64 = 0
 
     /// Creates a decoder for the frames of one connection.
     ///
-    /// - Parameter dictionaries: known beside the built-in one.
+    /// - Parameter dictionaries: Dictionaries in addition to the built-in one.
     public init(codecs: CodecTable, dictionaries: [CompressionDictionary] = [], limits: FrameLimits = FrameLimits()) {
         self.limits = limits
         self.dictionaries = dictionaries
@@ -44,27 +46,27 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
             internedIdentities: InterningTable.capacityMax)
     }
 
-    /// Takes the next bytes of the stream. Copies them once.
+    /// Copies the next bytes of the stream into the buffer.
     public mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard failure == nil else { return }
         buffer.append(bytes)
     }
 
-    /// Appends received bytes in an array.
+    /// Copies the next bytes of the stream into the buffer.
     public mutating func append(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { append($0) }
     }
 
-    /// The next message; nil when more bytes are needed.
+    /// Returns the next message; nil if more bytes are needed.
     ///
-    /// - Throws: every code of `WireError` that is about reading; then the stream is dead.
+    /// - Throws: `WireError` with any code for reading. Then the stream is dead.
     public mutating func next() throws(WireError) -> WireMessage? {
         try nextFrame()?.message
     }
 
-    /// The next message with the mark in front of it; nil when more bytes are needed.
+    /// Returns the next message with its mark; nil if more bytes are needed.
     ///
-    /// - Throws: every code of `WireError` that is about reading; then the stream is dead.
+    /// - Throws: `WireError` with any code for reading. Then the stream is dead.
     public mutating func nextFrame() throws(WireError) -> WireFrame? {
         if let failure { throw failure }
         do throws(WireError) {
@@ -77,10 +79,10 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Whether no part of a frame is waiting for the rest. A stream may end only here.
+    /// True if no frame is incomplete. Only then can the stream end without loss.
     public var isAtFrameBoundary: Bool { buffer.count == 0 && pieces.heldBytes == 0 }
 
-    /// Takes the awaited frame; nil when it is skipped, or a piece of one that lacks others.
+    /// Reads the next frame. Returns nil if it is skipped, or is a piece of an incomplete frame.
     private mutating func readFrame(_ header: FrameHeader) throws(WireError) -> WireFrame? {
         let bytes = UnsafeRawBufferPointer(rebasing: buffer.bytes[..<header.frameBytes])
         try header.verifyChecksum(bytes)
@@ -95,7 +97,7 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
         _ header: FrameHeader, _ bytes: UnsafeRawBufferPointer
     ) throws(WireError) -> WireFrame? {
         let complete = try pieces.receiveFragment(header, bytes, now: .zero)
-        // On a stream nothing gets lost, so nothing may be given up either.
+        // A stream loses nothing, so an incomplete frame can't be dropped silently either.
         guard pieces.abandonedCount == 0 else {
             throw WireError(.oversized, "there is no room for the pieces of so many frames at a time")
         }
@@ -125,9 +127,9 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
     }
 }
 
-/// Bytes taken from the front and appended at the back, in one piece of memory.
+/// A byte queue in one block of memory.
 ///
-/// Not private: Swift 6.3 emits a broken reference to it where another module destroys a decoder in a release build.
+/// Not private: Swift 6.3 emits a broken reference to it if another module destroys a decoder in a release build.
 struct ByteQueue: ~Copyable {
     private var base: UnsafeMutableRawPointer?
     private var capacity = 0
@@ -157,11 +159,11 @@ struct ByteQueue: ~Copyable {
         }
     }
 
-    /// A larger buffer is given back once it is empty.
+    /// Maximum capacity that is kept when the queue is empty.
     private static let keptBytes = 1 << 18
 
-    /// Moves what is left to the front, into more memory only when less than half of it is free: so every byte moves a
-    /// bounded number of times.
+    /// Moves the bytes to the front, and into larger memory if they need more than half of it. So each byte moves a bounded
+    /// number of times.
     private mutating func makeRoom(for more: Int) {
         let needed = count + more
         if needed <= capacity / 2, let base {

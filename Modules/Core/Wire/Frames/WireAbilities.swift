@@ -1,6 +1,6 @@
-/// Optional parts of the protocol that a peer offers in its hello. A sender uses one only if both sides offer it.
+/// The optional parts of the protocol that a peer offers in its hello. A sender uses one only if both sides offer it.
 ///
-/// Later versions add bits. Readers ignore those that they don't know.
+/// Later versions add bits. Readers ignore unknown bits.
 package struct WireAbilities: OptionSet, Hashable, Sendable {
     package let rawValue: UInt64
 
@@ -8,11 +8,11 @@ package struct WireAbilities: OptionSet, Hashable, Sendable {
 
     /// Reads several frames from one datagram.
     package static let joinedFrames = WireAbilities(rawValue: 1 << 0)
-    /// Reads numbers in place of identities from datagrams, and says in reports which it knows.
+    /// Reads numbers in place of identities from datagrams, and reports the numbers that it knows.
     package static let numberedIdentities = WireAbilities(rawValue: 1 << 1)
-    /// Announces how long it may be silent, and judges the other side by its announcement.
+    /// Announces the longest time until its next message, and judges the other side by its announcement.
     package static let announcedSilence = WireAbilities(rawValue: 1 << 2)
 
-    /// Everything that this library offers.
+    /// All parts that this library offers.
     package static let all: WireAbilities = [.joinedFrames, .numberedIdentities, .announcedSilence]
 }

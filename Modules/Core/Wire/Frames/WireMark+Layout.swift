@@ -1,6 +1,6 @@
 import MeshIdentity
 
-// Docs/Internals/WireFormat.md, sections "Mark" and "Report". What a writer refuses to write, a reader refuses to read.
+// The bytes of marks and reports. Writers and readers reject the same values. See `WireMark`.
 
 // MARK: - Marks
 
@@ -15,7 +15,7 @@ private struct MarkFlags: OptionSet {
 }
 
 extension WireMark {
-    /// - Throws: `invalidValue` when no sender can mean it.
+    /// - Throws: `invalidValue` for a mark without meaning.
     func check() throws(WireError) {
         guard sequence > 0, isLatest || (1...sequence).contains(first) else {
             throw WireError(.invalidValue, "a mark of number \(sequence), of which \(first) is the first")
@@ -61,7 +61,7 @@ extension WireReport {
     fileprivate static let silenceTag: UInt64 = 1
     fileprivate static let identitiesTag: UInt64 = 2
 
-    /// - Throws: `oversized` beyond the stated maxima, `invalidValue` when no receiver can mean it.
+    /// - Throws: `oversized` beyond a maximum, `invalidValue` for a report without meaning.
     func check() throws(WireError) {
         guard receipts.count <= Self.entriesMax, floors.count <= Self.entriesMax else {
             throw WireError(.oversized, "a report of \(receipts.count) receipts and \(floors.count) floors")
@@ -81,7 +81,7 @@ extension WireReport.Receipt {
         }
         var end = upTo
         for range in beyond {
-            // One that touches the end is a part of what lies before it.
+            // A range that touches the end would belong to the one before it.
             guard range.lowerBound > end, range.lowerBound - end >= 2 else {
                 throw WireError(.invalidValue, "a receipt has \(range) behind \(end)")
             }
@@ -89,7 +89,7 @@ extension WireReport.Receipt {
         }
     }
 
-    /// In place of the number of ranges.
+    /// Replaces the number of ranges in a receipt of latest snapshots.
     fileprivate static let latest: UInt8 = .max
 }
 

@@ -1,20 +1,24 @@
-/// The mark in front of an envelope or a snapshot whose sender waits for an acknowledgement.
-///
-/// Numbers count for each sender, its outbox, the receiver and the feature; those of latest snapshots count apart.
+// Acknowledgements. An outbox is a sender's queue of messages that need one. The sender numbers them from 1 per outbox,
+// receiver and feature, and writes the number into a mark in front of the message. The receiver answers with receipts:
+// cumulative acknowledgements, plus up to 64 ranges of later numbers. A floor makes the receiver skip numbers that the
+// sender has dropped. Latest snapshots have their own numbers: only the newest one counts.
+// Docs/Internals/WireFormat.md, "Mark" and "Report"; Docs/Internals/Delivery.md.
+
+/// The number of an envelope or snapshot whose sender waits for an acknowledgement.
 public struct WireMark: Hashable, Sendable {
-    /// Which outbox of the sender numbered it: 32 random bits drawn when the outbox was made.
+    /// ID of the sender's outbox: 32 random bits, generated with the outbox.
     package var outbox: UInt32
-    /// From 1, without a gap. Of a latest snapshot: larger is newer, and gaps mean nothing.
+    /// Number of the message, from 1 without gaps. For latest snapshots a larger number is newer, and gaps have no meaning.
     package var sequence: UInt64
-    /// The lowest number that the sender still offers; what is below it and has not arrived never will. At most
-    /// `sequence`. Without meaning for a latest snapshot: it is not written, and read as `sequence`.
+    /// The lowest number that the sender still offers. Lower ones that haven't arrived never will. At most `sequence`.
+    /// Isn't written for a latest snapshot, and reads as `sequence`.
     package var first: UInt64
-    /// Only the newest of its feature counts.
+    /// True for a latest snapshot: only the newest one of its feature counts.
     package var isLatest: Bool
-    /// Milliseconds since 1970 by the sender's clock, after which nobody wants it any more; nil for never.
+    /// Time after which the message is useless, in milliseconds since 1970 by the sender's clock; nil for never.
     package var expiresAt: UInt64?
 
-    /// A mark of one message.
+    /// Creates a mark for one message.
     package init(outbox: UInt32, sequence: UInt64, first: UInt64, isLatest: Bool = false, expiresAt: UInt64? = nil) {
         self.outbox = outbox
         self.sequence = sequence
@@ -24,39 +28,39 @@ public struct WireMark: Hashable, Sendable {
     }
 }
 
-/// A message and its mark, if it has one.
+/// A message, with its mark if it has one.
 public struct WireFrame: Sendable {
-    /// What the frame says.
+    /// The message of the frame.
     package var message: WireMessage
-    /// nil where the sender waits for no acknowledgement.
+    /// The mark; nil if the sender doesn't wait for an acknowledgement.
     package var mark: WireMark?
 
-    /// A message that waits for no acknowledgement, unless there is a mark.
+    /// Creates a frame. Without a mark, the sender doesn't wait for an acknowledgement.
     package init(_ message: WireMessage, mark: WireMark? = nil) {
         self.message = message
         self.mark = mark
     }
 }
 
-/// A report from one side of a connection to the other: the messages that have arrived, and the connection's state.
+/// A report from one side of a connection to the other: the messages that have arrived, and measurements.
 public struct WireReport: Hashable, Sendable {
-    /// The marked frames that a receiver has, for one feature and outbox of the other side.
+    /// An acknowledgement of marked messages of one feature, from one outbox of the other side.
     public struct Receipt: Hashable, Sendable {
         /// The feature whose messages are acknowledged.
         package var featureID: String
-        /// The other side's outbox, by its random number.
+        /// ID of the other side's outbox.
         package var outbox: UInt32
-        /// Everything up to it has arrived, or never will; of latest snapshots, the newest that has arrived.
+        /// All messages up to this number have arrived or never will. For latest snapshots, the newest that has arrived.
         package var upTo: UInt64
-        /// What has arrived beyond it, ascending and apart; at most `rangesMax`. Empty for latest snapshots.
+        /// Later numbers that have arrived: ascending ranges with gaps between, at most `rangesMax`. Empty for latest snapshots.
         package var beyond: [ClosedRange<UInt64>]
-        /// Whether it is about latest snapshots, which count apart.
+        /// True if the receipt is about latest snapshots, which have separate numbers.
         package var isLatest: Bool
 
-        /// Ranges in one receipt; what they leave out is acknowledged later.
+        /// Maximum number of ranges in a receipt. Later receipts acknowledge the rest.
         package static let rangesMax = 64
 
-        /// An acknowledgement of everything up to `upTo`, and of what is beyond it.
+        /// Creates an acknowledgement of everything up to `upTo`, and of the ranges beyond it.
         package init(
             featureID: String, outbox: UInt32, upTo: UInt64, beyond: [ClosedRange<UInt64>] = [],
             isLatest: Bool = false
@@ -69,16 +73,16 @@ public struct WireReport: Hashable, Sendable {
         }
     }
 
-    /// The number at which a sender goes on after numbers that it no longer offers, if no marked frame says so.
+    /// The number at which a sender continues after numbers that it no longer offers, if no mark tells the receiver.
     public struct Floor: Hashable, Sendable {
-        /// The feature.
+        /// The feature of the dropped messages.
         package var featureID: String
-        /// The sender's outbox, by its random number.
+        /// ID of the sender's outbox.
         package var outbox: UInt32
-        /// The lowest number that is still offered or the next to be given.
+        /// The lowest number that the sender still offers, or its next number.
         package var first: UInt64
 
-        /// Nothing below `first` is offered any more.
+        /// Creates a floor: the sender offers nothing below `first`.
         package init(featureID: String, outbox: UInt32, first: UInt64) {
             self.featureID = featureID
             self.outbox = outbox
@@ -86,14 +90,14 @@ public struct WireReport: Hashable, Sendable {
         }
     }
 
-    /// A number and a time that the other side is to send back at once.
+    /// A measurement of the connection. The other side sends it back at once, as an echo.
     public struct Probe: Hashable, Sendable {
-        /// Chosen by the prober; the echo repeats it.
+        /// Number that the sender of the probe chose.
         package var number: UInt32
-        /// Milliseconds since 1970 by the prober's clock.
+        /// Time of the probe in milliseconds since 1970, by the clock of its sender.
         package var sentAt: UInt64
 
-        /// A probe sent at that time.
+        /// Creates a probe.
         package init(number: UInt32, sentAt: UInt64) {
             self.number = number
             self.sentAt = sentAt
@@ -102,12 +106,12 @@ public struct WireReport: Hashable, Sendable {
 
     /// The answer to a probe.
     public struct Echo: Hashable, Sendable {
-        /// The probe as it came.
+        /// The unchanged probe.
         package var probe: Probe
-        /// Milliseconds since 1970 by the answering side's clock.
+        /// Time of the answer in milliseconds since 1970, by the clock of the answering side.
         package var answeredAt: UInt64
 
-        /// An answer given at that time.
+        /// Creates an answer.
         package init(probe: Probe, answeredAt: UInt64) {
             self.probe = probe
             self.answeredAt = answeredAt
@@ -118,19 +122,19 @@ public struct WireReport: Hashable, Sendable {
     package var probe: Probe?
     /// The answer to the receiver's last probe; nil for none.
     package var echo: Echo?
-    /// What has arrived.
+    /// Acknowledgements of messages that have arrived.
     package var receipts: [Receipt]
-    /// What the sender no longer offers.
+    /// Floors of the sender's outboxes.
     package var floors: [Floor]
-    /// Milliseconds within which the sender will speak again; nil if it doesn't say.
+    /// Maximum number of milliseconds until the sender's next message; nil if it doesn't announce one.
     package var silence: UInt64?
-    /// What the sender knows of the numbers in the receiver's datagrams; nil if it doesn't say.
+    /// The numbers in the receiver's datagrams that the sender knows; nil if it doesn't report them.
     package var identities: KnownIdentities?
 
-    /// Receipts, and floors, of one report.
+    /// Maximum number of receipts in a report, and of floors.
     package static let entriesMax = 256
 
-    /// A report that says nothing, unless told otherwise.
+    /// Creates a report. By default it is empty.
     package init(probe: Probe? = nil, echo: Echo? = nil, receipts: [Receipt] = [], floors: [Floor] = []) {
         self.probe = probe
         self.echo = echo

@@ -1,8 +1,8 @@
 import MeshFoundation
 import MeshIdentity
 
-// The bodies of Docs/Internals/WireFormat.md, section "Bodies". What is added to one in a later version goes into its extension
-// region, which older readers skip.
+// The bodies of Docs/Internals/WireFormat.md, "Bodies". Later versions add fields in a body's extension region, which older
+// readers skip.
 
 // MARK: - Writing
 
@@ -52,11 +52,11 @@ extension WireWriter {
         writeNoExtensions()
     }
 
-    /// What a snapshot has between its metadata and its state.
+    /// Writes the fields of a snapshot between its metadata and its state.
     mutating func writeHead(of snapshot: AnySessionSyncSnapshot) {
         writeVarint(snapshot.revision)
         writeVarint(UInt64(snapshot.peerSequenceVector.count))
-        // Equal snapshots make equal bytes.
+        // Sorted, so that equal snapshots are equal bytes.
         let entries = snapshot.peerSequenceVector.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
         for (peer, sequence) in entries {
             write(identifier: peer)
@@ -72,13 +72,13 @@ extension WireWriter {
 
     mutating func writeNoExtensions() { write(0 as UInt8) }
 
-    /// Writes the length and the bytes of what another writer holds.
+    /// Writes a region: the length of another writer's bytes, then the bytes.
     mutating func write(region fields: borrowing WireWriter) {
         writeVarint(UInt64(fields.count))
         writeRaw(fields.bytes)
     }
 
-    /// Writes an extension field that holds one number.
+    /// Writes an extension field that is one number.
     mutating func write(extension tag: UInt64, number: UInt64) {
         var field = WireWriter(capacity: 16)
         field.writeVarint(number)
@@ -138,7 +138,7 @@ extension WireReader {
             let tag = try fields.readVarint()
             var field = try fields.readRegion()
             switch tag {
-            // What is longer is of a later version.
+            // A longer field comes from a later version.
             case WireHello.connectionTag where field.remaining == 8: hello.connection = try field.readUInt64()
             case WireHello.abilitiesTag: hello.abilities = WireAbilities(rawValue: try field.readVarint())
             default: break
@@ -164,7 +164,7 @@ extension WireReader {
         return WireGoodbye(reason, detail: detail)
     }
 
-    /// What a snapshot has between its metadata and its state.
+    /// Reads the fields of a snapshot between its metadata and its state.
     mutating func readSnapshotHead(limits: FrameLimits) throws(WireError) -> SnapshotHead {
         let revision = try readVarint()
         let vector = try readVector(entriesMax: limits.vectorEntries)
@@ -178,7 +178,7 @@ extension WireReader {
         guard count <= UInt64(entriesMax) else {
             throw WireError(.oversized, "a vector of \(count) entries exceeds the limit of \(entriesMax)")
         }
-        // An entry has two bytes at least.
+        // An entry has at least two bytes.
         guard count <= UInt64(remaining / 2) else {
             throw .truncated(needed: Int(clamping: count), remaining: remaining)
         }
@@ -192,7 +192,7 @@ extension WireReader {
         return vector
     }
 
-    /// Whether a field follows.
+    /// Reads the byte that says whether an optional field follows.
     mutating func readPresence() throws(WireError) -> Bool {
         switch try readUInt8() {
         case 0: return false

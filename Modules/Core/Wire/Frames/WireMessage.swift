@@ -1,42 +1,41 @@
 public import MeshFoundation
 public import MeshIdentity
 
-/// The message in one frame.
+/// A message of one frame.
 public enum WireMessage: Sendable {
-    /// The sender of the frames, and the versions, codecs and dictionaries that it understands: the first frame of a
-    /// connection.
+    /// The first message of a connection: its sender, and the versions, codecs and dictionaries that the sender reads.
     case hello(WireHello)
     /// An event of a session, or another message of a feature.
     case envelope(AnySessionSyncEnvelope)
     /// A snapshot of a session's full state.
     case snapshot(AnySessionSyncSnapshot)
-    /// A peer lacks something.
+    /// A request for a session's state.
     case snapshotRequest(WireSnapshotRequest)
-    /// The messages that have arrived, and the connection's state.
+    /// A list of received messages, and measurements of the connection.
     case report(WireReport)
-    /// The last frame of a connection.
+    /// The last message of a connection.
     case goodbye(WireGoodbye)
 }
 
-/// A peer that greets, and the versions, codecs and dictionaries that it understands.
+/// The first message of a connection: a peer, and the versions, codecs and dictionaries that it reads.
 public struct WireHello: Hashable, Sendable {
     /// The peer that sends the hello.
     public var peer: SessionPeer
     /// The frame versions that the peer reads.
     public var frameVersions: ClosedRange<UInt8>
-    /// The session protocol that the peer speaks; see `SessionSyncProtocol`.
+    /// The session protocol version of the peer. See `SessionSyncProtocol`.
     public var protocolVersion: Int
     /// Numbers of the codecs that the peer reads.
     public var codecs: [UInt8]
-    /// Ids of the compression dictionaries that the peer has, the built-in one among them.
+    /// IDs of the peer's compression dictionaries, including the built-in one.
     public var dictionaries: [UInt32]
-    /// Another number for each connection of the peer, the same in every repetition of one greeting: tells a connection
-    /// that has begun anew from a greeting that comes twice. 0 when the peer does not say.
+    /// A number that differs between the peer's connections and stays the same when a hello is repeated. Distinguishes a
+    /// restarted connection from a repeated hello. 0 if the peer doesn't send one.
     public var connection: UInt64 = 0
-    /// Optional parts of the protocol that the peer offers; empty if it offers none or is of an older version.
+    /// Optional parts of the protocol that the peer offers. Older versions offer none.
     package var abilities: WireAbilities = []
 
-    /// A greeting of this library's versions, unless told otherwise.
+    /// Creates a hello. The defaults are the versions of this library.
     public init(
         peer: SessionPeer, frameVersions: ClosedRange<UInt8> = WireHello.supportedFrameVersions,
         protocolVersion: Int = SessionSyncProtocol.currentVersion, codecs: [UInt8] = [], dictionaries: [UInt32] = []
@@ -51,8 +50,8 @@ public struct WireHello: Hashable, Sendable {
     /// The frame versions that this library reads and writes.
     public static let supportedFrameVersions: ClosedRange<UInt8> = FrameHeader.version...FrameHeader.version
 
-    /// The highest frame version that both read.
-    /// - Throws: `unsupportedVersion`, naming both ranges.
+    /// Returns the highest frame version that both sides read.
+    /// - Throws: `unsupportedVersion`, with both ranges, if there is none.
     public func negotiatedFrameVersion(
         with own: ClosedRange<UInt8> = WireHello.supportedFrameVersions
     ) throws(WireError) -> UInt8 {
@@ -66,46 +65,46 @@ public struct WireHello: Hashable, Sendable {
     }
 }
 
-/// A peer lacks something and asks for the state.
+/// A request for a session's state, from a peer that lacks part of it.
 public struct WireSnapshotRequest: Hashable, Sendable {
-    /// The session of which the state is wanted.
+    /// The session whose state the peer requests.
     public var sessionID: UUID
-    /// The peer that asks, if the link doesn't know it.
+    /// The requesting peer, if the link doesn't know it.
     public var requester: SessionPeer?
 
-    /// A request for the state of one session.
+    /// Creates a request for the state of one session.
     public init(sessionID: UUID, requester: SessionPeer? = nil) {
         self.sessionID = sessionID
         self.requester = requester
     }
 }
 
-/// Why a connection ends.
+/// The last message of a connection, with the reason for its end.
 public struct WireGoodbye: Hashable, Sendable {
-    /// Open, so that an older library reads a reason that it has never heard of.
+    /// The reason for the end of a connection. An open type, so that older versions can read reasons of later ones.
     public struct Reason: Hashable, Sendable, RawRepresentable {
         public let rawValue: UInt8
 
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// The peer closes in good order.
+        /// The peer closes the connection normally.
         public static let closing = Reason(rawValue: 0)
-        /// No frame version is common to both.
+        /// The two sides have no frame version in common.
         public static let unsupportedVersion = Reason(rawValue: 1)
-        /// The receiver couldn't read a frame, and so can't read any after it.
+        /// The receiver couldn't read a frame, so it can't read any later one either.
         public static let unreadable = Reason(rawValue: 2)
-        /// The peer has no room for this connection.
+        /// The peer has no capacity for this connection.
         public static let busy = Reason(rawValue: 3)
-        /// A newer connection greets under the same id.
+        /// A newer connection has sent a hello with the same peer ID.
         public static let displaced = Reason(rawValue: 4)
     }
 
-    /// Why it ends; unknown reasons of later versions are kept.
+    /// The reason. Unknown reasons of later versions are kept.
     public var reason: Reason
-    /// The reason in words for logs. At most 1024 bytes are sent.
+    /// Text about the reason, for logs. A writer cuts it to 1024 bytes.
     public var detail: String
 
-    /// A goodbye; `detail` is cut when it is too long.
+    /// Creates a goodbye.
     public init(_ reason: Reason, detail: String = "") {
         self.reason = reason
         self.detail = detail

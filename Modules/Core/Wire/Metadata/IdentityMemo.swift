@@ -1,15 +1,15 @@
 import MeshFoundation
 import MeshIdentity
 
-/// The last identity that was written out or read in full, with its bytes.
+/// A cache of the last identity that was written or read in full, with its bytes.
 ///
-/// Senders of self-contained frames repeat their identity in each; comparing its bytes is several times faster than
-/// making three strings of them again. Says nothing on the wire.
+/// Senders of self-contained frames repeat their identity in each frame. Comparing its bytes is several times faster than
+/// creating its three strings again. Doesn't affect the bytes on the wire.
 struct IdentityMemo: Sendable {
-    /// The last metadata that was written or read in full: of the next, only what is not its identity differs.
+    /// The last metadata that was written or read in full.
     fileprivate(set) var metadata = SessionSyncMetadata.empty
-    /// Those of the identity; none when it is long. The two are not one optional value, which would be copied to be
-    /// looked at.
+    /// Bytes of the identity; empty if it is too long. Not in one optional with `metadata`, because inspecting that optional
+    /// would copy it.
     private(set) var bytes: [UInt8] = []
 
     mutating func note(_ metadata: SessionSyncMetadata, _ bytes: UnsafeRawBufferPointer) {
@@ -21,8 +21,7 @@ struct IdentityMemo: Sendable {
 }
 
 extension WireReader {
-    /// Reads metadata that is written in full, over the last of which the memo knows: most often that has the same
-    /// identity, and its strings stay where they are.
+    /// Reads metadata that is written in full, into the memo. If the identity is that of the memo, its strings are reused.
     mutating func readMetadata(
         memo: inout IdentityMemo,
         _ readOthers: (inout WireReader, inout SessionSyncMetadata) throws(WireError) -> Void

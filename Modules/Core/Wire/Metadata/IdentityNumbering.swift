@@ -1,39 +1,41 @@
 import MeshIdentity
 
-/// What a receiver knows of the numbers that a sender's datagrams give to identities.
+/// The numbers of a sender's identities that a receiver knows. The receiver reports them.
 package struct KnownIdentities: Hashable, Sendable {
-    /// Which numbering of the sender's; a connection begins another one.
+    /// The epoch of the sender's numbering. Each connection starts another.
     package var epoch: UInt16
-    /// Bit n says that number n is known.
+    /// Bit n is set if the receiver knows number n.
     package var numbers: UInt64
 
     package init(epoch: UInt16, numbers: UInt64) { (self.epoch, self.numbers) = (epoch, numbers) }
 }
 
-/// The identities to which an encoder of datagrams has given numbers.
+/// The numbered identities of an encoder for datagrams.
 package struct SentIdentities: Sendable {
     let numbering: IdentityNumbering
 }
 
-/// The numbers of identities on a lane that loses datagrams, or delivers them in another order.
-///
-/// A sender introduces an identity, with a number and a position, in each datagram until the receiver says that it knows the
-/// number. From then on datagrams give the number, and positions as differences from the introduced one. Within an epoch a
-/// number is given once and its position never changes, so a datagram that comes late or twice means the same. At most 63
-/// identities of `SessionSyncMetadata.internedBytesMax` bytes; further ones are written in full.
+// Numbers for identities in datagrams, which can be lost, repeated or reordered. An introduction is an identity in full,
+// with a number and a position. The sender repeats it in each datagram until the receiver reports the number as known.
+// After that, datagrams have only the number, and differences from the introduced position. An epoch is one numbering.
+// Within it, a number has one identity and one position, so a late or repeated datagram keeps its meaning.
+// Docs/Internals/WireFormat.md, "Numbers in datagrams".
+
+/// The numbers of identities, for a writer or a reader of datagrams. At most 63 identities of
+/// `SessionSyncMetadata.internedBytesMax` bytes. Further ones are written in full.
 struct IdentityNumbering: Sendable {
     private(set) var epoch: UInt16
     private var slots: [SessionSyncMetadata?] = []
-    /// Of a writer: what the receiver says it knows. nil while it has not offered to read numbers.
+    /// Writer only: the numbers that the receiver reports as known; nil until it offers to read numbers.
     private var known: UInt64?
-    /// Of a writer: what the datagram that is being written introduces.
+    /// Writer only: the numbers that the current datagram introduces.
     private var introduced: UInt64 = 0
-    /// Of a writer: the number of the last message.
+    /// Writer only: the number of the last message.
     private var last = 0
-    /// Of a reader: the sender is to be told what is known, and of which epoch it can't know anything.
+    /// Reader only: true if the sender must get a report.
     private var isStatementDue = false
     private var unknownEpoch: UInt16?
-    /// Of a reader: a number came that was not introduced.
+    /// Reader only: true if a number came that wasn't introduced.
     private var hasMissed = false
 
     init(epoch: UInt16) { self.epoch = epoch }
@@ -44,12 +46,12 @@ struct IdentityNumbering: Sendable {
 // MARK: - Writing
 
 extension IdentityNumbering {
-    /// - Parameter statement: nil of a receiver that reads no numbers. Of another epoch it says nothing.
+    /// - Parameter statement: nil if the receiver reads no numbers. If it is for another epoch, the receiver knows none.
     mutating func setKnown(_ statement: KnownIdentities?) {
         known = statement.map { $0.epoch == epoch ? $0.numbers : 0 }
     }
 
-    /// The metadata's number and what was introduced with it, and whether that is to be said; nil if it gets none.
+    /// Returns the number of an identity, and its introduction, which must be written unless `isKnown`; nil without a number.
     mutating func number(of metadata: SessionSyncMetadata) -> (number: Int, base: SessionSyncMetadata, isKnown: Bool)? {
         guard known != nil else { return nil }
         if last < slots.count, let base = slots[last], base.hasSameIdentity(as: metadata) {
@@ -69,7 +71,7 @@ extension IdentityNumbering {
         return (last, base, isKnown(last))
     }
 
-    /// What is introduced once in a datagram is known in the rest of it.
+    /// Marks a number as introduced, and returns true if the receiver will know it. The rest of the datagram may use it.
     private mutating func isKnown(_ number: Int) -> Bool {
         let bit: UInt64 = 1 << UInt64(number)
         defer { introduced |= bit }
@@ -80,7 +82,7 @@ extension IdentityNumbering {
 }
 
 extension SessionSyncMetadata {
-    /// What is the same in each message of an identity, at the position of this one.
+    /// A copy without the fields that aren't part of an identity or its position.
     fileprivate var introduction: SessionSyncMetadata {
         var base = self
         (base.acknowledgedSequence, base.promise, base.explicitEventID) = (nil, nil, nil)
@@ -95,7 +97,7 @@ extension SessionSyncMetadata {
 // MARK: - Reading
 
 extension IdentityNumbering {
-    /// Remembers an identity, with the position from which the sender counts.
+    /// Stores an identity, with the position from which the sender counts.
     /// - Throws: `WireError` with `oversized` or `corrupted`.
     mutating func introduce(
         _ identity: SessionSyncMetadata, as number: UInt64, in epoch: UInt16
@@ -106,14 +108,14 @@ extension IdentityNumbering {
         }
         isStatementDue = true
         let number = Int(number)
-        // A sender that has begun anew may have drawn the same epoch.
+        // A restarted sender may have generated the same epoch.
         let isContradicted = number < slots.count && slots[number].map { !$0.isIntroduced(like: identity) } ?? false
         if epoch != self.epoch || isContradicted { (self.epoch, slots) = (epoch, []) }
         while slots.count <= number { slots.append(nil) }
         slots[number] = identity
     }
 
-    /// nil if it was not introduced here: the sender is then told what was.
+    /// Returns an introduced identity. For any other number returns nil, and the sender will get a report.
     mutating func identity(_ number: UInt64, in epoch: UInt16) -> SessionSyncMetadata? {
         if epoch == self.epoch, number < UInt64(slots.count), let identity = slots[Int(number)] { return identity }
         (isStatementDue, hasMissed) = (true, true)
@@ -121,13 +123,13 @@ extension IdentityNumbering {
         return nil
     }
 
-    /// Whether a number came, since the last call, that was not introduced.
+    /// Returns true if a number that wasn't introduced came since the last call.
     mutating func takeMissed() -> Bool {
         defer { hasMissed = false }
         return hasMissed
     }
 
-    /// What the sender is to be told now; nil if it knows that.
+    /// Returns the report for the sender; nil if none is due.
     mutating func takeStatement() -> KnownIdentities? {
         guard isStatementDue else { return nil }
         defer { (isStatementDue, unknownEpoch) = (false, nil) }

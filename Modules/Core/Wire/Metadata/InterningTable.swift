@@ -1,12 +1,16 @@
 import MeshFoundation
 import MeshIdentity
 
-/// What both ends of one connection remember of the messages that passed, so that the next one is short.
+// Interning of identities. Both ends of a connection have the same table of slots. The first message of an identity
+// defines a slot. Later messages name the slot, and give their position (sequence, stamp and times) as differences from
+// the slot's last one. Docs/Internals/WireFormat.md, "Metadata".
+
+/// The identities and positions of earlier messages that both ends of a connection remember.
 ///
-/// At most `capacity` identities of `SessionSyncMetadata.internedBytesMax` bytes of text each; when the table is full,
-/// the writer reuses the slots in turn. A table of no capacity makes every message self-contained.
+/// At most `capacity` identities with strings of at most `SessionSyncMetadata.internedBytesMax` bytes. When the table is
+/// full, the writer reuses the slots in turn. With a capacity of 0 every message stands alone.
 struct InterningTable: Sendable {
-    /// What the last message of an identity was: the next one is written as differences from it.
+    /// The position of an identity's last message. The next position is written as differences from it.
     struct Position: Hashable, Sendable {
         var sequence: UInt64
         var stamp: HybridTimestamp
@@ -14,21 +18,21 @@ struct InterningTable: Sendable {
         var monotonic: TimeInterval?
     }
 
-    /// What writing a message will change once the message has been sent.
+    /// The change to the table that takes effect once the message is complete.
     struct Change {
         var index: Int
         var isDefinition: Bool
     }
 
-    /// Slot numbers of one byte.
+    /// Maximum number of slots. Each number takes one byte.
     static let capacityMax = 63
 
     let capacity: Int
-    /// In place of the slots where datagrams may be lost.
+    /// Replaces the slots for datagrams, which may be lost.
     var numbering: IdentityNumbering?
-    /// Of each identity the position of its last message; other fields mean nothing.
+    /// The identities, each with the position of its last message. Their other fields have no meaning.
     private(set) var slots: [SessionSyncMetadata] = []
-    /// Of the messages that are written or read in full.
+    /// Cache for messages that are written or read in full.
     var memo = IdentityMemo()
     private var last = 0
     private var nextReused = 0
@@ -43,7 +47,7 @@ struct InterningTable: Sendable {
 // MARK: - Writing
 
 extension InterningTable {
-    /// Where the metadata's identity is, or where it will be; nil when it is not to be remembered.
+    /// Returns the slot that has, or will get, the metadata's identity; nil if it isn't remembered.
     func place(of metadata: SessionSyncMetadata) -> Change? {
         guard capacity > 0 else { return nil }
         if last < slots.count, slots[last].hasSameIdentity(as: metadata) {
@@ -56,7 +60,7 @@ extension InterningTable {
         return Change(index: slots.count < capacity ? slots.count : nextReused, isDefinition: true)
     }
 
-    /// The message is complete: remember it.
+    /// Applies a change. Call it when the message is complete.
     mutating func apply(_ change: Change, from metadata: SessionSyncMetadata) {
         last = change.index
         guard change.isDefinition else {
@@ -77,9 +81,9 @@ extension InterningTable {
 // MARK: - Reading
 
 extension InterningTable {
-    /// The metadata in a slot, with what `update` makes of it: its strings stay where they are.
+    /// Updates the metadata in a slot, without copying its strings, and returns it.
     ///
-    /// When that throws, the slot is half changed; a connection ends with the first error.
+    /// If `update` throws, the slot is partly changed. That is harmless, because the connection ends with the first error.
     @inline(__always)
     mutating func update(
         _ index: UInt64, _ update: (inout SessionSyncMetadata) throws(WireError) -> Void
@@ -92,7 +96,7 @@ extension InterningTable {
         return slots[index]
     }
 
-    /// Slots are defined in order, then redefined.
+    /// Checks a definition. Slots are defined in order, and may then be redefined.
     func checkDefinition(of identity: SessionSyncMetadata, at index: UInt64) throws(WireError) {
         guard index < UInt64(capacity), index <= UInt64(slots.count) else {
             throw WireError(.corrupted, "the frame defines connection state \(index) out of turn")

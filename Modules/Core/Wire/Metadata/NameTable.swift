@@ -1,21 +1,21 @@
 import MeshIdentity
 
-/// The field names that both ends of one connection remember, so that payloads of `compact` need not spell them out.
+/// The field names that both ends of a connection remember, so that payloads of `compact` needn't repeat them.
 ///
-/// At most `capacity` names of 1 to `nameBytesMax` bytes each, so 33 KiB and an index over them; longer names are more
-/// often keys of a dictionary than fields. When the table is full, the writer spells further names out. A table of no
-/// capacity remembers nothing. Names are bytes here: whoever reads the payload refuses what is not UTF-8.
+/// At most `capacity` names of 1 to `nameBytesMax` bytes: 33 KiB and an index. Longer names are usually keys of a
+/// dictionary, not fields. When the table is full, the writer spells out further names. A table of capacity 0 remembers
+/// nothing. Names are only bytes here; the reader of the payload rejects invalid UTF-8.
 struct NameTable: ~Copyable {
     static let capacityMax = 1024
     static let nameBytesMax = 32
 
     let capacity: Int
     private(set) var count = 0
-    /// Places of `placeBytes` bytes: a length of one byte, and a text.
+    /// Places of `placeBytes` bytes: a length of one byte, then the name.
     private var places = WireWriter(capacity: 64)
-    /// Where the writer finds a name.
+    /// Finds the number of a name, for the writer.
     private var index = WrittenTexts()
-    /// What the reader makes of a list of names.
+    /// The names of the current payload in full, for the reader.
     private var spelled = WireWriter(capacity: 64)
 
     private static let placeBytes = 1 + nameBytesMax
@@ -26,7 +26,7 @@ struct NameTable: ~Copyable {
         (1...nameBytesMax).contains(name.count)
     }
 
-    /// - Parameter number: of a name that is known, or the next one.
+    /// - Parameter number: The number of a known name, or the next one.
     private mutating func setName(_ number: Int, to name: UnsafeRawBufferPointer) {
         count = max(count, number + 1)
         places.position = number * Self.placeBytes
@@ -37,8 +37,7 @@ struct NameTable: ~Copyable {
     }
 }
 
-/// How a list of names says each: 0 spelled out; otherwise twice a number and 1 to spell it out and remember it, 2 to
-/// use what is remembered.
+/// The form of a name: 0 for spelled out, 2 × number + 1 to spell it out and remember it, 2 × number + 2 to use a number.
 private enum NameHead {
     static let spelled: UInt64 = 0
     static func defining(_ number: Int) -> UInt64 { UInt64(number) * 2 + 1 }
@@ -48,17 +47,17 @@ private enum NameHead {
 // MARK: - Writing
 
 extension NameTable {
-    /// What is left of a payload behind the list of its names.
+    /// The rest of a payload, after its names.
     struct Tail {
         let bytes: UnsafeRawBufferPointer
         var flags: FrameFlags = []
-        /// `remember(namesOf:)` is to be called once the frame is complete.
+        /// True if the caller must call `remember(namesOf:)` once the frame is complete.
         var hasNewNames = false
     }
 
-    /// Writes the list of a payload's names when they lie in its front, and there is a connection to remember them.
+    /// Writes the names of a payload as numbers, if they come first and the connection remembers names.
     ///
-    /// - Parameter payload: whole. May have come from a peer: what contradicts the format is sent as it is.
+    /// - Parameter payload: The complete payload. May come from a peer, so one that isn't valid is sent unchanged.
     @inline(__always)
     func abbreviate(
         _ payload: UnsafeRawBufferPointer, _ codec: PayloadCodecID, in writer: inout WireWriter
@@ -80,7 +79,7 @@ extension NameTable {
         return Tail(bytes: rest, flags: .names, hasNewNames: newNames > 0)
     }
 
-    /// - Returns: how many names are new and to be remembered.
+    /// - Returns: The number of names that are new and will be remembered.
     private func writeList(of payload: inout WireReader, in writer: inout WireWriter) throws(WireError) -> Int {
         let names = try payload.readNameCount()
         writer.writeVarint(UInt64(names))
@@ -100,15 +99,15 @@ extension NameTable {
         return next - count
     }
 
-    /// The frame with that payload is complete.
+    /// Remembers the new names of a payload. Call it when its frame is complete.
     mutating func remember(namesOf payload: UnsafeRawBufferPointer) {
         var reader = WireReader(payload)
-        // What was written cannot fail to be read; a failure would only leave names unknown.
+        // Written names can always be read again. A failure would only leave names unknown.
         guard let names = try? reader.readNameCount() else { return }
         let known = count
         for _ in 0..<names {
             guard let length = try? reader.readLength(), let name = try? reader.readRaw(length) else { return }
-            // A name that a list has twice was given two numbers, like two names.
+            // A list with the same new name twice gave it two numbers, so repeat that here.
             guard count < capacity, Self.isRememberable(name), number(of: name) ?? known >= known else { continue }
             index.define(name, hash: WrittenTexts.hash(name), offset: count * Self.placeBytes + 1)
             setName(count, to: name)
@@ -121,13 +120,13 @@ extension NameTable {
 }
 
 extension WireReader {
-    /// Moves past the mark of names that lie in front of a message, and their count.
+    /// Moves past the kind of names in front of a message, and their count.
     fileprivate mutating func readNameCount() throws(WireError) -> Int {
         guard try readUInt8() == WireKind.names.rawValue else { throw WireError(.corrupted, "no names come first") }
         return Int(try readShortestVarint(upTo: min(remaining, CompactLimit.texts)))
     }
 
-    /// What takes more bytes than it needs would not come out as it was.
+    /// Rejects a varint that is longer than necessary, because the receiver couldn't restore the same bytes.
     fileprivate mutating func readShortestVarint(upTo limit: Int) throws(WireError) -> UInt64 {
         let before = remaining
         let value = try readVarint()
@@ -142,17 +141,17 @@ extension WireReader {
 // MARK: - Reading
 
 extension NameTable {
-    /// The payload behind a list of names, with the names in its front: a message that stands alone.
+    /// Reads a list of names and the rest of a payload. Returns a payload with all names in full, which stands alone.
     mutating func readPayload(_ reader: inout WireReader) throws(WireError) -> [UInt8] {
         if spelled.capacity > Self.keptBytes { spelled = WireWriter(capacity: 64) } else { spelled.reset() }
         try spell(&reader)
         return spelled.array(followedBy: try reader.readRaw(reader.remaining))
     }
 
-    /// A larger buffer is given back with the next payload.
+    /// Maximum capacity that is kept for the next payload.
     private static let keptBytes = 1 << 18
 
-    /// At most 4096 names of 33 bytes, and what is spelled out in the frame itself.
+    /// Restores the names: at most 4096, each of 33 bytes or spelled out in the frame itself.
     private mutating func spell(_ reader: inout WireReader) throws(WireError) {
         let names = try reader.readVarint()
         guard names <= UInt64(min(reader.remaining, CompactLimit.texts)) else {
@@ -181,7 +180,7 @@ extension NameTable {
         spelled.writeRaw(UnsafeRawBufferPointer(start: place, count: 1 + Int(place.load(as: UInt8.self))))
     }
 
-    /// Numbers are given in order, then given anew.
+    /// Sets a name. Numbers are first used in order. Later they may be redefined.
     private mutating func define(_ number: UInt64, as name: UnsafeRawBufferPointer) throws(WireError) {
         guard number < UInt64(capacity), number <= UInt64(count), Self.isRememberable(name) else {
             throw WireError(.corrupted, "the frame defines name \(number) of its connection, of \(name.count) bytes")

@@ -1,7 +1,7 @@
 import MeshFoundation
 import MeshIdentity
 
-/// Which optional parts follow, and how times are written; the first byte of metadata.
+/// The first byte of metadata: the optional parts that follow, and the form of times.
 private struct MetadataFlags: OptionSet {
     let rawValue: UInt8
 
@@ -10,15 +10,15 @@ private struct MetadataFlags: OptionSet {
     static let promise = MetadataFlags(rawValue: 1 << 2)
     static let explicitEventID = MetadataFlags(rawValue: 1 << 3)
     static let extensions = MetadataFlags(rawValue: 1 << 4)
-    /// The causal timestamp is its eight bytes rather than a difference from the stamp.
+    /// The causal timestamp is eight bytes, not a difference from the stamp.
     static let absoluteCausal = MetadataFlags(rawValue: 1 << 5)
     /// Sequence and stamp are differences from the last ones of this identity.
     static let relative = MetadataFlags(rawValue: 1 << 6)
-    /// The monotonic timestamp is a difference from what the last one of this identity lets expect.
+    /// The monotonic timestamp is a difference from a guess that the last one of this identity allows.
     static let relativeMonotonic = MetadataFlags(rawValue: 1 << 7)
 }
 
-/// How the identity is written: 0 in full; otherwise twice a slot's number and 1 to define it in full, 2 to use it.
+/// The form of an identity: 0 for in full, 2 × slot + 1 to define a slot in full, 2 × slot + 2 to use a slot.
 private enum IdentityHead {
     static let full: UInt64 = 0
     static func defining(_ index: Int) -> UInt64 { UInt64(index) * 2 + 1 }
@@ -28,9 +28,9 @@ private enum IdentityHead {
 // MARK: - Writing
 
 extension WireWriter {
-    /// Writes metadata in the layout of Docs/Internals/WireFormat.md, section "Metadata".
+    /// Writes metadata in the layout of Docs/Internals/WireFormat.md, "Metadata".
     ///
-    /// - Returns: what the table has to remember once the message is complete.
+    /// - Returns: The change that the table must apply once the message is complete.
     mutating func write(
         _ metadata: SessionSyncMetadata, interning table: inout InterningTable
     ) -> InterningTable.Change? {
@@ -41,7 +41,7 @@ extension WireWriter {
         let change = number == nil ? table.place(of: metadata) : nil
         var last = number
         if number != nil {
-            // The identity is written.
+            // `writeNumber` has written the identity.
         } else if let change {
             if change.isDefinition {
                 writeVarint(IdentityHead.defining(change.index))
@@ -61,7 +61,7 @@ extension WireWriter {
         return change
     }
 
-    /// - Returns: the position from which this message's is counted; nil if the identity has no number.
+    /// - Returns: The position from which this message counts; nil if the identity has no number.
     private mutating func writeNumber(
         of metadata: SessionSyncMetadata, numbering: inout IdentityNumbering?
     ) -> InterningTable.Position? {
@@ -90,7 +90,7 @@ extension WireWriter {
             return []
         }
         writeSignedVarint(Int64(bitPattern: metadata.sequence &- last.sequence))
-        // At most 49 bits and a sign; one bit more says whether a counter follows.
+        // At most 49 bits and a sign. One more bit says whether a counter follows.
         let milliseconds = Int64(metadata.stamp.milliseconds) - Int64(last.stamp.milliseconds)
         let hasCounter = metadata.stamp.counter != 0
         writeSignedVarint(milliseconds * 2 + (hasCounter ? 1 : 0))
@@ -154,7 +154,7 @@ extension WireWriter {
 // MARK: - Reading
 
 extension WireReader {
-    /// Reads metadata and remembers in the table what the writer's table remembers.
+    /// Reads metadata and updates the table as the writer does.
     mutating func readMetadata(interning table: inout InterningTable) throws(WireError) -> SessionSyncMetadata {
         let flags = MetadataFlags(rawValue: try readUInt8())
         let head = try readVarint()
@@ -175,7 +175,7 @@ extension WireReader {
         }
     }
 
-    /// Metadata whose identity the connection is to remember. Apart, because it is rare and the rest is short.
+    /// Reads metadata that defines a slot. Not inlined, because definitions are rare and the other cases short.
     @inline(never)
     private mutating func readDefinition(
         _ index: UInt64, _ flags: MetadataFlags, _ table: inout InterningTable
@@ -187,7 +187,7 @@ extension WireReader {
         return metadata
     }
 
-    /// What the sender has introduced, with the position from which it counts.
+    /// Reads an identity that the sender has introduced by number, with the position from which it counts.
     private mutating func readNumbered(
         _ head: UInt64, _ numbering: inout IdentityNumbering?
     ) throws(WireError) -> SessionSyncMetadata {
@@ -206,7 +206,7 @@ extension WireReader {
         return identity
     }
 
-    /// Everything but the identity.
+    /// Reads everything but the identity.
     private mutating func readOthers(
         of metadata: inout SessionSyncMetadata, after last: InterningTable.Position?, flags: MetadataFlags
     ) throws(WireError) {
@@ -226,7 +226,7 @@ extension WireReader {
         guard let last else { throw WireError(.corrupted, "a stamp refers to one that was never sent") }
         metadata.sequence = last.sequence &+ UInt64(bitPattern: try readSignedVarint())
         let difference = try readSignedVarint()
-        // Both are far from the ends of their type: 48 bits, and 63 bits halved.
+        // No overflow: the first has 48 bits, and the second is half of 64.
         let milliseconds = Int64(last.stamp.milliseconds) + (difference >> 1)
         guard milliseconds >= 0, milliseconds <= Int64(HybridTimestamp.millisecondsMax),
             let counter = UInt16(exactly: difference & 1 == 1 ? try readVarint() : 0)
@@ -275,7 +275,7 @@ extension WireReader {
         if flags.contains(.extensions) { try skipExtensions() }
     }
 
-    /// Fields of later versions: a region of (tag, length, bytes). This version knows none, and drops them.
+    /// Skips fields of later versions: a region of tags, lengths and bytes. This version has no such fields and drops them.
     mutating func skipExtensions() throws(WireError) {
         var fields = try readRegion()
         while !fields.isAtEnd {

@@ -1,11 +1,11 @@
 import MeshFoundation
 import MeshIdentity
 
-// The identity of a message is the part of its metadata that stays the same from one to the next, and so is worth
-// remembering on a connection: protocol version, session, feature, source with incarnation, epoch, payload type.
+// The identity of a message is the part of its metadata that rarely changes, so connections remember it: protocol version,
+// session, feature, source with incarnation, epoch, payload type.
 
 extension SessionSyncMetadata {
-    /// Bytes of the identity's strings; longer ones are written out each time.
+    /// Maximum number of bytes in a remembered identity's strings. Longer identities are written in full each time.
     static let internedBytesMax = 1024
 
     var internedBytes: Int { featureID.utf8.count + sourcePeerID.utf8.count + payloadType.utf8.count }
@@ -32,7 +32,7 @@ extension WireWriter {
 }
 
 extension WireReader {
-    /// Metadata with an identity and nothing else.
+    /// Reads metadata that has an identity and placeholders.
     mutating func readIdentity() throws(WireError) -> SessionSyncMetadata {
         let version = try readSignedVarint()
         let session = try readUUID()
@@ -44,7 +44,7 @@ extension WireReader {
         guard let version = Int(exactly: version), let incarnation = UInt32(exactly: incarnation),
             let epoch = UInt32(exactly: epoch)
         else { throw WireError(.invalidValue, "a number of the identity exceeds its field") }
-        // A sequence of 0 would make the initialiser draw a random event id.
+        // With a sequence of 0 the initializer would generate a random event ID.
         return SessionSyncMetadata(
             protocolVersion: version, sessionID: session, featureID: feature, sourcePeerID: source, sequence: 1,
             causalTimestamp: Date(timeIntervalSinceReferenceDate: 0), payloadType: type, incarnation: incarnation,
@@ -53,9 +53,9 @@ extension WireReader {
 }
 
 extension String {
-    /// `==` also holds between different spellings of one text; a peer must get back the spelling that was sent.
+    /// True if the UTF-8 is equal. `==` also accepts other normal forms, but a peer must get back the bytes that it sent.
     fileprivate func hasSameBytes(as other: String) -> Bool {
-        // One string and its copies are the same words, and short strings are their own words.
+        // Fast path: copies of a string share their storage words, and short strings are stored in them.
         let isCopy = withUnsafeBytes(of: self) { mine in
             withUnsafeBytes(of: other) { theirs in mine.hasSameBytes(as: theirs) }
         }
@@ -74,7 +74,7 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Both have the same count.
+    /// Compares bytes. Both buffers must have the same count.
     @inline(__always)
     func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         var offset = 0

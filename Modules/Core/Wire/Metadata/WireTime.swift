@@ -1,21 +1,21 @@
 import MeshFoundation
 import MeshIdentity
 
-/// Times as differences, without loss.
-///
-/// A time is a `Double`, and a guess at it is computed the same way by both sides. What travels is the difference of the
-/// two bit patterns: neighbouring doubles of one sign have neighbouring patterns, so a near guess makes a short number,
-/// and any difference at all, NaN included, restores the very bits.
+// Lossless time differences. A time is a `Double`, and both sides compute the same guess of it. The writer sends the
+// difference of the two bit patterns. Adjacent doubles of one sign have adjacent patterns, so a close guess gives a short
+// number. Any difference restores the exact bits, also of a NaN. Docs/Internals/WireFormat.md, "Differences".
+
+/// Guesses of times, and the differences of times from them.
 enum WireTime {
-    /// Seconds from 1970 to 2001, where `Date` counts from.
+    /// Seconds between 1970 and 2001, the reference date of `Date`.
     static let referenceDateSeconds = 978_307_200.0
 
-    /// When a stamp was drawn, in seconds since 2001. Two roundings: of the quotient and of the difference.
+    /// Returns the time of a stamp in seconds since 2001. Rounds twice: the quotient and the difference.
     static func seconds(of stamp: HybridTimestamp) -> Double {
         Double(stamp.milliseconds) / 1000 - referenceDateSeconds
     }
 
-    /// What a steady clock shows when the wall clock moved as far as it did since the last message.
+    /// Guesses a steady clock's time: it has advanced since the last message as far as the wall clock.
     static func monotonic(after last: Double, from lastCausal: Date, to causal: Date) -> Double {
         last + (causal.timeIntervalSinceReferenceDate - lastCausal.timeIntervalSinceReferenceDate)
     }
@@ -28,7 +28,7 @@ enum WireTime {
         Double(bitPattern: guess.bitPattern &+ UInt64(bitPattern: difference))
     }
 
-    /// Up to seven bytes as a varint: beyond that the eight bytes of the value are as short.
+    /// True if the difference takes at most seven bytes as a varint. A longer one saves nothing over the value's eight bytes.
     static func isShort(_ difference: Int64) -> Bool {
         difference >= -(1 << 48) && difference < 1 << 48
     }

@@ -1,20 +1,20 @@
 import MeshFoundation
 
 package enum WireLimits {
-    /// A name that travels: tables of names are bounded by their number, and so by bytes.
+    /// Maximum number of bytes in an identifier. Tables with a maximum count of names are therefore bounded in bytes too.
     package static let identifierBytesMax = 4096
 }
 
-/// How an identifier is written: as its 16 bytes when it is a UUID in one of the two canonical spellings, else as UTF-8.
+/// The forms of an identifier: 16 bytes for a UUID in a canonical spelling, otherwise UTF-8.
 enum IdentifierForm {
     static let uppercaseUUID: UInt64 = 0
     static let lowercaseUUID: UInt64 = 1
-    /// Added to the length of UTF-8.
+    /// Added to the length of the UTF-8.
     static let text: UInt64 = 2
 }
 
 extension WireWriter {
-    /// A string that often is a UUID: 17 bytes for one in canonical spelling, otherwise its UTF-8 and a length.
+    /// Writes an identifier: 17 bytes for a UUID in a canonical spelling, otherwise a length and UTF-8.
     mutating func write(identifier: String) {
         var identifier = identifier
         identifier.withUTF8 { utf8 in
@@ -62,7 +62,7 @@ private struct UUIDWords {
 private let upperDigits: StaticString = "0123456789ABCDEF"
 private let lowerDigits: StaticString = "0123456789abcdef"
 
-/// 36 bytes of 8-4-4-4-12 hexadecimal digits in one case; digits alone count as upper case.
+/// Parses 36 bytes of 8-4-4-4-12 hexadecimal digits in one case. Without letters, the form is upper case.
 private func canonicalUUID(_ text: UnsafeRawBufferPointer) -> (UUIDWords, form: UInt64)? {
     var words = UUIDWords()
     var hasUpper = false

@@ -1,12 +1,12 @@
-/// Compresses the bodies of one sender's frames by its policy.
+/// Compresses the bodies of a sender's frames according to its policy.
 ///
-/// Keeps a zlib stream (and the policy's compressor) from the first body that is large enough, and a buffer of the
-/// largest compressed body.
+/// From the first body that is large enough it keeps a zlib stream (or the policy's compressor). It also keeps a buffer
+/// of the size of the largest compressed body.
 final class BodyCompressor {
     private let policy: CompressionPolicy
     private let limits: FrameLimits
     private var deflater: ZlibDeflater?
-    /// The policy's compressor, from the first body that is large enough for it.
+    /// The deflater of the policy's compressor. Created with the first body that is large enough for it.
     private var largeDeflater: (any BodyDeflater)?
     private var output = WireWriter(capacity: 64)
 
@@ -17,10 +17,10 @@ final class BodyCompressor {
 
     func applies(to bodyBytes: Int) -> Bool { bodyBytes >= policy.minimumBytes && bodyBytes <= limits.inflatedBytes }
 
-    /// Calls `use` with the compressed form of a body when there is one that pays.
+    /// Calls `use` with the compressed form of a body, if that is smaller and within the limits.
     ///
     /// - Throws: `compressionFailed`.
-    /// - Returns: false when the body is to be stored.
+    /// - Returns: false if the body must be stored uncompressed.
     func compress(
         _ body: UnsafeRawBufferPointer, _ use: (FrameFlags, UnsafeRawBufferPointer) -> Void
     ) throws(WireError) -> Bool {
@@ -81,7 +81,7 @@ final class BodyCompressor {
 }
 
 extension WireWriter {
-    /// Room for that many bytes behind what was written; `position` says how many of them were used.
+    /// Reserves space for that many bytes after the written ones. The caller advances `position` by the number it used.
     mutating func room(for count: Int) -> UnsafeMutableRawBufferPointer {
         reserve(count)
         return UnsafeMutableRawBufferPointer(start: base + position, count: count)

@@ -1,8 +1,8 @@
 extension CompressionDictionary {
-    /// Part of wire format version 1: changing one byte makes it another dictionary.
+    /// The text of the built-in dictionary. It is part of wire format version 1: changing a byte makes it another dictionary.
     ///
-    /// Ordered from the rare to the frequent, because what stands nearer to the end is named by fewer bits. The words are
-    /// those of events, samples and states as JSON and compact spell them; nothing here is measured on one app.
+    /// Frequent words come last, because deflate encodes shorter distances in fewer bits. The words are those of events,
+    /// samples and states in JSON and compact. They aren't tuned to any one app.
     static let builtInText = """
         sessionmesh.control pairedCompanion localNetwork sameHost remote phone watch tablet desktop television \
         headset server unknown running cycling walking hiking rowing strength swimming yoga timer workout \

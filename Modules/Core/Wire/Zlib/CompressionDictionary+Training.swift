@@ -1,15 +1,16 @@
+// Dictionary training: a greedy cover after Liao, Petri, Moffat, Wirth: *Effective Construction of Relative Lempel-Ziv
+// Dictionaries* (2016).
+// - The worth of a string of six bytes is the number of samples, beyond the first, that contain it.
+// - The samples are cut at strings without worth. In the paper all pieces have one length; here they end where repetition
+//   does.
+// - Pieces are taken in the order of the worth that no earlier piece covers. The best come last in the dictionary.
+
 extension CompressionDictionary {
-    /// A dictionary from samples of what will be compressed, such as the bodies of a hundred small frames.
+    /// Creates a dictionary from samples of the data to compress, such as the bodies of a hundred small frames.
     ///
-    /// Strings of six bytes are worth as much as there are samples, beyond the first, that contain them. The samples are
-    /// cut where the worthless begins; the pieces are taken greedily, each by the worth of what no piece before it
-    /// covers; the best stand last. After the greedy cover of Liao, Petri, Moffat, Wirth: *Effective Construction of
-    /// Relative Lempel-Ziv Dictionaries* (2016), with pieces that end where repetition does instead of pieces of one
-    /// length.
-    ///
-    /// Equal samples make equal dictionaries. Looks at the first 2 MiB of samples and the 4096 best pieces; some seconds.
-    /// - Parameter maximumBytes: moved into 64…32,768.
-    /// - Throws: `invalidValue` when the samples have nothing in common.
+    /// Equal samples give equal dictionaries. Uses the first 2 MiB of samples and the 4096 best pieces. Takes some seconds.
+    /// - Parameter maximumBytes: Maximum size, clamped to 64…32,768.
+    /// - Throws: `invalidValue` if the samples have nothing in common.
     package static func trained(
         from samples: [[UInt8]], maximumBytes: Int = CompressionDictionary.bytesMax
     ) throws(WireError) -> CompressionDictionary {
@@ -32,7 +33,7 @@ private struct DictionaryTraining {
     private static let sampleBytesMax = 2 << 20
 
     private var samples: [[UInt8]] = []
-    /// How many samples, beyond the first, contain a string.
+    /// The number of samples, beyond the first, that contain a string.
     private var worth: [UInt64: Int] = [:]
 
     init(_ all: [[UInt8]]) {
@@ -50,7 +51,7 @@ private struct DictionaryTraining {
         }
     }
 
-    /// The best pieces, the best one last.
+    /// Returns the best pieces, the best one last.
     mutating func chosen(maximumBytes: Int) -> [UInt8] {
         var candidates = rankedPieces()
         var taken: [ArraySlice<UInt8>] = []
@@ -58,7 +59,7 @@ private struct DictionaryTraining {
         while room >= Self.grain, var best = candidates.popLast() {
             best.worth = value(of: best.bytes)
             guard best.worth > 0 else { continue }
-            // What was covered in the meantime may have made it worth less than the next.
+            // Covered strings may have made it worth less than the next piece.
             if let next = candidates.last, Self.precedes(best, next) {
                 let place = candidates.firstIndex { Self.precedes(best, $0) } ?? candidates.endIndex
                 candidates.insert(best, at: place)
@@ -72,7 +73,7 @@ private struct DictionaryTraining {
         return Array(taken.reversed().joined())
     }
 
-    /// Distinct pieces of the samples in which every string occurs elsewhere, the best one last.
+    /// Returns the distinct pieces of the samples whose strings all have worth, the best one last.
     private func rankedPieces() -> [Piece] {
         var distinct: Set<ArraySlice<UInt8>> = []
         for sample in samples {
@@ -97,7 +98,7 @@ private struct DictionaryTraining {
         Set(Self.keys(of: piece)).reduce(0) { $0 + (worth[$1] ?? 0) }
     }
 
-    /// By worth; the order of bytes only makes equal samples give equal dictionaries.
+    /// Orders by worth, then by bytes, so that equal samples give equal dictionaries.
     private static func precedes(_ left: Piece, _ right: Piece) -> Bool {
         left.worth != right.worth ? left.worth < right.worth : left.bytes.lexicographicallyPrecedes(right.bytes)
     }

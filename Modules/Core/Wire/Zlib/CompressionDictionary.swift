@@ -1,19 +1,19 @@
 import MeshIdentity
 
-/// Bytes that both sides know beforehand, so that even a small body finds in them what it repeats.
+/// Bytes that both sides know in advance, so that even a small body can refer to them instead of repeating them.
 public struct CompressionDictionary: Hashable, Sendable {
-    /// Follows from the content, so that two dictionaries are never mistaken for one another: the lowest 32 bits of its
-    /// MurmurHash3 (x64, 128 bits, seed 0).
+    /// ID of the dictionary, computed from its content: the lowest 32 bits of its MurmurHash3 (x64, 128 bits, seed 0).
+    /// Two different dictionaries have the same ID with a chance of one in 2^32.
     public let id: UInt32
-    /// The most useful ones last; at most 32 KiB, the window of deflate.
+    /// The content, with the most useful strings last. At most 32 KiB, the window of deflate.
     public let bytes: [UInt8]
 
-    /// Bytes of a dictionary: as far back as deflate looks.
+    /// Maximum number of bytes in a dictionary: the window of deflate.
     public static let bytesMax = 32_768
 
     /// Creates a dictionary from bytes that both sides have.
     ///
-    /// - Throws: `oversized` above 32 KiB, `invalidValue` when there is nothing in it.
+    /// - Throws: `oversized` above 32 KiB, `invalidValue` if it is empty.
     public init(_ bytes: [UInt8]) throws(WireError) {
         guard !bytes.isEmpty else { throw WireError(.invalidValue, "a dictionary without content") }
         guard bytes.count <= Self.bytesMax else {
@@ -27,14 +27,14 @@ public struct CompressionDictionary: Hashable, Sendable {
         id = UInt32(truncatingIfNeeded: StableHash(bytes).low)
     }
 
-    /// Every reader of this library knows it: words that small messages of sessions are made of.
+    /// The dictionary that every reader of this library has: common words of small session messages.
     public static let builtIn = CompressionDictionary(checked: Array(builtInText.utf8))
 
     public static func == (left: Self, right: Self) -> Bool { left.id == right.id && left.bytes == right.bytes }
     public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
-/// The dictionaries that a reader knows by their ids: the built-in one and those that were given to it.
+/// The dictionaries of a reader, by ID: the built-in one and any that were passed to it.
 struct DictionaryTable: Sendable {
     private let dictionaries: [CompressionDictionary]
 

@@ -1,21 +1,21 @@
-/// Whether and how a sender compresses bodies. Readers follow the frame and need no policy.
+/// The way in which a sender compresses bodies, if at all. Readers follow the frame and need no policy.
 ///
-/// Whatever the policy, a body is stored when compressing it would not make it smaller, or would exceed what readers
-/// allow (`FrameLimits.inflationRatio`).
+/// A body is stored uncompressed if compression wouldn't make it smaller, or would exceed the limit of readers
+/// (`FrameLimits.inflationRatio`).
 public struct CompressionPolicy: Sendable {
     enum Method: Sendable {
         case stored
         case zlib(CompressionDictionary?)
     }
 
-    /// Takes the place of zlib for bodies from a size on.
+    /// A compressor that replaces zlib for large bodies.
     struct Compressor: Sendable {
         let deflating: any BodyDeflating
         let minimumBytes: Int
     }
 
     let method: Method
-    /// Smaller bodies are stored.
+    /// Minimum size of a compressed body. Smaller ones are stored uncompressed.
     public let minimumBytes: Int
     /// The compression level, from 1 (fastest) to 9 (smallest).
     public let level: Int
@@ -24,11 +24,11 @@ public struct CompressionPolicy: Sendable {
     /// A policy that compresses nothing.
     public static let stored = CompressionPolicy(method: .stored, minimumBytes: .max, level: 1)
 
-    /// Each body on its own. Below some 768 bytes that costs microseconds and gains little.
+    /// Compresses each body separately. Below about 768 bytes that costs microseconds and gains little.
     ///
     /// - Parameters:
-    ///   - compressor: deflates the large bodies instead of zlib, which is the default.
-    ///   - compressorBytes: bodies from this size on are large.
+    ///   - compressor: Deflates large bodies instead of zlib; nil uses zlib for all.
+    ///   - compressorBytes: Minimum size of a large body.
     public static func zlib(
         minimumBytes: Int = 768, level: Int = 6, compressor: (any BodyDeflating)? = nil, compressorBytes: Int = 8192
     ) -> CompressionPolicy {
@@ -37,7 +37,7 @@ public struct CompressionPolicy: Sendable {
         return policy
     }
 
-    /// Each body on its own, against a dictionary that the readers must have too. Pays for small bodies.
+    /// Compresses each body separately with a dictionary, which the readers must also have. Useful for small bodies.
     public static func dictionary(
         _ dictionary: CompressionDictionary, minimumBytes: Int = 64, level: Int = 6
     ) -> CompressionPolicy {

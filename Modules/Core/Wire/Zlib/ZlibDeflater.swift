@@ -1,15 +1,15 @@
 internal import CZlib
 
-/// Compresses bodies to raw deflate (RFC 1951) with one zlib stream that is reused.
+/// Compresses bodies to raw deflate (RFC 1951). Reuses one zlib stream.
 ///
-/// Owns about 270 KB. One owner at a time; not for several threads at once.
+/// Owns about 270 KB. Don't use it from several threads at once.
 package final class ZlibDeflater {
     private let stream: UnsafeMutablePointer<z_stream>
-    /// From 1, fastest, to 9, smallest.
+    /// Compression level from 1 (fastest) to 9 (smallest).
     package let level: Int
 
-    /// - Parameter level: 1, fastest, to 9, smallest; other numbers are moved into that range.
-    /// - Throws: `compressionFailed` when zlib has no memory.
+    /// - Parameter level: From 1 (fastest) to 9 (smallest). Other numbers are clamped.
+    /// - Throws: `compressionFailed` if zlib has no memory.
     package init(level: Int = 6) throws(WireError) {
         self.level = min(max(level, 1), 9)
         stream = .allocate(capacity: 1)
@@ -24,7 +24,7 @@ package final class ZlibDeflater {
         stream.deallocate()
     }
 
-    /// The bytes on their own, compressed.
+    /// Compresses bytes separately from earlier ones.
     ///
     /// - Throws: `oversized` above 4 GiB, `compressionFailed`.
     package func compress(
@@ -43,7 +43,7 @@ package final class ZlibDeflater {
         return output
     }
 
-    /// The bytes on their own, compressed, when they fit; nil when they do not.
+    /// Compresses bytes separately from earlier ones. Returns the number of bytes written; nil if they don't fit.
     func compress(
         _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
         dictionary: CompressionDictionary?
@@ -71,7 +71,7 @@ package final class ZlibDeflater {
         guard let inputCount = UInt32(exactly: bytes.count), let outputCount = UInt32(exactly: output.count) else {
             throw WireError(.oversized, "zlib takes at most 4 GiB at once")
         }
-        // zlib reads through the pointer only; its type says otherwise.
+        // zlib only reads through this pointer, although its type is mutable.
         stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
         stream.pointee.avail_in = inputCount
         stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)

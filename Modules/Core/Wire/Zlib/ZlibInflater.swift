@@ -1,12 +1,12 @@
 internal import CZlib
 
-/// Restores bodies from raw deflate (RFC 1951) with one zlib stream that is reused.
+/// Inflates bodies from raw deflate (RFC 1951). Reuses one zlib stream.
 ///
-/// Owns about 45 KB. One owner at a time; not for several threads at once.
+/// Owns about 45 KB. Don't use it from several threads at once.
 package final class ZlibInflater {
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// - Throws: `compressionFailed` when zlib has no memory.
+    /// - Throws: `compressionFailed` if zlib has no memory.
     package init() throws(WireError) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
@@ -20,9 +20,9 @@ package final class ZlibInflater {
         stream.deallocate()
     }
 
-    /// The original bytes, of which there must be exactly `count`.
+    /// Returns the inflated bytes, of which there must be exactly `count`.
     ///
-    /// - Throws: `oversized` when `count` exceeds the limits, before anything is allocated; `corrupted`.
+    /// - Throws: `oversized` if `count` exceeds the limits, before memory is allocated; `corrupted`, `trailingBytes`.
     package func inflate(
         _ bytes: UnsafeRawBufferPointer, count: Int, dictionary: CompressionDictionary? = nil,
         limits: FrameLimits = FrameLimits()
@@ -41,7 +41,7 @@ package final class ZlibInflater {
         return output
     }
 
-    /// - Parameter output: `count` bytes and `slackBytes` more.
+    /// - Parameter output: Space for `count` bytes plus `slackBytes`.
     func inflate(
         _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, count: Int,
         dictionary: CompressionDictionary?
@@ -66,8 +66,8 @@ package final class ZlibInflater {
         guard primed == Z_OK else { throw failure(primed) }
     }
 
-    /// Room behind the body, by which too much is noticed. zlib's fast loop runs while 258 bytes, the longest match, are
-    /// free; with less it would read the end of every body byte by byte.
+    /// Spare bytes after the body, which reveal a stream that inflates to more than stated. zlib's fast loop needs 258 free
+    /// bytes, the longest match. Without the slack, it would process the end of every body byte by byte.
     static let slackBytes = 320
 }
 
@@ -86,13 +86,13 @@ extension ZlibInflater {
         guard let count = UInt32(exactly: bytes.count) else {
             throw WireError(.oversized, "zlib takes at most 4 GiB at once")
         }
-        // zlib reads through the pointer only; its type says otherwise.
+        // zlib only reads through this pointer, although its type is mutable.
         stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
         stream.pointee.avail_in = count
         return CZlib.inflate(stream, flush)
     }
 
-    /// Exactly the slack must be left.
+    /// Checks that exactly the slack is left.
     private func checkOutput() throws(WireError) {
         guard stream.pointee.avail_out == Self.slackBytes else { throw failure(Z_OK) }
     }

@@ -8,8 +8,8 @@
     import Android
 #endif
 
-/// What a thread keeps from one message to the next: buffers and tables, at most about 250 KB. For a small message,
-/// making them anew takes longer than the message.
+/// Buffers and tables that a thread reuses for its next message, at most about 250 KB. Allocating them takes longer
+/// than coding a small message.
 struct CoderScratch: ~Copyable {
     var writer = CompactWriter(bytes: WireWriter(capacity: 512))
     var names = TextIndex()
@@ -19,7 +19,7 @@ struct CoderScratch: ~Copyable {
     var encodingKeys = KeyTables()
     var decodingKeys = KeyTables()
     private var isLent = false
-    /// `framesCount` of them; nil while a message uses them.
+    /// Memory for `framesCount` frames; nil while a message uses it.
     private var frames: UnsafeMutablePointer<EncodeFrame>?
 
     deinit { frames?.deallocate() }
@@ -40,13 +40,13 @@ struct CoderScratch: ~Copyable {
     }
 
     static var framesCount: Int { 16 }
-    /// A larger buffer is not kept.
+    /// Maximum capacity in bytes of a message buffer that is kept for the next message.
     static var bytesMax: Int { 65_536 }
-    /// The same for the names in front of a message.
+    /// Maximum capacity in bytes of a name buffer that is kept for the next message.
     static var nameBytesMax: Int { 16_384 }
 
-    /// The calling thread's, lent for the duration of `body`; a new one when that one is in use, which is so when a
-    /// value's own coding uses a codec.
+    /// Lends the calling thread's scratch to `body`. If that scratch is in use, because a value's own coding uses a codec,
+    /// `body` gets a temporary one.
     @inline(__always)
     static func withScratch<Result, Failure: Error>(
         _ body: (UnsafeMutablePointer<CoderScratch>) throws(Failure) -> Result

@@ -1,15 +1,22 @@
 public import MeshIdentity
 
+// The compact format. A message is one value: a kind byte and content. A record holds fields, and each field begins with
+// a head, which is its number and kind. There are two paths:
+// - direct (`WireCodable`): the fields of a record have fixed numbers.
+// - Codable: fields have names. A message defines each name once and then refers to it by number.
+// Strings of 3 bytes or more are numbered too, and repeated ones are references. A block is a list of values of one type,
+// without a kind for each. Bytes, limits and examples: Docs/Internals/WireFormat.md, "compact".
+
 /// This library's own format: small, fast, lossless, and readable by older and newer versions of an app.
 ///
-/// Types that conform to `WireCodable` take the direct path: fields by number, no Codable. All others go through
-/// Codable: fields by name, each name once a message. A reader accepts both. See Docs/Internals/WireFormat.md for the bytes.
+/// Types that conform to `WireCodable` take the direct path: numbered fields, without Codable. All others go through
+/// Codable: named fields, each name once a message. A reader accepts both.
 public struct CompactCodec: PayloadCodec {
-    /// Whether equal values have to give equal bytes.
+    /// Selects speed, or equal bytes for equal values.
     public enum Mode: Hashable, Sendable {
-        /// Sets and dictionaries in the order in which they lie in memory.
+        /// Writes sets and dictionaries in their order in memory.
         case fast
-        /// Equal values give equal bytes: sets and dictionaries are sorted.
+        /// Writes equal values as equal bytes: sets and dictionaries are sorted.
         case deterministic
     }
 
@@ -17,23 +24,23 @@ public struct CompactCodec: PayloadCodec {
     public static let id = PayloadCodecID(number: 2, name: "compact")
     public var id: PayloadCodecID { Self.id }
 
-    /// Whether equal values give equal bytes.
+    /// The mode of this codec.
     public let mode: Mode
-    /// Levels of records and lists that are written and read; beyond it both throw `WireError.Code.tooDeep`.
+    /// Maximum number of nested records and lists. Beyond it, `encode` and `decode` throw `WireError.Code.tooDeep`.
     public let depthMax: Int
-    /// Whether conformances to `WireCodable` are used.
+    /// True if the codec uses conformances to `WireCodable`.
     public let usesDirectPath: Bool
-    /// Whether the names of a message that goes through Codable lie in front of its value, instead of each where it is
-    /// used first. There a `FrameEncoder` that interns finds them and sends their numbers instead; what it encodes
-    /// itself it encodes so. Readers take both.
+    /// True if the names of a message that goes through Codable come before its value, instead of at their first use.
+    /// A `FrameEncoder` that interns names finds them there and sends their numbers instead. It always encodes its own
+    /// payloads this way. Readers accept both.
     public let namesFirst: Bool
 
-    /// Creates a codec whose output can be read by every `CompactCodec`, whatever its options.
+    /// Creates a codec. Every `CompactCodec` can read its output, whatever the options.
     ///
     /// - Parameters:
     ///   - depthMax: 1 to 128; the limit keeps hostile input from exhausting the stack.
-    ///   - usesDirectPath: false writes everything through Codable, for peers that know the types by name only.
-    ///   - namesFirst: true for payloads that are encoded before they are handed to a connection's `FrameEncoder`.
+    ///   - usesDirectPath: false writes everything through Codable, for peers that know the types only by name.
+    ///   - namesFirst: true for payloads that are encoded before a connection's `FrameEncoder` gets them.
     @inlinable
     public init(mode: Mode = .fast, depthMax: Int = 32, usesDirectPath: Bool = true, namesFirst: Bool = false) {
         precondition((1...128).contains(depthMax), "a depth of 1 to 128 levels")
@@ -43,14 +50,14 @@ public struct CompactCodec: PayloadCodec {
         self.namesFirst = namesFirst
     }
 
-    /// The same codec, putting names first.
+    /// A copy of this codec with `namesFirst` set.
     var namingFirst: CompactCodec {
         CompactCodec(mode: mode, depthMax: depthMax, usesDirectPath: usesDirectPath, namesFirst: true)
     }
 
-    /// Encodes a value, through `WireCodable` where the type has it and else through `Codable`.
+    /// Encodes a value, through `WireCodable` if its type conforms, otherwise through `Codable`.
     ///
-    /// - Throws: `WireError` (`tooDeep`, `encodingFailed`), or what the value's `encode(to:)` throws.
+    /// - Throws: `WireError` (`tooDeep`, `encodingFailed`), or the errors of the value's `encode(to:)`.
     public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
         if let bytes = try encodeRegular(value) { return bytes }
         let usesDirectPath = usesDirectPath
@@ -64,7 +71,7 @@ public struct CompactCodec: PayloadCodec {
         return bytes
     }
 
-    /// - Returns: nil if the containers are used in a way that only an `EncodedShape` follows.
+    /// - Returns: nil if the value uses its containers in a way that only an `EncodedShape` supports.
     private func encodeRegular<Value: Encodable>(_ value: Value) throws -> [UInt8]? {
         try CoderScratch.withScratch { scratch in
             scratch.pointee.writer.reset(mode: mode, depthMax: depthMax)
@@ -116,14 +123,14 @@ public struct CompactCodec: PayloadCodec {
 // MARK: - The direct path
 
 extension CompactCodec {
-    /// Writes a value of the direct path, without looking for the conformance.
+    /// Encodes a value on the direct path. Skips the search for the conformance.
     /// - Throws: `tooDeep`.
     @inlinable
     public func encode<Value: WireValue>(direct value: Value) throws(WireError) -> [UInt8] {
         try withWriter { value.write(to: &$0, as: .element) }
     }
 
-    /// Reads a value of the direct path, without looking for the conformance.
+    /// Decodes a value of the direct path. Skips the search for the conformance.
     /// - Throws: `WireError`.
     @inlinable
     public func decode<Value: WireValue>(
@@ -147,7 +154,7 @@ extension CompactCodec {
 }
 
 extension CompactReader {
-    /// Exchanges the tables for the thread's, which have memory already.
+    /// Exchanges the tables for the thread's, which already have memory.
     fileprivate mutating func borrowTables(of scratch: UnsafeMutablePointer<CoderScratch>) {
         forgetTexts()
         swap(&names, &scratch.pointee.names)

@@ -1,8 +1,8 @@
-// A block that is not read as what was written (a version has widened the numbers, or a type reads one by one what
-// another wrote as a whole) is first turned into the list that it stands for.
+// A reader may want other values than a block holds: a version widened the numbers, or a type reads one by one what
+// another wrote as an array. Then the block is first expanded into the list that it stands for.
 
 extension CompactReader {
-    /// Reads a block and writes the list of the same values.
+    /// Reads a block and returns the list of the same values.
     @usableFromInline
     mutating func expandBlock(_ kind: WireKind) throws(WireError) -> ExpandedBlock {
         let width = kind.blockWidth ?? 1
@@ -33,17 +33,17 @@ extension CompactReader {
     }
 }
 
-/// The list that a block stands for: its count and elements.
+/// The list that a block stands for: its count and its elements.
 @usableFromInline
 struct ExpandedBlock {
     let list: [UInt8]
 
-    /// Reads the list with a reader of its own.
+    /// Reads the list with a separate reader.
     @usableFromInline
     func read(
         _ outer: borrowing CompactReader, _ body: (inout CompactReader) throws(WireError) -> Void
     ) throws(WireError) {
-        // A closure of the standard library would lose the type of the error.
+        // A closure of the standard library would erase the type of the error.
         var failure: WireError?
         list.withUnsafeBytes { bytes in
             do throws(WireError) {

@@ -1,14 +1,14 @@
-// Finding fields in records. Numbered fields lie in ascending order, so that reading them in that order never looks
-// back; named ones may lie in any order, and usually lie in the reader's.
+// Finding fields in records. Numbered fields are in ascending order, so a reader that asks in that order never goes back.
+// Named fields can be in any order, but usually are in the reader's.
 
 extension CompactReader {
-    /// Moves past the head of a numbered field if it comes next.
+    /// Moves past the head of a numbered field if that field comes next.
     @inlinable @inline(__always)
     mutating func take(_ field: UInt32, _ kind: WireKind) -> Bool {
         field < 16 ? takeShort(field, kind) : takeLong(field, kind)
     }
 
-    /// A head of one byte, and one more for a larger kind.
+    /// Matches a head of one byte, plus one byte for a kind above 6.
     @inlinable @inline(__always)
     mutating func takeShort(_ field: UInt32, _ kind: WireKind) -> Bool {
         guard bytes.remaining > 1 else { return false }
@@ -26,7 +26,7 @@ extension CompactReader {
         return true
     }
 
-    /// A head of two bytes, and one more for a larger kind.
+    /// Matches a head of two bytes, plus one byte for a kind above 6.
     @inlinable
     mutating func takeLong(_ field: UInt32, _ kind: WireKind) -> Bool {
         guard bytes.remaining > 2, field < 2048 else { return false }
@@ -42,8 +42,8 @@ extension CompactReader {
         return true
     }
 
-    /// Whether it is plain from the next head that the record has no such field: the record ends, or a later field
-    /// comes. False when it takes a closer look to know.
+    /// True if the next head shows that the record lacks the field: the record ends, or a later field comes. False if that
+    /// takes a closer look.
     @inlinable @inline(__always)
     func lacks(_ field: UInt32) -> Bool {
         guard nameMask == 0, field > lastField, bytes.remaining > 0 else { return false }
@@ -51,8 +51,8 @@ extension CompactReader {
         return head == CompactMark.end || (head < 0x80 && UInt32(head >> 3) > field)
     }
 
-    /// Moves to the content of a field, wherever in the record it is.
-    /// - Returns: its kind; nil when the record has no such field.
+    /// Moves to the content of a field, wherever it is in the record.
+    /// - Returns: The field's kind; nil if the record has no such field.
     @inlinable
     mutating func find(_ key: some CodingKey & RawRepresentable<Int>) throws(WireError) -> WireKind? {
         if nameMask == 0 { return try find(field: key.rawValue) }
@@ -89,7 +89,7 @@ extension CompactReader {
         return nil
     }
 
-    /// Looks from the cursor to the end of the record, or to `limit`.
+    /// Searches from the cursor to the end of the record, or to `limit`.
     private mutating func scan(
         for wanted: inout String, until limit: UnsafeRawPointer?
     ) throws(WireError) -> WireKind? {
@@ -107,7 +107,7 @@ extension CompactReader {
 
     /// Moves past the next field's head if it has that name.
     /// - Parameter name: UTF-8, of at most 127 bytes.
-    /// - Returns: nil, with the cursor where it was, when it has another one or takes a closer look.
+    /// - Returns: nil, without moving, if the field has another name or needs a closer look.
     mutating func takeNamed(_ name: UnsafeRawBufferPointer) throws(WireError) -> (number: UInt64, kind: WireKind)? {
         let start = bytes.cursor
         if bytes.remaining > name.count + 2, start.load(as: UInt8.self) == CompactMark.nameDefinition {
@@ -128,7 +128,7 @@ extension CompactReader {
         return nil
     }
 
-    /// Moves past the next field's head, or past the end of the record, which is nil.
+    /// Moves past the next field's head. Returns nil after the end of the record.
     mutating func readNamedHead() throws(WireError) -> NamedHead? {
         while true {
             let head = try bytes.readVarint()
@@ -139,7 +139,7 @@ extension CompactReader {
             case CompactMark.end: return nil
             case CompactMark.nameDefinition:
                 let text = try readNameDefinition()
-                // The field itself, which mostly has the name that was just defined.
+                // The field itself usually has the name that was just defined.
                 let start = bytes.cursor
                 let head = try bytes.readVarint()
                 if _fastPath(head >> 3 == names.count && names.isLast(at: text.baseAddress.map { $0 - base } ?? -1)) {
@@ -152,8 +152,8 @@ extension CompactReader {
         }
     }
 
-    /// How many fields follow in the record with names at the cursor, of 64 at most and up to the first that is more than
-    /// one scalar: what a dictionary needs room for. Moves nothing, and what is wrong shows when the fields are read.
+    /// Returns the number of scalar fields that follow in a named record, so that a dictionary can reserve its capacity.
+    /// Stops at 64 and at the first field that isn't one scalar. Doesn't move; malformed fields fail when they are read.
     func countScalarFields() -> Int {
         var ahead = bytes
         var count = 0
@@ -174,7 +174,7 @@ extension CompactReader {
         return count
     }
 
-    /// Enters a record; `leaveRecord` gets what this returns.
+    /// Enters a record. Pass the result to `leaveRecord`.
     @inlinable @inline(__always)
     mutating func enterRecord(_ kind: WireKind) throws(WireError) -> OuterRecord {
         let outer = OuterRecord(start: recordStart, lastField: lastField, nameMask: nameMask)
@@ -183,7 +183,7 @@ extension CompactReader {
         return outer
     }
 
-    /// Skips the fields that nobody has read.
+    /// Skips the fields that haven't been read.
     @inlinable @inline(__always)
     mutating func leaveRecord(_ outer: OuterRecord) throws(WireError) {
         try endFields()
@@ -198,7 +198,7 @@ extension CompactReader {
         nameMask = outer.nameMask
     }
 
-    /// - Returns: false when what follows is no record.
+    /// - Returns: false if the value isn't a record.
     @inlinable @inline(__always)
     mutating func beginFields(_ kind: WireKind) -> Bool {
         guard kind == .record || kind == .namedRecord else { return false }
@@ -217,12 +217,12 @@ extension CompactReader {
         }
     }
 
-    /// Lends this reader to a conformance, under the names of its keys.
+    /// Lends this reader to a conformance as a field reader with its keys.
     @inlinable @inline(__always)
     mutating func withFields<Keys, Value>(
         _ keys: Keys.Type, _ body: (inout WireFieldReader<Keys>) throws(WireError) -> Value
     ) throws(WireError) -> Value {
-        // A field reader is this reader and a type parameter: one stored property, so the same layout.
+        // A field reader has this reader as its only stored property, so both have the same layout.
         try withUnsafeMutablePointer(to: &self) { reader throws(WireError) in
             try body(&UnsafeMutableRawPointer(reader).assumingMemoryBound(to: WireFieldReader<Keys>.self).pointee)
         }
@@ -230,7 +230,7 @@ extension CompactReader {
 }
 
 extension WireReader {
-    /// - Returns: false for what is more than one scalar.
+    /// - Returns: false if the kind isn't one scalar.
     fileprivate mutating func skipScalar(_ kind: WireKind) throws(WireError) -> Bool {
         switch kind {
         case .int, .uint, .repeatedString: _ = try readVarint()
@@ -245,7 +245,7 @@ extension WireReader {
     }
 }
 
-/// Where a reader was in the record around the one that it reads.
+/// Position of a reader in the enclosing record.
 @usableFromInline
 struct OuterRecord {
     @usableFromInline let start: UnsafeRawPointer
@@ -263,13 +263,13 @@ struct OuterRecord {
 /// The head of a field in a record with names.
 struct NamedHead {
     let name: UnsafeRawBufferPointer
-    /// 0 when the name has none.
+    /// Number of the name; 0 if it has none.
     let number: UInt64
     let kind: WireKind
 }
 
 extension String {
-    /// Whether this is the text of those bytes.
+    /// True if the bytes are the UTF-8 of this string.
     mutating func equals(_ bytes: UnsafeRawBufferPointer) -> Bool {
         withUTF8 { UnsafeRawBufferPointer($0).hasBytes(bytes) }
     }

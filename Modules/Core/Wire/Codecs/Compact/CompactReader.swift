@@ -2,19 +2,20 @@ public import MeshFoundation
 
 /// Reads values in the `compact` format: the direct path, without Codable.
 ///
-/// Passed to `WireCodable` conformances. Apps don't create one. It is valid during the call that lent it only.
+/// Passed to `WireCodable` conformances. Apps don't create one. Valid only during the call that lends it.
 public struct CompactReader: ~Copyable {
-    // The order matters: what a record begins and ends with is written and read as single words. Two words side by side
-    // would be read as one right after they were written as two, for which a processor has to wait.
+    // The order of the properties matters. Entering and leaving a record saves and restores `recordStart`, `lastField` and
+    // `nameMask` as single words. If two of them were adjacent, one wide load would follow two narrow stores, and the
+    // processor would wait for the stores.
     @usableFromInline var bytes: WireReader
     @usableFromInline private(set) var base: UnsafeRawPointer
-    /// Where the fields of the record begin that is being read.
+    /// Address of the first field of the current record.
     @usableFromInline var recordStart: UnsafeRawPointer
     @usableFromInline var depth = 0
-    /// The number of the field that was read last in that record.
+    /// Number of the field of that record that was read last.
     @usableFromInline var lastField: UInt32 = 0
     @usableFromInline let depthMax: Int
-    /// 0x100 in a record with names, so that no head compares equal to a numbered one; else 0.
+    /// 0x100 in a named record, so that no head compares equal to a numbered one; else 0.
     @usableFromInline var nameMask: UInt32 = 0
     @usableFromInline var names = TextIndex()
     @usableFromInline var strings = StringIndex()
@@ -30,7 +31,7 @@ public struct CompactReader: ~Copyable {
         }
     }
 
-    /// Drops the strings that were read. A table may go to another reader then.
+    /// Discards the texts that were read, so that another reader can use the tables.
     mutating func forgetTexts() {
         names.removeAll()
         strings.removeAll()
@@ -44,18 +45,18 @@ public struct CompactReader: ~Copyable {
         }
     }
 
-    /// Where the next byte lies in the message.
+    /// Offset of the next byte in the message.
     var offset: Int { bytes.cursor - base }
 }
 
 // MARK: - Kinds and integers
 
 extension CompactReader {
-    /// The kind of an element of a list, or of the whole message.
+    /// Reads the kind of a list element, or of a message without names in front.
     @inlinable @inline(__always)
     public mutating func readKind() throws(WireError) -> WireKind { WireKind(rawValue: try bytes.readUInt8()) }
 
-    /// The kind of the whole message; notes the names that may lie in front of it.
+    /// Reads the kind of the message, and numbers the names in front of it, if any.
     @inlinable @inline(__always)
     mutating func readFirstKind() throws(WireError) -> WireKind {
         let kind = try readKind()
@@ -72,7 +73,7 @@ extension CompactReader {
         return try readKind()
     }
 
-    /// The kind that the low bits of a field's head announce.
+    /// Returns the kind that the low bits of a field's head announce.
     @inlinable @inline(__always)
     mutating func readKind(low bits: UInt64) throws(WireError) -> WireKind {
         if bits < 7 { return WireKind(rawValue: UInt8(truncatingIfNeeded: bits)) }
@@ -81,7 +82,9 @@ extension CompactReader {
         return kind
     }
 
-    /// Any fixed-width integer, whichever width was written.
+    /// Reads an integer of any fixed width, regardless of the width that was written.
+    ///
+    /// - Throws: `typeMismatch`; `invalidValue` if `Value` can't hold the number; `corrupted`, `truncated`.
     @inlinable @inline(__always)
     public mutating func readInteger<Value: FixedWidthInteger>(
         _ kind: WireKind, as type: Value.Type = Value.self
@@ -117,7 +120,7 @@ extension CompactReader {
 // MARK: - Other scalars
 
 extension CompactReader {
-    /// Reads a Boolean, which is its kind.
+    /// Reads a Boolean. Its kind is its value.
     ///
     /// - Throws: `typeMismatch`.
     @inlinable @inline(__always)
@@ -127,7 +130,7 @@ extension CompactReader {
         throw .mismatch(kind, wanted: "a Boolean")
     }
 
-    /// Reads a number as 64 bits; an integer or a `Float` is taken too, where nothing is lost by it.
+    /// Reads a 64-bit floating-point number. Accepts a `Float`, and an integer that a `Double` represents exactly.
     ///
     /// - Throws: `typeMismatch`, `invalidValue`, `truncated`.
     @inlinable @inline(__always)
@@ -148,7 +151,7 @@ extension CompactReader {
         }
     }
 
-    /// Reads a number as 32 bits.
+    /// Reads a 32-bit floating-point number.
     ///
     /// - Throws: `invalidValue` for a finite number that is too large for a `Float`, `typeMismatch`, `truncated`.
     @inlinable @inline(__always)
@@ -160,7 +163,7 @@ extension CompactReader {
         return value
     }
 
-    /// Reads 16 bytes, or the text of a UUID.
+    /// Reads a UUID from 16 bytes or from text.
     ///
     /// - Throws: `typeMismatch`, `invalidValue`, `corrupted`, `truncated`.
     @inlinable @inline(__always)
@@ -169,7 +172,7 @@ extension CompactReader {
         return try readTextUUID(kind)
     }
 
-    /// As other codecs write it.
+    /// Reads a UUID from the text that other codecs write.
     @usableFromInline
     mutating func readTextUUID(_ kind: WireKind) throws(WireError) -> UUID {
         guard kind == .string || kind == .repeatedString else { throw .mismatch(kind, wanted: "a UUID") }
@@ -182,7 +185,7 @@ extension CompactReader {
 // MARK: - Texts and bytes
 
 extension CompactReader {
-    /// Reads UTF-8, or what an earlier text of the message repeats.
+    /// Reads a string, or a reference to an earlier string of the message.
     ///
     /// - Throws: `typeMismatch`, `corrupted`, `truncated`.
     public mutating func readString(_ kind: WireKind) throws(WireError) -> String {
@@ -196,7 +199,7 @@ extension CompactReader {
                 strings.define(offset: start, count: length, text: text)
                 return text
             } catch {
-                // It has its number all the same, for a type that goes on after the error.
+                // It gets its number anyway, for a type that continues after the error.
                 strings.define(offset: start, count: length, text: "")
                 throw error
             }
@@ -207,14 +210,14 @@ extension CompactReader {
         }
     }
 
-    /// Bytes that live as long as the message.
+    /// Returns bytes that are valid as long as the message.
     public mutating func readBytes(_ kind: WireKind) throws(WireError) -> UnsafeRawBufferPointer {
         guard kind == .bytes else { throw .mismatch(kind, wanted: "bytes") }
         let length = try bytes.readLength()
         return try bytes.readRaw(length)
     }
 
-    /// Reads a name definition, whose mark has been read, and numbers it.
+    /// Reads a name definition after its mark, and numbers the name.
     @discardableResult
     mutating func readNameDefinition() throws(WireError) -> UnsafeRawBufferPointer {
         let text = try readName()
@@ -222,7 +225,7 @@ extension CompactReader {
         return text
     }
 
-    /// - Throws: `WireError.Code.corrupted` unless it is UTF-8.
+    /// - Throws: `WireError.Code.corrupted` unless the name is UTF-8.
     mutating func readName() throws(WireError) -> UnsafeRawBufferPointer {
         let length = try bytes.readLength()
         let text = try bytes.readRaw(length)
@@ -230,10 +233,10 @@ extension CompactReader {
         return text
     }
 
-    /// Names before this offset have been checked.
+    /// Offset of the last name. Names up to it have been checked.
     private var lastNameOffset: Int { names[names.count - 1].map { Int($0.offset) } ?? -1 }
 
-    /// The bytes of a name that has been defined.
+    /// Returns the UTF-8 of the name with that number.
     func name(_ number: UInt64) throws(WireError) -> UnsafeRawBufferPointer {
         guard number > 0, let entry = names[Int(clamping: number) - 1] else {
             throw WireError(.corrupted, "name \(number) has not been defined yet")
@@ -245,7 +248,7 @@ extension CompactReader {
 // MARK: - Skipping
 
 extension CompactReader {
-    /// Moves past a value. Defines the names and strings in it, which later values may refer to.
+    /// Moves past a value. Numbers the names and strings in it, because later values can refer to them.
     mutating func skip(_ kind: WireKind) throws(WireError) {
         switch kind {
         case .int, .uint, .repeatedString: _ = try bytes.readVarint()
@@ -280,13 +283,13 @@ extension CompactReader {
         }
     }
 
-    /// Moves past the remaining fields of a record and its end.
+    /// Moves past the remaining fields of a record and past its end.
     @usableFromInline
     mutating func skipFields(named: Bool) throws(WireError) {
         while let kind = try readFieldKind(named: named) { try skip(kind) }
     }
 
-    /// The next field's kind, whatever field it is; nil after the end of the record.
+    /// Reads the kind of the next field, whatever its name; nil after the end of the record.
     private mutating func readFieldKind(named: Bool) throws(WireError) -> WireKind? {
         while true {
             let head = try bytes.readVarint()
@@ -316,7 +319,7 @@ extension CompactReader {
 // MARK: - Counts
 
 extension CompactReader {
-    /// The count of a list or block whose elements take at least `width` bytes each.
+    /// Reads the count of a list or block whose elements take at least `width` bytes each.
     @inlinable
     mutating func readCount(width: Int = 1) throws(WireError) -> Int {
         let count = try bytes.readVarint()
@@ -326,8 +329,8 @@ extension CompactReader {
         return Int(truncatingIfNeeded: count)
     }
 
-    /// The memory that a list of that many elements may take is bounded by the bytes that are left: 64 KiB, and 64
-    /// bytes for each. An element may take one byte on the wire and hundreds in memory.
+    /// Checks that a list of `count` elements takes at most 64 KiB of memory plus 64 bytes for each byte left. An element
+    /// may take one byte on the wire and hundreds in memory.
     @inlinable @inline(__always)
     func checkMemory<Element>(of count: Int, _ type: Element.Type) throws(WireError) {
         let (memory, overflow) = count.multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
@@ -336,7 +339,7 @@ extension CompactReader {
 }
 
 extension WireKind {
-    /// Bytes an element in a block of fixed width.
+    /// Bytes per element of a fixed-width block; nil for other kinds.
     var blockWidth: Int? {
         switch self {
         case .int8s: 1
@@ -381,8 +384,8 @@ extension String {
     /// - Throws: `WireError.Code.corrupted` unless the bytes are UTF-8.
     @usableFromInline
     init(wire bytes: UnsafeRawBufferPointer) throws(WireError) {
-        // Decoding repairs what is not UTF-8, and then the text no longer equals the bytes. `String(validating:as:)` needs
-        // newer systems and is slower.
+        // Decoding repairs invalid UTF-8, and then the string no longer equals the bytes. `String(validating:as:)` needs newer
+        // systems and is slower.
         self = String(decoding: bytes, as: UTF8.self)
         guard bytes.isASCII || equals(bytes) else { throw .invalidText }
     }

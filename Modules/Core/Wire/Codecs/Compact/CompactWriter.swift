@@ -2,21 +2,21 @@ public import MeshFoundation
 
 /// Writes values in the `compact` format: the direct path, without Codable.
 ///
-/// Passed to `WireCodable` conformances. Apps don't create one. A failure (nesting beyond the limit) is remembered and
-/// thrown at the end of the message, so that conformances need not throw.
+/// Passed to `WireCodable` conformances. Apps don't create one. A failure (nesting beyond the limit) is stored and
+/// thrown at the end of the message, so conformances need not throw.
 public struct CompactWriter: ~Copyable {
     @usableFromInline var bytes: WireWriter
     @usableFromInline var depth = 0
-    /// Why the message cannot be written, once that is known.
+    /// The first failure of this message; nil while it can be written.
     @usableFromInline var failure: WireError?
     @usableFromInline var names = WrittenTexts()
-    /// Names are gathered here, and put in front of the value when the message is complete.
+    /// True if names are collected here, and put in front of the value when the message is complete.
     var namesLieFirst = false
-    /// Lengths and texts of those names.
+    /// The lengths and texts of those names.
     private(set) var firstNames = WireWriter(capacity: 64)
     @usableFromInline var strings = WrittenTexts()
     @usableFromInline var cases = WrittenCases()
-    /// Equal values must give equal bytes: sets and dictionaries are sorted.
+    /// True if equal values must give equal bytes, which means sorting sets and dictionaries.
     @usableFromInline private(set) var isDeterministic: Bool
     @usableFromInline private(set) var depthMax: Int
 
@@ -28,7 +28,7 @@ public struct CompactWriter: ~Copyable {
         self.depthMax = depthMax
     }
 
-    /// Forgets the message and keeps the memory for the next one.
+    /// Discards the message and keeps the memory for the next one.
     mutating func reset(mode: CompactCodec.Mode, depthMax: Int) {
         if bytes.capacity <= CoderScratch.bytesMax { bytes.reset() } else { bytes = WireWriter(capacity: 512) }
         depth = 0
@@ -46,10 +46,10 @@ public struct CompactWriter: ~Copyable {
 // MARK: - Scalars
 
 extension CompactWriter {
-    /// Room for the head of one value: a field number and a kind.
+    /// Maximum number of bytes in a value's head: a field number and a kind.
     @inlinable static var headBytesMax: Int { 6 }
 
-    /// The caller has reserved `headBytesMax`.
+    /// Writes a head. The caller must have reserved `headBytesMax`.
     @inlinable @inline(__always)
     mutating func writeHead(_ head: WireHead, _ kind: WireKind) {
         if head.field == 0 { return bytes.append(kind.rawValue) }
@@ -61,21 +61,21 @@ extension CompactWriter {
         }
     }
 
-    /// Writes that there is no value.
+    /// Writes nil.
     @inlinable @inline(__always)
     public mutating func writeNil(as head: WireHead) {
         bytes.reserve(Self.headBytesMax)
         writeHead(head, .nil)
     }
 
-    /// Writes a Boolean, which is its kind and takes no byte more.
+    /// Writes a Boolean as its kind, without content.
     @inlinable @inline(__always)
     public mutating func write(_ value: Bool, as head: WireHead) {
         bytes.reserve(Self.headBytesMax)
         writeHead(head, value ? .true : .false)
     }
 
-    /// Writes a number as 8 bytes, little-endian.
+    /// Writes a floating-point number as 8 bytes, little-endian.
     @inlinable @inline(__always)
     public mutating func write(_ value: Double, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 8)
@@ -84,7 +84,7 @@ extension CompactWriter {
         bytes.append((isOnlyNaN ? .nan : value).bitPattern.littleEndian)
     }
 
-    /// Writes a number as 4 bytes, little-endian.
+    /// Writes a floating-point number as 4 bytes, little-endian.
     @inlinable @inline(__always)
     public mutating func write(_ value: Float, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 4)
@@ -93,7 +93,7 @@ extension CompactWriter {
         bytes.append((isOnlyNaN ? .nan : value).bitPattern.littleEndian)
     }
 
-    /// Writes an integer, zigzag-folded as a varint: 1 to 10 bytes.
+    /// Writes an integer as a zigzag-folded varint: 1 to 10 bytes.
     @inlinable @inline(__always)
     public mutating func write(_ value: Int64, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 10)
@@ -101,7 +101,7 @@ extension CompactWriter {
         bytes.appendVarint(UInt64(bitPattern: (value &<< 1) ^ (value &>> 63)))
     }
 
-    /// Writes an integer; one that `Int64` holds is written as that.
+    /// Writes an unsigned integer. If `Int64` can hold it, it is written like one.
     @inlinable @inline(__always)
     public mutating func write(_ value: UInt64, as head: WireHead) {
         if _fastPath(value <= UInt64(Int64.max)) { return write(Int64(bitPattern: value), as: head) }
@@ -110,7 +110,7 @@ extension CompactWriter {
         bytes.appendVarint(value)
     }
 
-    /// Low word first; integers that fit into 64 bits are written as such.
+    /// Writes a signed 128-bit integer, low word first. One that fits into 64 bits is written like a 64-bit one.
     public mutating func write(high: Int64, low: UInt64, as head: WireHead) {
         if high == 0 { return write(low, as: head) }
         if high == -1, low >> 63 == 1 { return write(Int64(bitPattern: low), as: head) }
@@ -120,7 +120,7 @@ extension CompactWriter {
         bytes.append(high.littleEndian)
     }
 
-    /// Low word first; integers that fit into a signed 128-bit one are written as such.
+    /// Writes an unsigned 128-bit integer, low word first. If a signed one can hold it, it is written like one.
     public mutating func write(high: UInt64, low: UInt64, as head: WireHead) {
         if high >> 63 == 0 { return write(high: Int64(bitPattern: high), low: low, as: head) }
         bytes.reserve(Self.headBytesMax + 16)
@@ -141,7 +141,7 @@ extension CompactWriter {
 // MARK: - Texts and bytes
 
 extension CompactWriter {
-    /// A string that this message holds already is written as its number.
+    /// Writes a string, or a reference if the message already has it.
     public mutating func write(_ value: String, as head: WireHead) {
         let isWritten: Void? = value.utf8.withContiguousStorageIfAvailable {
             write(text: UnsafeRawBufferPointer($0), as: head)
@@ -173,7 +173,7 @@ extension CompactWriter {
         bytes.writeRaw(text)
     }
 
-    /// Writes the length and the bytes.
+    /// Writes a length, then the bytes.
     public mutating func write(_ value: UnsafeRawBufferPointer, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 10 + value.count)
         writeHead(head, .bytes)
@@ -181,7 +181,7 @@ extension CompactWriter {
         bytes.writeRaw(value)
     }
 
-    /// A block of numbers that lie in memory as on the wire.
+    /// Writes a block of numbers whose memory layout is that of the wire.
     @usableFromInline
     mutating func writeBlock(_ raw: UnsafeRawBufferPointer, count: Int, _ kind: WireKind, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 10 + raw.count)
@@ -194,7 +194,7 @@ extension CompactWriter {
 // MARK: - Records and lists
 
 extension CompactWriter {
-    /// Opens a record whose fields are numbered; `closeRecord` ends it.
+    /// Opens a record. `closeRecord` ends it.
     @inlinable @inline(__always)
     mutating func openRecord(_ kind: WireKind, as head: WireHead) {
         bytes.reserve(Self.headBytesMax)
@@ -208,7 +208,7 @@ extension CompactWriter {
         ascend()
     }
 
-    /// Opens a list whose length is known; the elements follow as `.element`, then `closeList`.
+    /// Opens a list of known length. Write the elements as `.element`, then call `closeList`.
     @inlinable
     public mutating func openList(count: Int, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 10)
@@ -217,7 +217,7 @@ extension CompactWriter {
         descend()
     }
 
-    /// Ends the list that was opened last.
+    /// Ends the innermost open list.
     @inlinable @inline(__always)
     public mutating func closeList() { ascend() }
 
@@ -235,13 +235,13 @@ extension CompactWriter {
         fail(WireError(.tooDeep, "values are nested more than \(depthMax) levels deep"))
     }
 
-    /// The first failure is the one that the caller learns.
+    /// Stores the first failure and ignores later ones.
     mutating func fail(_ error: WireError) {
         if failure == nil { failure = error }
     }
 
-    /// Opens a field of a named record: defines the name when it is new.
-    /// - Returns: what to write the field's value as.
+    /// Opens a field of a named record, and defines its name if it is new.
+    /// - Returns: The head for the field's value.
     mutating func writeName(_ name: String) -> WireHead {
         var name = name
         return name.withUTF8 { utf8 in
@@ -250,7 +250,7 @@ extension CompactWriter {
         }
     }
 
-    /// - Parameter isPadded: whether 32 bytes can be read where the text lies, which is then at most so long.
+    /// - Parameter isPadded: True if 32 bytes are readable at the text's address. The text then has at most 32 bytes.
     mutating func writeName(_ text: UnsafeRawBufferPointer, hash: UInt32, isPadded: Bool = false) -> WireHead {
         if let index = names.find(text, hash: hash, in: namesLieFirst ? firstNames.base : bytes.base) {
             return WireHead(field: UInt32(truncatingIfNeeded: index) &+ 1)
@@ -267,7 +267,7 @@ extension CompactWriter {
         bytes.appendVarint(UInt64(text.count))
         if isNumbered { names.define(text, hash: hash, offset: bytes.position) }
         if isPadded, let start = text.baseAddress {
-            // Two moves of a width that the compiler knows, rather than a call.
+            // Two moves of a width known to the compiler, instead of a call.
             bytes.base.advanced(by: bytes.position).copyMemory(from: start, byteCount: 32)
             bytes.position &+= text.count
         } else {
@@ -278,7 +278,7 @@ extension CompactWriter {
 }
 
 extension CompactWriter {
-    /// The complete message.
+    /// Returns the complete message.
     func message() -> [UInt8] {
         guard namesLieFirst, names.count > 0 else { return bytes.array() }
         var head = WireWriter(capacity: firstNames.count + 16)
@@ -289,13 +289,13 @@ extension CompactWriter {
     }
 }
 
-/// What stands in a record where a field's number would.
+/// Heads that aren't fields. They appear in a record where a field's head would.
 @usableFromInline
 enum CompactMark {
     /// The record ends.
     @usableFromInline static let end: UInt8 = 0
-    /// A name follows and gets the next number; then the field itself.
+    /// Defines a name, which gets the next number. The field's head follows.
     @usableFromInline static let nameDefinition: UInt8 = 1
-    /// A name follows that gets no number; then a kind and the value.
+    /// Gives a name without a number. A kind and the value follow.
     @usableFromInline static let name: UInt8 = 2
 }

@@ -1,15 +1,15 @@
-/// The strings that a message has written so far, for a reader: where each lies, and what was made of it.
+/// The numbered strings that a reader has met in a message so far: their offsets, and the values read from them.
 ///
-/// A repeated string is then the same object as the first, and a repeated case of an enum needs no string at all.
-/// At most `CompactLimit.texts` entries of 48 bytes.
+/// So a repeated string shares the storage of the first, and a repeated enum case needs no string at all.
+/// At most `CompactLimit.texts` entries of 40 bytes.
 @usableFromInline
 struct StringIndex: ~Copyable {
     private struct Entry {
         let offset: UInt32
         let count: UInt32
-        /// Empty until somebody reads it: no string is numbered that is.
+        /// The decoded string. Empty until first read; empty strings are never numbered.
         var text = ""
-        /// The enum of which the string was read as a case, and that case.
+        /// The enum type that last read this string as a case. `caseByte` is the case.
         var owner: ObjectIdentifier?
         var caseByte: UInt8 = 0
     }
@@ -17,7 +17,7 @@ struct StringIndex: ~Copyable {
     private var entries: UnsafeMutablePointer<Entry>?
     private var capacity = 0
     private(set) var count = 0
-    /// The string that was read last; -1 when it has no number.
+    /// Index of the string that was read last; -1 if it has no number.
     private var last = -1
 
     init() {}
@@ -27,7 +27,7 @@ struct StringIndex: ~Copyable {
         entries?.deallocate()
     }
 
-    /// Forgets all strings and keeps the memory for the next message, unless it has grown large.
+    /// Discards all strings. Keeps the memory for the next message, unless it has grown large.
     mutating func removeAll() {
         guard count > 0 else { return }
         entries?.deinitialize(count: count)
@@ -39,9 +39,9 @@ struct StringIndex: ~Copyable {
         capacity = 0
     }
 
-    /// Notes a string when the message is read up to it for the first time; a second pass changes nothing.
+    /// Numbers a string on the first pass over it. A second pass changes nothing.
     ///
-    /// - Parameter text: empty when it was skipped.
+    /// - Parameter text: Empty if the string is skipped.
     mutating func define(offset: Int, count length: Int, text: String) {
         last = -1
         guard length >= CompactLimit.repeatedStringBytesMin, count < CompactLimit.texts else { return }
@@ -55,8 +55,8 @@ struct StringIndex: ~Copyable {
         count += 1
     }
 
-    /// - Parameter base: where the message begins.
-    /// - Throws: `corrupted` when the message has no such string before, or it is not UTF-8.
+    /// - Parameter base: Address of the message's first byte.
+    /// - Throws: `corrupted` if no such string comes before, or if it isn't UTF-8.
     mutating func text(_ index: UInt64, in base: UnsafeRawPointer) throws(WireError) -> String {
         guard let entries, index < UInt64(count) else {
             throw WireError(.corrupted, "string \(index) has not been written yet")
@@ -85,14 +85,14 @@ struct StringIndex: ~Copyable {
 // MARK: - Cases
 
 extension StringIndex {
-    /// The case that was made of a string, if it was read as one of that enum before.
+    /// Returns the case that was read from a string, if the same enum has read that string before.
     func caseByte(_ index: UInt64, of owner: ObjectIdentifier) -> UInt8? {
         guard let entries, index < UInt64(count) else { return nil }
         let entry = entries + Int(index)
         return entry.pointee.owner == owner ? entry.pointee.caseByte : nil
     }
 
-    /// What was made of the string that was read last.
+    /// Remembers the case that was read from the last string.
     mutating func noteCase(_ byte: UInt8, of owner: ObjectIdentifier) {
         guard let entries, last >= 0 else { return }
         entries[last].owner = owner
@@ -101,8 +101,8 @@ extension StringIndex {
 }
 
 extension CompactReader {
-    /// Reads a string that has been read as a case of that enum before.
-    /// - Returns: the memory of the case; nil when there is none and nothing has been read.
+    /// Reads a reference to a string that the enum has read as a case before.
+    /// - Returns: The case as its byte in memory; nil, without moving, if the string is new to that enum.
     @usableFromInline
     mutating func readRepeatedCase(of owner: ObjectIdentifier) throws(WireError) -> UInt8? {
         let start = bytes.cursor

@@ -1,4 +1,4 @@
-/// The texts that a message has defined so far, for a reader: where each lies in the message.
+/// The names that a reader has met in a message so far: where each is in the message.
 @usableFromInline
 struct TextIndex: ~Copyable {
     @usableFromInline
@@ -15,7 +15,7 @@ struct TextIndex: ~Copyable {
 
     @inlinable deinit { entries?.deallocate() }
 
-    /// Notes a text when the message is read up to it for the first time; a second pass changes nothing.
+    /// Numbers a name on the first pass over it. A second pass changes nothing.
     mutating func define(offset: Int, count length: Int) {
         guard count < CompactLimit.texts else { return }
         if count == capacity { grow() }
@@ -26,7 +26,7 @@ struct TextIndex: ~Copyable {
         count += 1
     }
 
-    /// Forgets all texts and keeps the memory for the next message, unless it has grown large.
+    /// Discards all names. Keeps the memory for the next message, unless it has grown large.
     mutating func removeAll() {
         count = 0
         guard _slowPath(capacity > 512) else { return }
@@ -35,7 +35,7 @@ struct TextIndex: ~Copyable {
         capacity = 0
     }
 
-    /// Whether the text that was defined last lies there.
+    /// True if the name that was defined last is at that offset.
     func isLast(at offset: Int) -> Bool {
         guard let entries, count > 0 else { return false }
         return Int(entries[count - 1].offset) == offset

@@ -1,6 +1,6 @@
 public import MeshFoundation
 
-/// A type with the direct path into the `compact` format: no Codable, five to twenty times as fast, fewer bytes.
+/// A type with a direct path into the `compact` format, without Codable: five to twenty times as fast, in fewer bytes.
 ///
 /// A conformance numbers the fields once, writes them in ascending order and reads them in the same order:
 ///
@@ -22,21 +22,22 @@ public import MeshFoundation
 ///         }
 ///     }
 ///
-/// The numbers are the contract between versions: never give one to another field. A field that a reader does not know
-/// is skipped; one that is absent is nil if it is optional, else `WireError.Code.missingField`. The names of the keys
-/// are those that Codable writes: a `WireCodable` type therefore reads what a peer has written through Codable, and a
-/// Codable type whose coding keys are `Int`s with these numbers reads what this one has written.
+/// The numbers are the contract between versions: never give one to another field. A reader skips fields that it doesn't
+/// know. An absent field is nil if it is optional, otherwise the read throws `WireError.Code.missingField`.
 ///
-/// `CompactCodec` finds the conformance by itself, also in the fields of a Codable type.
+/// Give the keys the names that Codable writes. Then a `WireCodable` type can read what a peer wrote through Codable. A
+/// Codable type can read what this one wrote if its coding keys are `Int`s with the same numbers.
+///
+/// `CompactCodec` finds the conformance itself, also in the fields of a Codable type.
 public protocol WireCodable: WireValue {
     /// Names and numbers (1 to 2²⁸) of the fields.
     associatedtype WireKeys: CodingKey & RawRepresentable<Int>
 
     /// Writes the fields, in ascending order of their numbers.
     func encode(into fields: inout WireFieldWriter<WireKeys>)
-    /// Reads the fields, in the order in which they were written.
+    /// Reads the fields in the order in which they were written.
     ///
-    /// - Throws: ``WireError``, as the reads do.
+    /// - Throws: ``WireError``, from the reads.
     init(from fields: inout WireFieldReader<WireKeys>) throws(WireError)
 }
 
@@ -52,7 +53,7 @@ extension WireCodable {
 
     /// Reads a record and its fields.
     ///
-    /// - Throws: `typeMismatch` for what is no record, or what `init(from:)` throws.
+    /// - Throws: `typeMismatch` if the value isn't a record, and the errors of `init(from:)`.
     @inlinable
     public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
         let outer = try reader.enterRecord(kind)
@@ -60,8 +61,7 @@ extension WireCodable {
         try reader.leaveRecord(outer)
     }
 
-    /// Reads a list of values. Faster than reading one by one, as the surroundings are looked up once for the whole
-    /// list.
+    /// Reads a list of values. Faster than reading each by itself, because the enclosing record is saved once for the list.
     @inlinable
     public static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Self] {
         guard kind == .list else { return try reader.readExpanded(kind) }
@@ -94,13 +94,13 @@ extension WireCodable {
 public struct WireFieldWriter<Keys: CodingKey & RawRepresentable<Int>>: ~Copyable {
     @usableFromInline var writer: CompactWriter
 
-    /// Writes a field; an optional that is nil is left out.
+    /// Writes a field. Leaves out an optional that is nil.
     @inlinable @inline(__always)
     public mutating func write<Value: WireValue>(_ value: Value, _ key: Keys) {
         value.write(to: &writer, as: Self.head(key))
     }
 
-    /// Writes a record without a type of its own as a field: the associated values of an enum case.
+    /// Writes a field whose record has no type of its own, such as the associated values of an enum case.
     @inlinable @inline(__always)
     public mutating func writeRecord<Inner>(
         _ key: Keys, keyedBy keys: Inner.Type, _ body: (inout WireFieldWriter<Inner>) -> Void
@@ -110,7 +110,7 @@ public struct WireFieldWriter<Keys: CodingKey & RawRepresentable<Int>>: ~Copyabl
         writer.closeRecord()
     }
 
-    /// Writes an enum case that has no associated values.
+    /// Writes an enum case without associated values.
     @inlinable @inline(__always)
     public mutating func writeCase(_ key: Keys) {
         writer.openRecord(.record, as: Self.head(key))
@@ -125,13 +125,13 @@ public struct WireFieldWriter<Keys: CodingKey & RawRepresentable<Int>>: ~Copyabl
     }
 }
 
-/// Reads the fields of one record, fastest in the order in which they were written.
+/// Reads the fields of one record. Fastest in the order in which they were written.
 public struct WireFieldReader<Keys: CodingKey & RawRepresentable<Int>>: ~Copyable {
     @usableFromInline var reader: CompactReader
 
-    /// Reads the value of a field. An absent one is nil if `Value` is optional.
+    /// Reads the value of a field. An absent field is nil if `Value` is optional.
     ///
-    /// - Throws: `missingField`, `typeMismatch`, `invalidValue`, or what the bytes deserve.
+    /// - Throws: `missingField`, `typeMismatch`, `invalidValue`, or another error if the bytes are damaged.
     @inlinable @inline(__always)
     public mutating func read<Value: WireValue>(
         _ key: Keys, as type: Value.Type = Value.self
@@ -139,7 +139,7 @@ public struct WireFieldReader<Keys: CodingKey & RawRepresentable<Int>>: ~Copyabl
         let kind = Value.wireKind
         let field = UInt32(truncatingIfNeeded: key.rawValue)
         if _fastPath(reader.take(field, kind)) { return try reader.readExpected(kind) }
-        // The types of two kinds.
+        // Strings and Booleans are written as one of two kinds.
         if kind == .string, reader.take(field, .repeatedString) {
             return try Value(wire: .repeatedString, from: &reader)
         }
@@ -148,13 +148,13 @@ public struct WireFieldReader<Keys: CodingKey & RawRepresentable<Int>>: ~Copyabl
         return try readElsewhere(key)
     }
 
-    /// Reads a field that an older version did not write.
+    /// Reads a field that older versions didn't write. If it is absent or nil, returns the default.
     @inlinable @inline(__always)
     public mutating func read<Value: WireValue>(_ key: Keys, default value: Value) throws(WireError) -> Value {
         try read(key, as: Value?.self) ?? value
     }
 
-    /// Reads a record without a type of its own: the associated values of an enum case.
+    /// Reads a field whose record has no type of its own, such as the associated values of an enum case.
     @inlinable @inline(__always)
     public mutating func readRecord<Inner, Value>(
         _ key: Keys, keyedBy keys: Inner.Type, _ body: (inout WireFieldReader<Inner>) throws(WireError) -> Value
@@ -172,9 +172,9 @@ public struct WireFieldReader<Keys: CodingKey & RawRepresentable<Int>>: ~Copyabl
         return value
     }
 
-    /// Reads which case of an enum was written: the key of the record's first field, which is then read by that key.
+    /// Returns the key of the record's first field, which is the enum case that was written. Read the field by that key next.
     ///
-    /// - Throws: `unknownCase`, naming a case that `Keys` does not have.
+    /// - Throws: `unknownCase`, with the name or number of a case that `Keys` doesn't have.
     @inlinable
     public mutating func readCase() throws(WireError) -> Keys {
         let start = reader.bytes.cursor
@@ -206,8 +206,8 @@ public struct WireFieldReader<Keys: CodingKey & RawRepresentable<Int>>: ~Copyabl
 }
 
 extension CompactReader {
-    /// Reads a value of the kind that its type writes. The commonest types are named here because the compiler leaves a
-    /// call through a throwing witness as it is even where it knows the type; the comparisons cost nothing where it does.
+    /// Reads a value of the kind that its type writes. Lists the most common types, because the compiler doesn't devirtualize
+    /// a throwing witness even if it knows the type. It removes the comparisons when it specializes the call.
     @inlinable @inline(__always)
     mutating func readExpected<Value: WireValue>(_ kind: WireKind) throws(WireError) -> Value {
         if Value.self == Double.self { return unsafeBitCast(try bytes.readDouble(), to: Value.self) }
@@ -226,10 +226,10 @@ extension CompactReader {
 }
 
 extension CompactWriter {
-    /// Lends this writer to a conformance, under the names of its keys.
+    /// Lends this writer to a conformance as a field writer with its keys.
     @inlinable @inline(__always)
     mutating func withFields<Keys>(_ keys: Keys.Type, _ body: (inout WireFieldWriter<Keys>) -> Void) {
-        // A field writer is this writer and a type parameter: one stored property, so the same layout.
+        // A field writer has this writer as its only stored property, so both have the same layout.
         withUnsafeMutablePointer(to: &self) { writer in
             body(&UnsafeMutableRawPointer(writer).assumingMemoryBound(to: WireFieldWriter<Keys>.self).pointee)
         }

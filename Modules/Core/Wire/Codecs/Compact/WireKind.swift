@@ -1,5 +1,4 @@
-/// The kind of the value that follows, in every place where `compact` writes one. See
-/// Docs/Internals/WireFormat.md.
+/// The kind of a value in the `compact` format: the byte that comes before its content. See Docs/Internals/WireFormat.md.
 @frozen
 public struct WireKind: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt8
@@ -8,68 +7,68 @@ public struct WireKind: RawRepresentable, Hashable, Sendable {
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 }
 
-/// Kinds 0–6 share a byte with a small field number; 7 in that place says that a byte with a larger kind follows.
+/// Kinds 0–6 fit into a field's head, next to its number. A 7 there announces that a byte with a larger kind follows.
 extension WireKind {
-    /// The kind of a signed integer, in zigzag-folded LEB128.
+    /// A signed integer, as zigzag-folded LEB128.
     @inlinable public static var int: WireKind { WireKind(rawValue: 0) }
-    /// Eight bytes, IEEE 754.
+    /// A floating-point number: eight bytes, IEEE 754.
     @inlinable public static var double: WireKind { WireKind(rawValue: 1) }
-    /// The kind of a string: its length, then UTF-8.
+    /// A string: its length, then UTF-8.
     @inlinable public static var string: WireKind { WireKind(rawValue: 2) }
-    /// The kind of a UUID, in sixteen bytes.
+    /// A UUID: sixteen bytes.
     @inlinable public static var uuid: WireKind { WireKind(rawValue: 3) }
-    /// Fields by ascending number.
+    /// A record whose fields have ascending numbers.
     @inlinable public static var record: WireKind { WireKind(rawValue: 4) }
-    /// The kind of a record whose fields have names.
+    /// A record whose fields have names.
     @inlinable public static var namedRecord: WireKind { WireKind(rawValue: 5) }
-    /// A count and values, each with its kind.
+    /// A list: a count, then values, each with its kind.
     @inlinable public static var list: WireKind { WireKind(rawValue: 6) }
     @inlinable static var extended: WireKind { WireKind(rawValue: 7) }
 
-    /// No value; nothing follows.
+    /// Nil, without content.
     @inlinable public static var `nil`: WireKind { WireKind(rawValue: 8) }
-    /// The kind of the value false. No bytes follow.
+    /// The value false, without content.
     @inlinable public static var `false`: WireKind { WireKind(rawValue: 9) }
-    /// The kind of the value true. No bytes follow.
+    /// The value true, without content.
     @inlinable public static var `true`: WireKind { WireKind(rawValue: 10) }
-    /// Four bytes, IEEE 754.
+    /// A floating-point number: four bytes, IEEE 754.
     @inlinable public static var float: WireKind { WireKind(rawValue: 11) }
-    /// The kind of a byte string: its length, then the bytes.
+    /// Bytes: a length, then the bytes.
     @inlinable public static var bytes: WireKind { WireKind(rawValue: 12) }
-    /// LEB128, for what exceeds a signed 64-bit integer.
+    /// An unsigned integer that exceeds a signed 64-bit one, as LEB128.
     @inlinable public static var uint: WireKind { WireKind(rawValue: 13) }
-    /// Sixteen bytes, two's complement.
+    /// A signed integer: sixteen bytes, two's complement.
     @inlinable public static var int128: WireKind { WireKind(rawValue: 14) }
-    /// The kind of an unsigned integer of 128 bits, in sixteen bytes.
+    /// An unsigned integer: sixteen bytes.
     @inlinable public static var uint128: WireKind { WireKind(rawValue: 15) }
-    /// The number of a string that this message has written before.
+    /// A reference to an earlier string of this message, by its number.
     @inlinable public static var repeatedString: WireKind { WireKind(rawValue: 16) }
-    /// A value follows that is there although it reads as nil: `.some(nil)`.
+    /// A present value that reads as nil, such as `.some(nil)`. The value follows.
     @inlinable public static var some: WireKind { WireKind(rawValue: 17) }
-    /// Says that a named field is not there, so that a reader need not look for it further on.
+    /// Marks a named field as missing, so that a reader need not search for it.
     @inlinable public static var absent: WireKind { WireKind(rawValue: 18) }
-    /// The names of the message, in front of its value; a kind in no other place.
+    /// The names of the message. Appears only in front of its value.
     @inlinable static var names: WireKind { WireKind(rawValue: 19) }
 
-    /// Blocks: a count and that many numbers of one width, without kinds.
+    /// A block of doubles: a count, then eight bytes each. A block has numbers of one width, without kinds.
     @inlinable public static var doubles: WireKind { WireKind(rawValue: 24) }
-    /// Four bytes each, IEEE 754.
+    /// A block of floats: four bytes each, IEEE 754.
     @inlinable public static var floats: WireKind { WireKind(rawValue: 25) }
-    /// One byte each, two's complement.
+    /// A block of signed integers: one byte each, two's complement.
     @inlinable public static var int8s: WireKind { WireKind(rawValue: 26) }
-    /// Two bytes each, two's complement.
+    /// A block of signed integers: two bytes each, two's complement.
     @inlinable public static var int16s: WireKind { WireKind(rawValue: 27) }
-    /// The kind of a list of 16-bit integers, in two bytes each.
+    /// A block of unsigned integers: two bytes each.
     @inlinable public static var uint16s: WireKind { WireKind(rawValue: 28) }
-    /// Four bytes each, two's complement.
+    /// A block of signed integers: four bytes each, two's complement.
     @inlinable public static var int32s: WireKind { WireKind(rawValue: 29) }
-    /// The kind of a list of 32-bit integers, in four bytes each.
+    /// A block of unsigned integers: four bytes each.
     @inlinable public static var uint32s: WireKind { WireKind(rawValue: 30) }
-    /// The kind of a list of signed integers, each in zigzag-folded LEB128.
+    /// A block of signed integers, each in zigzag-folded LEB128.
     @inlinable public static var ints: WireKind { WireKind(rawValue: 31) }
-    /// The kind of a list of unsigned integers, each in LEB128.
+    /// A block of unsigned integers, each in LEB128.
     @inlinable public static var uints: WireKind { WireKind(rawValue: 32) }
-    /// The kind of a list of UUIDs, in sixteen bytes each.
+    /// A block of UUIDs: sixteen bytes each.
     @inlinable public static var uuids: WireKind { WireKind(rawValue: 33) }
 }
 
@@ -86,8 +85,8 @@ extension WireKind: CustomStringConvertible {
     }
 }
 
-/// The place of a value that is being written: a numbered field, or one where its kind comes first, as in a list or at
-/// the top.
+/// The place of a value that is being written. A numbered field's head includes the number; in a list or at the top,
+/// the kind comes first.
 @frozen
 public struct WireHead: Sendable {
     @usableFromInline let field: UInt32
@@ -95,18 +94,18 @@ public struct WireHead: Sendable {
     @inlinable @inline(__always)
     init(field: UInt32) { self.field = field }
 
-    /// An element of a list, or the whole message.
+    /// An element of a list, or the message's value.
     @inlinable public static var element: WireHead { WireHead(field: 0) }
 }
 
 /// The bounds of the format.
 enum CompactLimit {
-    /// Levels of records and lists.
+    /// Maximum number of nested records and lists, by default.
     static let depth = 32
-    /// Field numbers are 1 to this.
+    /// Maximum field number; the minimum is 1.
     static let field = 1 << 28
-    /// Names, and strings, that a message numbers; further ones are written out.
+    /// Maximum number of names that a message numbers, and of strings. Later ones are written out.
     static let texts = 4096
-    /// Shorter strings are not worth a number.
+    /// Minimum number of bytes in a numbered string.
     static let repeatedStringBytesMin = 3
 }

@@ -1,10 +1,10 @@
-// Optionals, arrays, sets and dictionaries, in the form in which Codable writes them.
+// Optionals, arrays, sets and dictionaries, in the same form as through Codable.
 
 extension Optional: WireValue where Wrapped: WireValue {
     @inlinable public static var wireKind: WireKind { Wrapped.wireKind }
     @inlinable public static var wireAbsent: Wrapped?? { .some(nil) }
 
-    /// A field that is nil is left out; a value that is there and itself reads as nil is marked as being there.
+    /// Leaves out a field that is nil. Writes a mark before a present value that reads as nil.
     @inlinable @inline(__always)
     public func write(to writer: inout CompactWriter, as head: WireHead) {
         switch self {
@@ -62,7 +62,7 @@ extension ContiguousArray: WireValue where Element: WireValue {
 extension Set: WireValue where Element: WireValue {
     @inlinable public static var wireKind: WireKind { .list }
 
-    /// Writes the elements, which a deterministic codec sorts by their bytes.
+    /// Writes the elements. A deterministic codec sorts them by their bytes.
     public func write(to writer: inout CompactWriter, as head: WireHead) {
         let elements = writer.isDeterministic ? writer.sorted(Array(self)) { $0 } : Array(self)
         Element.writeList(elements, to: &writer, as: head)
@@ -73,12 +73,12 @@ extension Set: WireValue where Element: WireValue {
     }
 }
 
-/// Keys that are strings or integers, or say how they become such, are names of a record; others make a list of keys
-/// and values in turn. That is what Codable does.
+/// As in Codable, keys that are strings or integers, or that convert to a coding key, are names of a record. Other keys
+/// make a list of keys and values in turn.
 extension Dictionary: WireValue where Key: WireValue, Value: WireValue {
     @inlinable public static var wireKind: WireKind { .namedRecord }
 
-    /// Writes the entries, which a deterministic codec sorts by name, or by the keys' bytes.
+    /// Writes the entries. A deterministic codec sorts them by name, or by the bytes of the keys.
     public func write(to writer: inout CompactWriter, as head: WireHead) {
         if Self.hasKnownTexts, !writer.isDeterministic { return writeTexts(to: &writer, as: head) }
         if Key.isWireName { return writeNamed(to: &writer, as: head) }
@@ -156,7 +156,7 @@ extension Dictionary: StandardWireValue where Key: StandardWireValue, Value: Sta
 // MARK: - Keys as names
 
 extension WireValue {
-    /// Whether Codable would write this type's values as names when they are keys.
+    /// True if Codable writes keys of this type as names.
     fileprivate static var isWireName: Bool {
         Self.self == String.self || Self.self == Int.self || Self.self is any CodingKeyRepresentable.Type
     }
@@ -194,7 +194,7 @@ private struct NameKey: CodingKey {
 // MARK: - Nested optionals, sorted elements
 
 extension CompactWriter {
-    /// Writes the value of an optional that may itself read as nil.
+    /// Writes the value of an optional. The value may itself read as nil.
     @usableFromInline
     mutating func writePresent<Value: WireValue>(_ value: Value, as head: WireHead) {
         let start = bytes.position
@@ -203,7 +203,7 @@ extension CompactWriter {
         markPresent(from: start, as: head)
     }
 
-    /// Tells a value that is there from the nil as which it reads: `.some(nil)` is *some*, *nil*.
+    /// Puts a mark before a present value that reads as nil: `.some(nil)` becomes *some*, *nil*.
     @inline(__always)
     mutating func markPresent(from start: Int, as head: WireHead) {
         let end = bytes.base.load(fromByteOffset: bytes.position - 1, as: UInt8.self)
@@ -212,7 +212,7 @@ extension CompactWriter {
         }
     }
 
-    /// What was written at `start` ends like a nil; if it is one, marked or not, one more mark goes before it.
+    /// Inserts the mark if the value at `start` is a nil, or a marked nil, and doesn't just end in the same byte.
     @usableFromInline @inline(never)
     mutating func insertSome(from start: Int, as head: WireHead) {
         var offset = start
@@ -227,7 +227,7 @@ extension CompactWriter {
         bytes.base.storeBytes(of: WireKind.some.rawValue, toByteOffset: bytes.position - 2, as: UInt8.self)
     }
 
-    /// Writes a value, also one that would be left out as a field.
+    /// Writes a value even if it is a nil that would be left out as a field.
     @inline(__always)
     mutating func writeEvenNil<Value: WireValue>(_ value: Value, as head: WireHead) {
         let start = bytes.position
@@ -235,7 +235,7 @@ extension CompactWriter {
         if _slowPath(bytes.position == start) { writeNil(as: head) }
     }
 
-    /// Sorted by the bytes of a part of each element, written on its own.
+    /// Sorts elements by the separately written bytes of a part of each.
     func sorted<Element, Part: WireValue>(_ elements: [Element], by part: (Element) -> Part) -> [Element] {
         let keyed = elements.map { element in
             var writer = CompactWriter(bytes: WireWriter(), mode: .deterministic, depthMax: depthMax)

@@ -1,15 +1,15 @@
-// The dictionaries that apps have most, with the compiler knowing what is in them: to walk one of unknown types costs
-// several times what its entries cost.
+// Specialized code for the most common dictionaries. Walking a dictionary of types unknown to the compiler costs several
+// times as much as coding its entries.
 
 extension Dictionary where Key: WireValue, Value: WireValue {
-    /// Whether this is one of those dictionaries.
+    /// True if this is one of the specialized dictionary types.
     static var hasKnownTexts: Bool {
         Key.self == String.self
             && (Value.self == String.self || Value.self == Int.self || Value.self == Double.self
                 || Value.self == Bool.self)
     }
 
-    /// In the order in which the entries lie in memory.
+    /// Writes the entries in their order in memory.
     func writeTexts(to writer: inout CompactWriter, as head: WireHead) {
         if Value.self == String.self {
             unsafeBitCast(self, to: [String: String].self).writeEntries(to: &writer, as: head)
@@ -22,7 +22,7 @@ extension Dictionary where Key: WireValue, Value: WireValue {
         }
     }
 
-    /// The cursor is at the content of a named record.
+    /// Reads the entries of the named record at the cursor.
     static func readTexts(from reader: inout CompactReader) throws(WireError) -> Self {
         if Value.self == String.self {
             return unsafeBitCast(try [String: String].readEntries(from: &reader), to: Self.self)

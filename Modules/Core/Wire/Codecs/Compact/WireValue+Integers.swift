@@ -1,8 +1,8 @@
-// The integers. All share one kind, whatever their width: a version may widen a field.
+// All integers have one kind, whatever their width, so that a version of an app can widen a field.
 
-/// The integers, whose conformances differ only in how an array of them is written.
+/// An integer type. The conformances differ only in how they write an array.
 public protocol WireInteger: WireValue, FixedWidthInteger {
-    /// The kind under which an array of these integers is written.
+    /// The kind of an array of these integers.
     static var wireListKind: WireKind { get }
 }
 
@@ -18,9 +18,9 @@ extension WireInteger {
         }
     }
 
-    /// Reads an integer of any width.
+    /// Reads an integer that was written in any width.
     ///
-    /// - Throws: `invalidValue` for one that does not fit.
+    /// - Throws: `invalidValue` if the integer doesn't fit.
     @inlinable @inline(__always)
     public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
         self = try reader.readInteger(kind)
@@ -31,9 +31,9 @@ extension WireInteger {
         writer.writeIntegers(values, wireListKind, as: head)
     }
 
-    /// Reads an array, as integers of any width.
+    /// Reads an array of integers that were written in any width.
     ///
-    /// - Throws: `invalidValue` for an element that does not fit.
+    /// - Throws: `invalidValue` if an element doesn't fit.
     @inlinable
     public static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Self] {
         if kind == wireListKind { return try reader.readIntegers(kind) }

@@ -1,7 +1,7 @@
 public import MeshFoundation
 
-/// Values of the standard library and Foundation whose direct and Codable forms are the same bytes. The Codable path
-/// meets them often and takes the direct one for them.
+/// A type of the standard library or Foundation whose direct and Codable forms are the same bytes. The Codable path
+/// writes its values on the faster direct path.
 protocol StandardWireValue: WireValue {}
 
 extension Bool: WireValue {
@@ -96,7 +96,7 @@ extension UUID: WireValue {
     }
 }
 
-/// Seconds since 2001 as a `Double`: what Foundation holds, so nothing is lost.
+/// Written as seconds since 2001 in a `Double`. Foundation stores the same number, so nothing is lost.
 extension Date: WireValue {
     @inlinable public static var wireKind: WireKind { .double }
 
@@ -144,7 +144,7 @@ extension Data: StandardWireValue {}
 // MARK: - Blocks
 
 extension CompactWriter {
-    /// A block of values that lie in memory as on the wire: bitwise copyable, little-endian.
+    /// Writes a block of values whose memory layout is that of the wire: bitwise copyable, little-endian.
     @inlinable
     mutating func writeBlock<Element: BitwiseCopyable>(_ values: [Element], _ kind: WireKind, as head: WireHead) {
         values.withUnsafeBytes { writeBlock($0, count: values.count, kind, as: head) }
@@ -157,7 +157,7 @@ extension CompactWriter {
 }
 
 extension CompactReader {
-    /// Reads a block, or a list of any other form.
+    /// Reads a block, or a list in any other form.
     @inlinable
     mutating func readBlock<Element: WireValue>(_ kind: WireKind, _ wanted: WireKind) throws(WireError) -> [Element] {
         guard kind == wanted else { return kind == .list ? try readElements() : try readExpanded(kind) }

@@ -1,25 +1,25 @@
-/// Anything that the direct path can write: what a field of a `WireCodable` type may be.
+/// A type that the direct path can write. The fields of a `WireCodable` type must conform.
 ///
-/// The standard types conform. A type with fields conforms to `WireCodable` instead, and an enum with raw values needs
-/// an empty conformance only.
+/// The standard types conform. A type with fields conforms to `WireCodable` instead. An enum with raw values only needs
+/// an empty conformance.
 public protocol WireValue {
-    /// The kind under which most values of the type are written; reading is fastest for it.
+    /// The kind in which most values of the type are written. Reading is fastest for it.
     static var wireKind: WireKind { get }
     /// The value of an absent field; nil if a missing field is an error.
     static var wireAbsent: Self? { get }
 
-    /// Writes the value and what stands before it.
+    /// Writes the value with its head.
     ///
-    /// - Parameter head: the field or the place in a list that it is written as.
+    /// - Parameter head: The field, or the place in a list, of the value.
     func write(to writer: inout CompactWriter, as head: WireHead)
     /// Reads a value of the type from the bytes.
     ///
-    /// - Parameter kind: what was written, which the reader has just passed.
+    /// - Parameter kind: The kind of the written value. The reader has just passed it.
     init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError)
 
-    /// Arrays of fixed-width numbers are written as one block.
+    /// Writes an array. Fixed-width numbers are written as one block.
     static func writeList(_ values: [Self], to writer: inout CompactWriter, as head: WireHead)
-    /// Reads an array that `writeList` has written, or a list of single values.
+    /// Reads an array that `writeList` wrote, or a list of single values.
     static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Self]
 }
 
@@ -56,9 +56,9 @@ extension WireValue where Self: RawRepresentable, RawValue: WireValue {
         writer.noteCase(byte, of: ObjectIdentifier(Self.self))
     }
 
-    /// Reads the raw value and finds the case for it.
+    /// Reads the raw value and returns its case.
     ///
-    /// - Throws: `unknownCase`, naming the value.
+    /// - Throws: `unknownCase`, with the raw value.
     @inlinable
     public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
         if Self.isMemorable, kind == .repeatedString,
@@ -73,8 +73,8 @@ extension WireValue where Self: RawRepresentable, RawValue: WireValue {
         self = value
     }
 
-    /// Whether writers and readers remember which string a case is: comparing it with all cases takes longer than all
-    /// else. What fits into one byte can be remembered as that.
+    /// True if writers and readers remember the string of each case, because searching all cases for a string is slow.
+    /// Limited to enums of strings whose cases take one byte in memory.
     @inlinable static var isMemorable: Bool { RawValue.self == String.self && MemoryLayout<Self>.size == 1 }
 }
 
@@ -87,14 +87,14 @@ extension CompactWriter {
     }
 }
 
-/// Lends what the pointer points to. Being generic over what cannot be copied, it does not copy what can.
+/// Lends the pointer's value. The type parameter is noncopyable, so that the compiler makes no copy.
 @inlinable @inline(__always)
 func withBorrowed<Value: ~Copyable>(_ pointer: UnsafePointer<Value>, _ body: (borrowing Value) -> Void) {
     body(pointer.pointee)
 }
 
 extension CompactReader {
-    /// Reads the count and elements of a list.
+    /// Reads the count of a list and its elements.
     @inlinable
     mutating func readElements<Element: WireValue>() throws(WireError) -> [Element] {
         let count = try readCount()
@@ -107,7 +107,7 @@ extension CompactReader {
         return elements
     }
 
-    /// Reads a block of other numbers than `Element` writes.
+    /// Reads a block that has other numbers than `Element` writes.
     @inlinable
     mutating func readExpanded<Element: WireValue>(_ kind: WireKind) throws(WireError) -> [Element] {
         var elements: [Element] = []

@@ -1,9 +1,9 @@
-/// The enum cases that a message has written as strings, so that one that comes again needs no string at all.
+/// The enum cases that a writer has written as strings, so that a repeated case needs no string comparison.
 ///
-/// 32 places of 32 bytes; the newest case wins its place.
+/// A cache of 32 entries of 24 bytes. A new case replaces the one in its entry.
 @usableFromInline
 struct WrittenCases: ~Copyable {
-    /// Which string a case of an enum was written as.
+    /// A case, and the number of the string that was written for it.
     private struct Case {
         var message: UInt64 = 0
         var owner: ObjectIdentifier
@@ -12,7 +12,7 @@ struct WrittenCases: ~Copyable {
     }
 
     private var cases: UnsafeMutablePointer<Case>?
-    /// The number of the string that was written last; -1 when it has none.
+    /// Number of the string that was written last; -1 if it has none.
     var last = -1
 
     private static var caseCount: Int { 32 }
@@ -21,9 +21,8 @@ struct WrittenCases: ~Copyable {
 
     @usableFromInline deinit { cases?.deallocate() }
 
-    /// - Parameter message: that of the strings.
-    /// - Returns: the number of the string that a case of that enum was written as; nil also when another case has
-    ///   taken its place.
+    /// - Parameter message: The message counter of the strings.
+    /// - Returns: The number of the string that was written for that case; nil if there is none or its entry was replaced.
     @inline(__always)
     func index(ofCase byte: UInt8, _ owner: ObjectIdentifier, in message: UInt64) -> Int? {
         guard let cases else { return nil }
@@ -34,7 +33,7 @@ struct WrittenCases: ~Copyable {
         return Int(place.pointee.index)
     }
 
-    /// The string that was written last was that case.
+    /// Remembers that the last string was written for that case.
     mutating func noteCase(_ byte: UInt8, _ owner: ObjectIdentifier, in message: UInt64) {
         guard last >= 0 else { return }
         if cases == nil {
@@ -52,8 +51,8 @@ struct WrittenCases: ~Copyable {
 }
 
 extension CompactWriter {
-    /// Writes a case that this message holds already as a string.
-    /// - Returns: false when it does not, and nothing was written.
+    /// Writes a reference to the string of a case, if the message already has it.
+    /// - Returns: false, without writing, if the message doesn't have it.
     @usableFromInline
     mutating func writeRepeatedCase(_ byte: UInt8, of owner: ObjectIdentifier, as head: WireHead) -> Bool {
         guard let index = cases.index(ofCase: byte, owner, in: strings.message) else { return false }

@@ -1,7 +1,10 @@
-/// The texts that a message has defined so far, for a writer: an open hash table over the bytes written. Names have one,
-/// strings another.
+// An open-addressing hash table with linear probing: a text that collides takes the next free slot. Slots carry the
+// message's counter, so a new message empties the table by counting on. The hash mixes in one word at a time by a
+// 64 × 64 → 128 bit multiplication and folds the product's halves, as wyhash does.
+
+/// The texts that a writer has numbered in a message, found by their bytes. Names have one table and strings another.
 ///
-/// At most `CompactLimit.texts` texts, in a table of twice as many slots of 16 bytes.
+/// At most `CompactLimit.texts` texts, in at least twice as many slots of 16 bytes.
 @usableFromInline
 struct WrittenTexts: ~Copyable {
     private struct Slot {
@@ -9,7 +12,7 @@ struct WrittenTexts: ~Copyable {
         var offset: UInt32
         var hash: UInt32
         var index: UInt16
-        /// The message of which this is a text, in its lower bits; in any other the slot is empty.
+        /// Low bits of the counter of the message that has this text. The slot is empty in every other message.
         var message: UInt16
 
         static let empty = Slot(count: 0, offset: 0, hash: 0, index: 0, message: 0)
@@ -18,14 +21,14 @@ struct WrittenTexts: ~Copyable {
     private var slots: UnsafeMutablePointer<Slot>?
     private var mask = 0
     private(set) var count = 0
-    /// Counts messages, so that texts of earlier ones need not be removed. Its lower bits are never 0.
+    /// Counts messages, so that earlier texts need not be removed. Its low 16 bits are never 0.
     private(set) var message: UInt64 = 1
 
     init() {}
 
     @usableFromInline deinit { slots?.deallocate() }
 
-    /// The number of a text if it has been defined, else nil; the caller then writes it out and calls `define`.
+    /// Returns the number of a text; nil if it has none. The caller then writes the text out and calls `define`.
     @inline(__always)
     func find(_ text: UnsafeRawBufferPointer, hash: UInt32, in base: UnsafeRawPointer) -> Int? {
         guard let slots else { return nil }
@@ -41,12 +44,12 @@ struct WrittenTexts: ~Copyable {
         return nil
     }
 
-    /// Numbers a text that now lies at `offset`. Every text that a reader numbers must be defined here too.
+    /// Numbers the text that is now at `offset`. Call it for every text that a reader numbers.
     @inline(__always)
     mutating func define(_ text: UnsafeRawBufferPointer, hash: UInt32, offset: Int) {
         guard count < CompactLimit.texts else { return }
         if (count &+ 1) &* 2 > mask { grow() }
-        // An empty text has a number too, and is spelled out each time.
+        // An empty text also gets a number, but is written out each time.
         if text.count > 0 {
             insert(
                 Slot(
@@ -56,7 +59,7 @@ struct WrittenTexts: ~Copyable {
         count &+= 1
     }
 
-    /// Forgets all texts and keeps the table for the next message, unless it has grown large.
+    /// Discards all texts. Keeps the table for the next message, unless it has grown large.
     mutating func removeAll() {
         guard count > 0, let slots else { return }
         count = 0
@@ -76,7 +79,7 @@ struct WrittenTexts: ~Copyable {
         @inline(__always) get { UInt16(truncatingIfNeeded: message) }
     }
 
-    /// Follows bytes that have moved: every text at or after `offset` now lies `distance` further on.
+    /// Adds `distance` to the position of each text at or after `offset`, because the bytes there have moved.
     mutating func move(from offset: Int, by distance: Int) {
         guard let slots else { return }
         for position in 0...mask where slots[position].message == stamp && Int(slots[position].offset) >= offset {
@@ -110,7 +113,7 @@ struct WrittenTexts: ~Copyable {
 // MARK: - Hashing
 
 extension WrittenTexts {
-    /// The same for the same text in every process, so that equal messages are equal bytes.
+    /// Returns the same hash for a text in every process, so that equal messages have equal bytes.
     @inline(__always)
     static func hash(_ text: UnsafeRawBufferPointer) -> UInt32 {
         guard let start = text.baseAddress else { return 0 }
@@ -120,7 +123,7 @@ extension WrittenTexts {
             hash = mix(hash, start.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
             offset &+= 8
         }
-        // The last word overlaps the one before it; a text of less than a word is read in two halves.
+        // The last word overlaps the one before it. A text shorter than a word is read as two overlapping halves.
         if text.count >= 8 {
             hash = mix(hash, start.loadUnaligned(fromByteOffset: text.count &- 8, as: UInt64.self))
         } else if text.count >= 4 {
@@ -158,7 +161,7 @@ extension UnsafeRawBufferPointer {
         return high & 0x8080_8080_8080_8080 == 0
     }
 
-    /// Whether both hold the same bytes; a word at a time, since texts are short.
+    /// True if both have the same bytes. Compares words in a loop, because texts are short.
     func hasBytes(_ other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         var offset = 0

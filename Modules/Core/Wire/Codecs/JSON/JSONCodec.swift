@@ -3,11 +3,12 @@ public import MeshIdentity
 
 /// The readable codec: Foundation's JSON with sorted keys.
 ///
-/// Dates are seconds since 2001 with all their digits, infinities and NaN are strings, `Data` is Base64. `encode`
-/// refuses the values that Foundation's JSON loses: `Decimal.nan`, a URL with a base, an optional that holds nil, a
-/// dictionary of which two keys have one name, and one value that is encoded as two.
-/// Equal values give equal bytes as long as no set, and no dictionary with other keys than strings and integers, is in
-/// them.
+/// Dates are seconds since 2001 with all their digits, infinities and NaN are strings, and `Data` is Base64.
+///
+/// `encode` throws for values that Foundation's JSON would lose: `Decimal.nan`, a URL with a base, an optional that holds
+/// nil, a dictionary whose keys share a name, and one value that is encoded as two.
+///
+/// Equal values give equal bytes, unless they contain a set, or a dictionary whose keys aren't strings or integers.
 public struct JSONCodec: PayloadCodec {
     /// The codec's number and name in frames: 1, `json`.
     public static let id = PayloadCodecID(number: 1, name: "json")
@@ -19,19 +20,19 @@ public struct JSONCodec: PayloadCodec {
     /// Encodes a value as JSON that decodes to an equal value.
     ///
     /// - Throws: `WireError` (`encodingFailed` for a value that JSON can't keep, with its path; `tooDeep`),
-    ///   `EncodingError`, or what the value's `encode(to:)` throws.
+    ///   `EncodingError`, or the errors of the value's `encode(to:)`.
     public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
         [UInt8](try Self.encoder.encode(try EncodedShape.make(value, Self.rules)))
     }
 
     /// Decodes a value from JSON.
     ///
-    /// - Throws: `DecodingError`, or what the value's `init(from:)` throws.
+    /// - Throws: `DecodingError`, or the errors of the value's `init(from:)`.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value {
         try Self.decoder.decode(type, from: Data(bytes))
     }
 
-    /// Foundation throws by itself beyond 511 records and lists; the rest of the depth is of optionals and wrappers.
+    /// Foundation itself throws beyond 511 records and lists. The other levels are optionals and wrappers.
     private static let rules = EncodedShape.Rules(
         depthMax: 1024, isValue: { EncodedShape.isStandard($0) && !($0 is any CodableContainer.Type) },
         check: { value throws(WireError) in
@@ -62,7 +63,7 @@ public struct JSONCodec: PayloadCodec {
     private static let notANumber = "NaN"
 }
 
-/// Standard types that Foundation writes as arrays and objects, in which a value may be that JSON loses.
+/// A standard type that Foundation writes as an array or object. It may contain a value that JSON loses.
 private protocol CodableContainer {}
 extension Optional: CodableContainer {}
 extension Array: CodableContainer {}

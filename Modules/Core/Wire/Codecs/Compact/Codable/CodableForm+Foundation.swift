@@ -2,7 +2,7 @@ import MeshFoundation
 
 extension Decimal: CodableForm {
     func encodeForm(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws {
-        // Equal numbers may differ in their trailing zeros; parsed ones have none.
+        // Equal numbers can differ in their trailing zeros. Parsed numbers have none.
         let isParsed = state.pointee.writer.isDeterministic && !isNaN
         try EncodeState.encodeCodable(isParsed ? Decimal(string: "\(self)") ?? self : self, in: state, as: head)
     }

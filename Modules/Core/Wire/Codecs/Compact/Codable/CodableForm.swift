@@ -1,11 +1,10 @@
-/// A type of the standard library or Foundation whose Codable form is written and read here, rather than through the
-/// containers that its own `encode(to:)` and `init(from:)` ask for. The bytes are the same, and a container and two
-/// indirect calls a field or element are saved.
+/// A type of the standard library or Foundation whose Codable form is coded here, without the containers of its own
+/// `encode(to:)` and `init(from:)`. The bytes are the same. This saves a container, and two indirect calls per element.
 protocol CodableForm {
-    // Neither answers with an optional: to find the optional of a type that only the caller knows takes a look-up each time.
+    // Neither returns an optional, because finding the optional of a generic type takes a lookup each time.
 
     func encodeForm(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws
-    /// The cursor is at the value's content. A kind that the form does not have is left to the type's `init(from:)`.
+    /// Reads the value at the cursor. Passes a kind that the form doesn't have to the type's `init(from:)`.
     static func decodeForm(_ kind: WireKind, in state: UnsafeMutablePointer<DecodeState>) throws -> Self
 }
 
@@ -40,12 +39,12 @@ extension Array: CodableForm where Element: Codable {
     }
 }
 
-/// Dictionaries of values that only Codable knows. The keys of others go through `Dictionary.encode(to:)`.
+/// String-keyed dictionaries whose values are Codable only. Other keys go through `Dictionary.encode(to:)`.
 extension Dictionary: CodableForm where Key == String, Value: Codable {
     func encodeForm(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws {
         if state.pointee.writer.isDeterministic { return try encodeSorted(in: state, as: head) }
         state.pointee.writer.openRecord(.namedRecord, as: head)
-        // Side by side: a pair of unknown type is looked up each time that it is made.
+        // Two iterators, because each pair of generic types would take a lookup.
         var names = keys.makeIterator()
         var values = values.makeIterator()
         while let name = names.next(), let value = values.next() {

@@ -1,11 +1,11 @@
 import MeshFoundation
 
-/// What a type's `init(from:)` gets: a place in the message and the kind of the value there.
+/// The decoder that a type's `init(from:)` receives: an offset in the message and the kind of the value there.
 struct CompactDecoder: Decoder {
     let state: UnsafeMutablePointer<DecodeState>
     let start: UInt32
     let kind: WireKind
-    /// Levels around this value.
+    /// Number of records and lists around this value.
     let depth: UInt8
 
     var codingPath: [any CodingKey] { [] }
@@ -32,7 +32,7 @@ struct CompactDecoder: Decoder {
         return makeContainer(contents, entry)
     }
 
-    /// The first of its type, or one inside another.
+    /// Creates the first container of a key type, or one for a record inside another of the same key type.
     @inline(never)
     private func makeContainer<Key: CodingKey>(
         _ contents: RecordReading, _ entry: UnsafeMutablePointer<KeyTables.Entry>
@@ -83,7 +83,7 @@ struct CompactSingleReader: SingleValueDecodingContainer {
         decoder.state.pointee.reader.depth = Int(decoder.depth)
         let kind = try decoder.state.pointee.unwrapped(decoder.kind)
         let value = try DecodeState.decode(type, kind, in: decoder.state)
-        // The cursor is past the whole value now.
+        // The cursor is past the complete value now.
         decoder.state.pointee.ownerStart = -1
         return value
     }

@@ -1,9 +1,9 @@
 import MeshFoundation
 
-// The Codable path. A keyed container costs Codable an allocation and two indirect calls a field; what is added to that
-// here is kept to a compare and a store. Coding paths are not tracked.
+// The Codable path. Codable itself makes an allocation for each keyed container and two indirect calls for each field.
+// This code adds no more than a compare and a store per field. Coding paths aren't tracked.
 
-/// What a type's `encode(to:)` gets.
+/// The encoder that a type's `encode(to:)` receives.
 struct CompactEncoder: Encoder {
     let state: UnsafeMutablePointer<EncodeState>
     let serial: UInt32
@@ -29,7 +29,7 @@ struct CompactEncoder: Encoder {
         return makeContainer(contents, entry)
     }
 
-    /// The first of its type, or one inside another.
+    /// Creates the first container of a key type, or one for a record inside another of the same key type.
     @inline(never)
     private func makeContainer<Key: CodingKey>(
         _ contents: RecordWriting, _ entry: UnsafeMutablePointer<KeyTables.Entry>
@@ -81,7 +81,7 @@ extension EncodeState {
         }
     }
 
-    /// Runs the type's own `encode(to:)`.
+    /// Encodes a value with its type's own `encode(to:)`.
     @inline(__always)
     static func encodeCodable<Value: Encodable>(
         _ value: Value, in state: UnsafeMutablePointer<EncodeState>, as head: WireHead, hasUniqueNames: Bool = false
@@ -94,7 +94,7 @@ extension EncodeState {
         do {
             try value.encode(to: CompactEncoder(state: state, serial: state.pointee.current))
         } catch {
-            // The type around this value may catch the error, and half of the value is written.
+            // The enclosing type may catch the error, but part of the value is already written.
             state.pointee.isIrregular = true
             state.pointee.dropFrames(above: outer)
             throw error
@@ -102,7 +102,7 @@ extension EncodeState {
         while state.pointee.top > outer { state.pointee.pop() }
     }
 
-    /// - Parameter type: `Value` itself.
+    /// - Parameter type: The same type as `Value`.
     private static func writeForm<Value, Form: CodableForm>(
         _ value: Value, as type: Form.Type, in state: UnsafeMutablePointer<EncodeState>, _ head: WireHead
     ) throws {
@@ -111,7 +111,7 @@ extension EncodeState {
         }
     }
 
-    /// Writes the value of an optional.
+    /// Writes the wrapped value of an optional.
     @inline(__always)
     static func encodePresent<Value: Encodable>(
         _ value: Value, in state: UnsafeMutablePointer<EncodeState>, as head: WireHead
@@ -124,11 +124,11 @@ extension EncodeState {
 
 extension CompactWriter {
     /// Writes a value whose type has the direct path.
-    /// - Parameter type: `Value` itself.
+    /// - Parameter type: The same type as `Value`.
     @inline(__always)
     mutating func writeDirect<Value, Direct: WireValue>(_ value: Value, _ type: Direct.Type, as head: WireHead) {
         withUnsafePointer(to: value) { value in
-            // A field that is nil is left out on the direct path; here the caller has asked for it to be written.
+            // The direct path leaves out a field that is nil, but this caller has requested it.
             writeEvenNil(UnsafeRawPointer(value).assumingMemoryBound(to: Direct.self).pointee, as: head)
         }
     }
@@ -147,7 +147,7 @@ struct CompactSingleWriter: SingleValueEncodingContainer {
     mutating func encode<Value: Encodable>(_ value: Value) throws {
         let type = state.pointee.frame.type
         let head = try state.pointee.openSingle(serial)
-        // An optional writes what it holds; when that is nil too, the outer one must not read as nil.
+        // An optional writes its wrapped value. If that is nil too, the outer optional must not read as nil.
         if type == unsafeBitCast(Value?.self as Any.Type, to: UnsafeRawPointer.self) {
             try EncodeState.encodePresent(value, in: state, as: head)
         } else {

@@ -1,7 +1,7 @@
-/// Which record a container reads.
+/// The record that a container reads.
 struct RecordReading: BitwiseCopyable {
     let state: UnsafeMutablePointer<DecodeState>
-    /// What is known of the keys; nil for keys that are looked up by name.
+    /// Cached data of the key type; nil if its keys are looked up by name.
     let entry: UnsafeMutablePointer<KeyTables.Entry>?
     let start: UInt32
     let serial: UInt32
@@ -9,7 +9,7 @@ struct RecordReading: BitwiseCopyable {
     let isNamed: Bool
 }
 
-/// A record that is being read, its fields by name or, where the coding keys have them, by number.
+/// Reads the fields of a record by name, or by number if the coding keys have numbers.
 struct CompactKeyedReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let place: UnsafeMutablePointer<RecordReading>
 
@@ -22,7 +22,7 @@ struct CompactKeyedReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
         state.pointee.own(place.pointee.serial, start: place.pointee.start, depth: place.pointee.depth)
     }
 
-    /// Moves to the content of a field; nil when there is none.
+    /// Moves to the content of a field. Returns nil if there is none.
     @inline(__always)
     private func find(_ key: Key) throws(WireError) -> WireKind? {
         own()
@@ -75,7 +75,7 @@ struct CompactKeyedReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     func contains(_ key: Key) -> Bool {
-        // What is wrong with the bytes shows when the value is read.
+        // Damaged bytes cause an error when the value is read.
         (try? looking { try find(key) != nil }) ?? false
     }
 
@@ -120,7 +120,7 @@ extension CompactKeyedReader {
 
     private func decoder(_ kind: WireKind) -> CompactDecoder {
         let start = UInt32(truncatingIfNeeded: state.pointee.reader.offset)
-        // Whoever reads there leaves the cursor anywhere.
+        // Readers of that value move the cursor.
         state.pointee.owner = 0
         return CompactDecoder(state: state, start: start, kind: kind, depth: place.pointee.depth)
     }
@@ -172,7 +172,7 @@ extension CompactKeyedReader {
         return keys
     }
 
-    // A caller may go on after an error; the cursor is anywhere then.
+    // A caller may continue after an error. The cursor could be anywhere, so no container owns it.
 
     @inline(never)
     private func located(_ error: any Error, _ key: Key) -> any Error {
@@ -188,7 +188,7 @@ extension CompactKeyedReader {
 }
 
 extension CompactReader {
-    /// Moves past the next field's head, or past the end of the record, which is nil.
+    /// Moves past the next field's head. Returns nil after the end of the record.
     fileprivate mutating func readNumberedHead() throws(WireError) -> (number: UInt32, kind: WireKind)? {
         let head = try bytes.readVarint()
         if head == UInt64(CompactMark.end) { return nil }
@@ -198,7 +198,7 @@ extension CompactReader {
 }
 
 extension DecodeState {
-    /// The kind behind the mark of a value that is there.
+    /// Returns the kind after the mark of a present value, if it has one.
     @inline(__always)
     mutating func unwrapped(_ kind: WireKind) throws(WireError) -> WireKind {
         kind == .some ? try reader.readKind() : kind

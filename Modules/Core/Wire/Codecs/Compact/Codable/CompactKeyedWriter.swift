@@ -1,12 +1,12 @@
-/// Which record a container writes.
+/// The record that a container writes.
 struct RecordWriting: BitwiseCopyable {
     let state: UnsafeMutablePointer<EncodeState>
-    /// What is known of the keys; nil for keys that are looked up by name.
+    /// Cached data of the key type; nil if its keys are looked up by name.
     let entry: UnsafeMutablePointer<KeyTables.Entry>?
     let serial: UInt32
 }
 
-/// A record that is being written, its fields by name.
+/// Writes the fields of a record by name.
 struct CompactKeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let place: UnsafeMutablePointer<RecordWriting>
 
@@ -25,7 +25,7 @@ struct CompactKeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
         value.write(to: &state.pointee.writer, as: head)
     }
 
-    /// An absent field is noted, so that a reader in the same order need not search for it.
+    /// Marks a nil field as absent, so that a reader in the same order need not search for it.
     @inline(__always)
     private func write(_ value: (some WireValue)?, orAbsent key: Key) throws {
         let head = try head(key)
@@ -86,9 +86,9 @@ extension CompactKeyedWriter {
 }
 
 extension EncodeState {
-    /// An encoder for a nested value, which ends when the container around it is used again.
+    /// Returns an encoder for a nested value. The value ends when the container around it is used again.
     static func nest(in state: UnsafeMutablePointer<EncodeState>, head: () throws -> WireHead) -> CompactEncoder {
-        // Serial 0 is no frame: whatever is written there throws.
+        // No frame has serial 0, so every write to this encoder throws.
         guard let head = try? head() else { return CompactEncoder(state: state, serial: 0) }
         state.pointee.push(head, isNested: true)
         return CompactEncoder(state: state, serial: state.pointee.current)

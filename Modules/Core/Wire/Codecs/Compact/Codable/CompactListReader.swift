@@ -1,4 +1,4 @@
-/// A list that is being read.
+/// Reads the elements of a list.
 struct CompactListReader: UnkeyedDecodingContainer {
     private let state: UnsafeMutablePointer<DecodeState>
     private let start: UInt32
@@ -7,7 +7,7 @@ struct CompactListReader: UnkeyedDecodingContainer {
     private var index: UInt32 = 0
     private let depth: UInt8
 
-    /// The cursor is at the list's count.
+    /// Reads the list's count, which is at the cursor.
     init(state: UnsafeMutablePointer<DecodeState>, start: UInt32, depth: UInt8) throws(WireError) {
         self.state = state
         self.start = start
@@ -35,7 +35,7 @@ struct CompactListReader: UnkeyedDecodingContainer {
         return try state.pointee.reader.readKind()
     }
 
-    /// Notes that the element has been read.
+    /// Counts the element that has been read.
     @inline(__always)
     private mutating func advance() {
         offset = UInt32(truncatingIfNeeded: state.pointee.reader.offset)
@@ -90,7 +90,7 @@ extension CompactListReader {
 
     mutating func superDecoder() throws -> any Decoder { try decoder() }
 
-    /// A decoder for the next element, which this list passes now.
+    /// Returns a decoder for the next element, and moves this list past that element.
     private mutating func decoder() throws(WireError) -> CompactDecoder {
         let kind = try next()
         let start = UInt32(truncatingIfNeeded: state.pointee.reader.offset)
@@ -101,8 +101,8 @@ extension CompactListReader {
 }
 
 extension CompactReader {
-    /// The standard library makes room for as many elements as a list claims to have, of whatever size. Lists whose
-    /// elements would be short are therefore walked before the count is believed.
+    /// Walks a long list of short elements to verify its count. The standard library reserves memory for as many elements as
+    /// the list claims, whatever their size in memory.
     fileprivate mutating func checkElements(_ count: Int) throws(WireError) {
         guard count > 64, bytes.remaining / 8 < count else { return }
         let start = bytes.cursor

@@ -1,4 +1,4 @@
-/// A list that is being written.
+/// Writes the elements of a list.
 struct CompactListWriter: UnkeyedEncodingContainer {
     let state: UnsafeMutablePointer<EncodeState>
     let serial: UInt32
@@ -7,7 +7,7 @@ struct CompactListWriter: UnkeyedEncodingContainer {
     init(state: UnsafeMutablePointer<EncodeState>, serial: UInt32) {
         self.state = state
         self.serial = serial
-        // A second container of the same value goes on where the first one was.
+        // A second container of the same value continues where the first one stopped.
         if serial == state.pointee.current { count = state.pointee.frame.count }
     }
 

@@ -1,29 +1,29 @@
 import MeshFoundation
 
-/// Everything that the containers of one message share; they hold a pointer to it and no other reference.
+/// The state that all containers of one message share. They hold a pointer to it and no other reference.
 ///
-/// There is one cursor. The container that used it last owns it and goes on where it is, which is where the next field
-/// lies when fields are read in the order in which they were written; any other container starts from its beginning.
+/// There is one cursor. The container that used it last owns it, and continues there. That is where the next field is if
+/// fields are read in the order in which they were written. Any other container restarts at its beginning.
 struct DecodeState: ~Copyable {
     var reader: CompactReader
     let usesDirectPath: Bool
-    /// The thread's tables.
+    /// The tables of the calling thread.
     let scratch: UnsafeMutablePointer<CoderScratch>
 
-    /// The serial number of the record that owns the cursor; 0 when none does.
+    /// Serial number of the record that owns the cursor; 0 if none does.
     var owner: UInt32 = 0
-    /// Where the record or list begins in which the cursor is.
+    /// Offset of the record or list that has the cursor; -1 if none does.
     var ownerStart = -1
-    /// Elements of that list that the cursor has not passed.
+    /// Number of elements in that list after the cursor.
     var listRemaining = 0
     private var lastSerial: UInt32 = 0
-    /// The only field of a record of which the type that read it knows no field: an enum case of a newer version.
+    /// A record of which a type knows no field, with a field's name: usually an enum case of a newer version.
     var unknownCase: (start: Int, name: String)?
 
-    /// Of containers that are not kept.
+    /// Memory of containers that aren't cached.
     var places = PlaceArena<RecordReading>()
 
-    /// Blocks that are read as lists.
+    /// Blocks that were expanded into lists, and the states that read them.
     private var expanded: [(bytes: UnsafeMutableRawBufferPointer, state: UnsafeMutablePointer<DecodeState>)] = []
 
     init(
@@ -61,7 +61,7 @@ struct DecodeState: ~Copyable {
 // MARK: - Values of any type
 
 extension DecodeState {
-    /// Reads a value of any type, whose kind has been read.
+    /// Reads a value of any type. Its kind has already been read.
     @inline(__always)
     static func decode<Value: Decodable>(
         _ type: Value.Type, _ kind: WireKind, in state: UnsafeMutablePointer<DecodeState>
@@ -80,7 +80,7 @@ extension DecodeState {
         }
     }
 
-    /// - Parameter type: `Value` itself.
+    /// - Parameter type: The same type as `Value`.
     private static func readForm<Value, Form: CodableForm>(
         _ type: Form.Type, _ kind: WireKind, in state: UnsafeMutablePointer<DecodeState>
     ) throws -> Value {
@@ -88,17 +88,17 @@ extension DecodeState {
         return withUnsafePointer(to: value) { UnsafeRawPointer($0).assumingMemoryBound(to: Value.self).pointee }
     }
 
-    /// Runs the type's own `init(from:)` and moves past the value, however much of it that has read.
+    /// Runs the type's own `init(from:)` and moves past the value, however much of it the type has read.
     @inline(__always)
     static func decodeCodable<Value: Decodable>(
         _ type: Value.Type, _ written: WireKind, in state: UnsafeMutablePointer<DecodeState>
     ) throws -> Value {
         var kind = written
-        // An optional takes the mark away by itself.
+        // An optional removes one mark itself.
         if _slowPath(kind == .some), !(type is any OptionalValue.Type) {
             while kind == .some { kind = try state.pointee.reader.readKind() }
         }
-        // Only the direct path knows the fields of such a record.
+        // Only the direct path knows the numbered fields of such a record.
         if _slowPath(kind == .record), let direct = type as? any WireValue.Type {
             return try state.pointee.reader.readDirect(direct, kind)
         }
@@ -114,7 +114,7 @@ extension DecodeState {
             state.pointee.place = outer
             return value
         } catch let error as DecodingError {
-            // An enum says only that it found none of its cases.
+            // The enum's own error only says that no case matched.
             guard let unknown = state.pointee.unknownCase, unknown.start == start else { throw error }
             throw WireError.unknownCase(unknown.name, keys: Value.self)
         }
@@ -145,7 +145,7 @@ extension DecodeState {
         }
     }
 
-    /// Moves past a value that begins at `start` and whose container may have the cursor.
+    /// Moves past the value at `start`. Its container may own the cursor.
     @inline(__always)
     private mutating func finish(_ kind: WireKind, from start: Int, depth: Int) throws(WireError) {
         if _fastPath(ownerStart == start) {
@@ -162,7 +162,7 @@ extension DecodeState {
             }
             return try reader.skipFields(named: kind == .namedRecord)
         }
-        // A container inside may have left its own depth.
+        // An inner container may have left its own depth.
         reader.depth = depth
         reader.bytes.cursor = reader.base + start
         try reader.skip(kind)
@@ -171,7 +171,7 @@ extension DecodeState {
 
 extension CompactReader {
     /// Reads a value whose type has the direct path.
-    /// - Parameter type: `Value` itself.
+    /// - Parameter type: The same type as `Value`.
     @inline(__always)
     mutating func readDirect<Value, Direct: WireValue>(
         _ type: Direct.Type, _ kind: WireKind
@@ -184,7 +184,7 @@ extension CompactReader {
 // MARK: - Fields
 
 extension DecodeState {
-    /// Gives the cursor to a record.
+    /// Gives the cursor to a record, and moves it to the record's start if another container had it.
     @inline(__always)
     mutating func own(_ serial: UInt32, start: UInt32, depth: UInt8) {
         guard _slowPath(owner != serial) else { return }
@@ -196,7 +196,7 @@ extension DecodeState {
         reader.depth = Int(depth)
     }
 
-    /// Moves to the content of a field by name; nil when there is none.
+    /// Moves to the content of a field by name. Returns nil if there is none.
     @inline(__always)
     mutating func findNamed<Key: CodingKey>(
         _ key: Key, _ entry: UnsafeMutablePointer<KeyTables.Entry>?
@@ -221,7 +221,7 @@ extension DecodeState {
         return try searchNamed(key, entry)
     }
 
-    /// Looks through the record, from the cursor to its end and then from its beginning.
+    /// Searches the record from the cursor to its end, then from its start.
     @inline(never)
     private mutating func searchNamed<Key: CodingKey>(
         _ key: Key, _ entry: UnsafeMutablePointer<KeyTables.Entry>?
@@ -263,7 +263,7 @@ private protocol OptionalValue {}
 extension Optional: OptionalValue {}
 
 extension WireKind {
-    /// Nil for the mark of a field that is not there.
+    /// Nil for the mark of an absent field, otherwise the kind itself.
     var ifPresent: WireKind? {
         @inline(__always) get { self == .absent ? nil : self }
     }
@@ -272,7 +272,7 @@ extension WireKind {
 // MARK: - Blocks as lists
 
 extension DecodeState {
-    /// A state that reads the list which the block at the cursor stands for.
+    /// Returns a state that reads the list for which the block at the cursor stands.
     mutating func expand(_ kind: WireKind) throws(WireError) -> UnsafeMutablePointer<DecodeState> {
         let list = try reader.expandBlock(kind).list
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: list.count, alignment: 1)

@@ -1,30 +1,30 @@
 import MeshFoundation
 
-/// Everything that the containers of one message share; they hold a pointer to it and no other reference.
-///
-/// Values are written as they come. Every value whose `encode(to:)` runs has a frame, and so has every nested container
-/// and super encoder, until the container around it is used again. An encoding is *irregular* when it goes back to a
-/// nested container after that, encodes a key twice, uses a second kind of container for a value, or catches an error
-/// of a value inside. The message is then written once more from its `EncodedShape`.
+// Encoding in one pass. Values are written as they come. A frame describes a value while its `encode(to:)` runs. A nested
+// container or super encoder has a frame until the container around it is used again. An encoding is irregular if it
+// returns to a nested container after that, encodes a key twice, uses a second kind of container for a value, or catches
+// an error of an inner value. The message is then encoded again from an `EncodedShape`.
+
+/// The state that all containers of one message share. They hold a pointer to it and no other reference.
 struct EncodeState: ~Copyable {
     private let ownWriter: UnsafeMutablePointer<CompactWriter>
     let usesDirectPath: Bool
-    /// The bytes written so far are of no use.
+    /// True if the bytes written so far can't be used, because the encoding is irregular.
     var isIrregular = false
-    /// The thread's tables.
+    /// The tables of the calling thread.
     let scratch: UnsafeMutablePointer<CoderScratch>
 
     private var frames: UnsafeMutablePointer<EncodeFrame>
     private var framesCapacity = CoderScratch.framesCount
     private(set) var top = -1
-    /// The serial number of the top frame; containers compare it with their own.
+    /// Serial number of the top frame. Containers compare it with their own.
     private(set) var current: UInt32 = 0
     private var lastSerial: UInt32 = 0
 
-    /// Of containers that are not kept.
+    /// Memory of containers that aren't cached.
     var places = PlaceArena<RecordWriting>()
 
-    /// - Parameter writer: must outlive the state.
+    /// - Parameter writer: Must outlive the state.
     init(
         writer: UnsafeMutablePointer<CompactWriter>, scratch: UnsafeMutablePointer<CoderScratch>, usesDirectPath: Bool
     ) {
@@ -45,7 +45,7 @@ struct EncodeState: ~Copyable {
 /// A value or nested container that is being written.
 struct EncodeFrame {
     enum Form: UInt8 {
-        /// Its head has not been written: what it is shows with the first container.
+        /// The head hasn't been written: the first container decides the form.
         case unopened
         case single, record, list
     }
@@ -53,28 +53,28 @@ struct EncodeFrame {
     var serial: UInt32
     var head: WireHead
     var form = Form.unopened
-    /// Opened by `nestedContainer` or `superEncoder`, so that nobody says when it ends.
+    /// True for frames from `nestedContainer` or `superEncoder`, which have no explicit end.
     var isNested: Bool
     var count = 0
-    /// Where the count of a list is patched in.
+    /// Offset of a list's count, which is patched at the end.
     var countOffset = 0
-    /// The value is a dictionary, whose keys have different names.
+    /// True for a set or dictionary that can't repeat a name. Its fields aren't checked for repetition.
     var hasUniqueNames = false
-    /// The type whose `encode(to:)` is running.
+    /// The type whose `encode(to:)` is running; nil for nested containers.
     var type: UnsafeRawPointer?
-    /// Field numbers below 64 that the record has, and those below 256.
+    /// Bit sets of the record's field numbers: below 64, and from 64 to 255.
     var fields: UInt64 = 0
     var furtherFields: SIMD4<UInt64> = .zero
-    /// The highest field number from 256 on that the record has.
+    /// Highest of the record's field numbers from 256 on.
     var lastField: UInt32 = 0
 
-    /// Notes a field of the record.
-    /// - Returns: false if the record has the field already, or if that isn't known.
+    /// Records a field of the record.
+    /// - Returns: false if the record already has the field, or may have it.
     @inline(__always)
     mutating func note(_ field: UInt32) -> Bool {
         guard _fastPath(field < 64) else { return noteFurther(field) }
         let bit = 1 &<< UInt64(field)
-        // Bit 0 is that of a name without a number.
+        // Bit 0 stands for every name without a number, so it counts as present.
         guard _fastPath((fields | 1) & bit == 0) else { return false }
         fields |= bit
         return true
@@ -132,7 +132,7 @@ extension EncodeState {
         current = top >= 0 ? frames[top].serial : 0
     }
 
-    /// Makes the frame of a container the top one again, which ends nested containers that were opened since.
+    /// Makes the frame of a container the top one again. Ends nested containers that were opened since.
     @inline(never)
     mutating func returnTo(_ serial: UInt32) throws {
         var index = top
@@ -144,7 +144,7 @@ extension EncodeState {
         while top > index { pop() }
     }
 
-    /// Nobody reads this error: the encoding begins again.
+    /// Marks the encoding as irregular. Callers discard the error, because the message is encoded again.
     @inline(never)
     mutating func irregular() -> WireError {
         isIrregular = true
@@ -160,7 +160,7 @@ extension EncodeState {
 // MARK: - Opening
 
 extension EncodeState {
-    /// Opens the value of a frame as a record, or goes on with it.
+    /// Opens the value of a frame as a record, or continues that record.
     mutating func openRecord(_ serial: UInt32) {
         guard serial == current || (try? returnTo(serial)) != nil else { return }
         switch frame.form {
@@ -172,7 +172,7 @@ extension EncodeState {
         }
     }
 
-    /// Opens the value of a frame as a list, or goes on with it.
+    /// Opens the value of a frame as a list, or continues that list.
     mutating func openList(_ serial: UInt32) {
         guard serial == current || (try? returnTo(serial)) != nil else { return }
         switch frame.form {
@@ -185,7 +185,7 @@ extension EncodeState {
         }
     }
 
-    /// The head for the only value of a frame.
+    /// Returns the head for the only value of a frame.
     @inline(__always)
     mutating func openSingle(_ serial: UInt32) throws -> WireHead {
         if _slowPath(serial != current) { try returnTo(serial) }
@@ -194,7 +194,7 @@ extension EncodeState {
         return frames[top].head
     }
 
-    /// The count was one byte when the list was opened; a longer one moves what follows.
+    /// Patches the count of a list. A count longer than the reserved byte moves the bytes after it.
     private mutating func closeList() {
         writer.closeList()
         let (count, offset) = (frames[top].count, frames[top].countOffset)
@@ -211,7 +211,7 @@ extension EncodeState {
 // MARK: - Fields and elements
 
 extension EncodeState {
-    /// The head for a field of a record.
+    /// Returns the head for a field, and makes its record the current one.
     @inline(__always)
     mutating func field<Key: CodingKey>(
         _ key: Key, of serial: UInt32, _ entry: UnsafeMutablePointer<KeyTables.Entry>?
@@ -222,13 +222,13 @@ extension EncodeState {
         return head
     }
 
-    /// Notes a field of the record that is being written.
+    /// Records a field of the current record. Throws if it may be a repetition.
     @inline(__always)
     mutating func note(_ head: WireHead) throws {
         if _slowPath(!frames[top].note(head.field)), !frames[top].hasUniqueNames { throw irregular() }
     }
 
-    /// The head for a field of the record that is being written.
+    /// Returns the head for a field of the current record.
     @inline(__always)
     mutating func head<Key: CodingKey>(_ key: Key, _ entry: UnsafeMutablePointer<KeyTables.Entry>?) -> WireHead {
         if let entry {
@@ -258,7 +258,7 @@ extension EncodeState {
         return head
     }
 
-    /// The head for an element of a list.
+    /// Returns the head for an element, and makes its list the current one.
     @inline(__always)
     mutating func element(of serial: UInt32) throws -> WireHead {
         if _slowPath(serial != current) { try returnTo(serial) }
@@ -278,7 +278,7 @@ extension EncodeState {
 }
 
 extension EncodeState {
-    /// The finished message.
+    /// Ends all frames and returns the message.
     mutating func finish() throws -> [UInt8] {
         while top >= 0 { pop() }
         if let failure = writer.failure { throw failure }
@@ -287,8 +287,8 @@ extension EncodeState {
 }
 
 extension WireWriter {
-    /// Replaces the byte at `offset` by a longer varint.
-    /// - Returns: how far the bytes after it have moved.
+    /// Replaces the byte at `offset` with a longer varint.
+    /// - Returns: The distance by which the bytes after it have moved.
     fileprivate mutating func widen(at offset: Int, toVarint value: UInt64) -> Int {
         let width = (64 - value.leadingZeroBitCount + 6) / 7
         reserve(width)

@@ -1,23 +1,23 @@
-/// A keyed container of Codable, kept to be lent again.
+/// A keyed container of Codable that is cached for reuse.
 ///
-/// Codable puts every keyed container into a box on the heap, of a class that is generic over what it holds. To find that
-/// class and its conformance costs more than writing the fields of a small record. What we put into the box is one
-/// pointer to a place; when nobody else holds the box any more, it is lent again, with other contents in its place.
+/// Codable puts every keyed container into a heap object of a generic class. Finding that class and its conformance costs
+/// more than writing the fields of a small record. This library's container in that box is one pointer to its contents.
+/// Once the cache holds the only reference to the box, it returns the box again with other contents.
 ///
 /// - `Container`: `KeyedEncodingContainer` or `KeyedDecodingContainer`.
 final class KeptContainer<Container, Contents: BitwiseCopyable> {
-    /// What the container in the box points to.
+    /// Address of the contents, to which the container in the box points.
     let place: UnsafeMutablePointer<Contents>
-    /// A closure, because it brings the container's metadata along; a generic caller would have to look that up.
+    /// Returns a copy of the container. A closure captures the container's metadata, which a generic caller would look up.
     let copy: () -> Container
-    /// Holds a reference to the box, which `copy` keeps alive. A cell of its own, so that no access to it is tracked.
+    /// A reference to the box, which `copy` keeps alive. In separate memory, so that exclusivity checks don't track it.
     private let box: UnsafeMutablePointer<AnyObject>?
 
-    /// - Parameter place: becomes this object's.
+    /// - Parameter place: Memory that this object takes over and frees.
     init(_ container: Container, at place: UnsafeMutablePointer<Contents>) {
         self.place = place
         copy = repeating(container)
-        // One reference to a box, as it always was; of anything else we could not tell whether somebody has it.
+        // A container has always been one reference to a box. If its layout ever changes, uniqueness can't be tested.
         guard MemoryLayout<Container>.size == MemoryLayout<UnsafeRawPointer>.size else {
             box = nil
             return
@@ -32,7 +32,7 @@ final class KeptContainer<Container, Contents: BitwiseCopyable> {
         box?.deallocate()
     }
 
-    /// Nobody has the container.
+    /// True if there is no other reference to the container.
     var isFree: Bool {
         @inline(__always) get {
             guard let box else { return false }
@@ -44,7 +44,7 @@ final class KeptContainer<Container, Contents: BitwiseCopyable> {
 @inline(never)
 private func repeating<Value>(_ value: Value) -> () -> Value { { value } }
 
-/// Places for containers that are not kept, at addresses that stay, for the length of a message.
+/// Memory for containers that aren't cached, at stable addresses, for the duration of a message.
 struct PlaceArena<Contents: BitwiseCopyable>: ~Copyable {
     private var chunks: [UnsafeMutablePointer<Contents>] = []
     private var used = PlaceArena.chunkCount

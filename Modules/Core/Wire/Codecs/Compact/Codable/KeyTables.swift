@@ -1,17 +1,17 @@
-/// What a coder remembers of each coding key type that it has met: the numbers that its names have in this message, how
-/// they are spelled, and a container for fields under such keys.
+/// A cache for each coding key type that a coder has met: the numbers of its names in this message, their spellings, and
+/// a container for fields with such keys.
 ///
-/// A key of at most one byte (an enum of up to 256 cases, whatever its raw values) is known by that byte: equal bytes are
-/// equal keys. Larger keys have no table and are looked up by name.
+/// Identifies a key of at most one byte (an enum of up to 256 cases, whatever its raw values) by that byte, because equal
+/// bytes are equal keys. Larger keys have no entry and are looked up by name.
 struct KeyTables: ~Copyable {
-    /// One type's.
+    /// The cached data of one key type.
     struct Entry {
         fileprivate var type: UnsafeRawPointer
-        /// The message whose numbers these are.
+        /// The message to which the numbers belong.
         fileprivate var message: UInt32
-        /// `width` of them, 0 where there is none yet.
+        /// Numbers of the names, by the keys' bytes: `width` of them, 0 if there is none.
         private let numbers = UnsafeMutablePointer<UInt16>.allocate(capacity: KeyTables.width)
-        /// Places from here on have no number in this message.
+        /// All numbers from this place on are 0.
         private var numbersEnd = 0
         var names: KnownNames
         /// A `KeptContainer`, retained; nil until the first container has been made.
@@ -37,10 +37,10 @@ struct KeyTables: ~Copyable {
     private var last = 0
     private var message: UInt32 = 0
 
-    /// Types with a table; others are looked up by name.
+    /// Maximum number of key types with an entry. Keys of other types are looked up by name.
     private static var typesMax: Int { 48 }
     private static var width: Int { 256 }
-    /// Names that all types together keep, of 40 bytes; others are asked for in each message.
+    /// Maximum number of spellings that all types cache, 40 bytes each. Other names are requested for each message.
     private static var namesMax: Int { 1024 }
 
     init() {
@@ -55,7 +55,7 @@ struct KeyTables: ~Copyable {
         namesBudget.deallocate()
     }
 
-    /// Begins another message: all numbers are void.
+    /// Starts another message, which makes all numbers invalid.
     mutating func removeAll() {
         message &+= 1
         guard _slowPath(count == Self.typesMax || message == 0) else { return }
@@ -68,7 +68,7 @@ struct KeyTables: ~Copyable {
         namesBudget.pointee = Self.namesMax
     }
 
-    /// Nil for keys that need a look-up by name.
+    /// Returns the entry of a key type; nil if its keys must be looked up by name.
     @inline(__always)
     mutating func entry<Key: CodingKey>(_ type: Key.Type) -> UnsafeMutablePointer<Entry>? {
         guard MemoryLayout<Key>.size <= 1 else { return nil }
@@ -95,13 +95,13 @@ struct KeyTables: ~Copyable {
         return entries + place
     }
 
-    /// Keeps a container for the next record under these keys.
+    /// Stores a container for the next record with these keys.
     static func keep(_ container: AnyObject, in entry: UnsafeMutablePointer<Entry>) {
         entry.pointee.kept?.release()
         entry.pointee.kept = Unmanaged.passRetained(container)
     }
 
-    /// The place of a key in its table.
+    /// Returns the place of a key in its table.
     @inline(__always)
     static func ordinal<Key: CodingKey>(_ key: Key) -> Int {
         MemoryLayout<Key>.size == 0 ? 0 : Int(unsafeBitCast(key, to: UInt8.self))
@@ -109,7 +109,7 @@ struct KeyTables: ~Copyable {
 }
 
 extension KeyTables.Entry {
-    /// The number of a key's name in this message; 0 when it has none.
+    /// Returns the number of a key's name in this message; 0 if it has none.
     @inline(__always)
     func number<Key: CodingKey>(_ key: Key) -> UInt16 { numbers[KeyTables.ordinal(key)] }
 

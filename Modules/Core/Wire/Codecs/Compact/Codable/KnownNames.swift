@@ -1,11 +1,10 @@
-/// The names of one type's coding keys, as earlier messages spelled them: a new message need not ask the type, hash the
-/// text and check it again.
+/// The spellings of one type's coding keys, cached from earlier messages. Saves requesting, hashing and checking them.
 ///
-/// At most 64 names of at most 32 bytes, in 40 bytes each, out of a budget that the types of one coder share.
+/// At most 64 names of at most 32 bytes. Each takes 40 bytes from a budget that all types of a coder share.
 struct KnownNames {
     private struct Name {
         var hash: UInt32
-        /// 0 where none is known; no empty name is kept.
+        /// Length of the name; 0 if it isn't cached. Empty names aren't cached.
         var count: UInt8
         var text: (UInt64, UInt64, UInt64, UInt64)
 
@@ -14,7 +13,7 @@ struct KnownNames {
 
     private var names: UnsafeMutablePointer<Name>?
     private var capacity = 0
-    /// How many names may still be kept.
+    /// Number of names that can still be cached.
     private let budget: UnsafeMutablePointer<Int>
 
     init(budget: UnsafeMutablePointer<Int>) { self.budget = budget }
@@ -25,7 +24,7 @@ struct KnownNames {
 
     func deallocate() { names?.deallocate() }
 
-    /// The name of the key at that place, and its hash; nil when it is not known. 32 bytes can be read where it lies.
+    /// Returns the name of the key at that place, and its hash; nil if it isn't cached. 32 bytes are readable at its address.
     @inline(__always)
     subscript(place: Int) -> (text: UnsafeRawBufferPointer, hash: UInt32)? {
         guard let names, place < capacity, names[place].count > 0 else { return nil }

@@ -1,16 +1,16 @@
-/// How the Codable path treats a type; found once, then looked up by the type's address.
+/// The way in which the Codable path codes a type. Determined once, then cached by the type's address.
 enum TypeClass {
-    /// Its own `encode(to:)` and `init(from:)`.
+    /// Uses the type's own `encode(to:)` and `init(from:)`.
     case codable
-    /// The direct path: the type writes and reads itself.
+    /// Uses the direct path: the type writes and reads itself.
     case direct(any WireValue.Type)
-    /// What has a form of its own here, without containers: arrays, dictionaries, some types of Foundation.
+    /// Uses a form of this library, without containers: arrays, dictionaries, some types of Foundation.
     case form(any CodableForm.Type)
-    /// A set, or a dictionary with other keys than strings, of Codable elements, which the deterministic mode sorts.
+    /// A set, or a dictionary without string keys, of Codable elements. The deterministic mode sorts it.
     case unordered(any UnorderedCollection.Type)
 }
 
-/// The classes of the types that one coder has met: 64 places, the newest type wins its place.
+/// A cache of the classes of types: 64 entries. A new type replaces the one in its entry.
 struct TypeClasses: ~Copyable {
     private struct Entry {
         var type: UnsafeRawPointer?
@@ -49,11 +49,11 @@ struct TypeClasses: ~Copyable {
     }
 }
 
-/// Sets and dictionaries, whose order in memory differs between equal values.
+/// A set or dictionary. Equal values can have different orders in memory.
 protocol UnorderedCollection {
-    /// Number of values in a list that are sorted as one: 1 for a set, 2 for a dictionary that is not a record.
+    /// Number of list values that are sorted as one: 1 for a set, 2 for a dictionary that isn't a record.
     static var valuesEach: UInt8 { get }
-    /// Whether no two keys can have one name.
+    /// True if no two keys can have the same name.
     static var hasUniqueNames: Bool { get }
     /// Writes the elements sorted by their bytes, or by the bytes of their keys.
     func encodeSorted(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws

@@ -1,5 +1,5 @@
-// Sets and dictionaries of Codable elements in the deterministic mode. Each element, or its key, is first written on its
-// own, and the order of those bytes is the order on the wire.
+// Sets and dictionaries of Codable elements in the deterministic mode. Each element, or its key, is first encoded as a
+// separate message. The elements are then written in the order of those bytes.
 
 extension Set: UnorderedCollection where Element: Encodable {
     static var valuesEach: UInt8 { 1 }
@@ -13,7 +13,7 @@ extension Set: UnorderedCollection where Element: Encodable {
     }
 }
 
-/// In the forms that `Dictionary.encode(to:)` chooses between.
+/// Writes the form that `Dictionary.encode(to:)` would choose.
 extension Dictionary: UnorderedCollection where Key: Encodable, Value: Encodable {
     static var valuesEach: UInt8 { 2 }
     static var hasUniqueNames: Bool { Key.self == Int.self || Key.self == String.self }
@@ -29,7 +29,7 @@ extension Dictionary: UnorderedCollection where Key: Encodable, Value: Encodable
         state.pointee.writer.closeList()
     }
 
-    /// - Returns: nil when the keys are not names.
+    /// - Returns: nil if the keys aren't names.
     private func encodeNames(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws -> Void? {
         var named: [(name: String, value: Value)] = []
         named.reserveCapacity(count)
@@ -39,7 +39,7 @@ extension Dictionary: UnorderedCollection where Key: Encodable, Value: Encodable
         }
         if isEmpty, codingNameIsKnown(for: Key.self) == false { return nil }
         named.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-        // The shape knows the path.
+        // The `EncodedShape` of the second attempt reports the error with its path.
         if zip(named, named.dropFirst()).contains(where: { $0.name == $1.name }) { throw state.pointee.irregular() }
         state.pointee.writer.openRecord(.namedRecord, as: head)
         for (name, value) in named {
@@ -51,7 +51,7 @@ extension Dictionary: UnorderedCollection where Key: Encodable, Value: Encodable
     }
 }
 
-/// The name that Codable gives to a dictionary's key; nil when it writes a list of keys and values.
+/// Returns the name that Codable gives to a dictionary's key; nil if it would write a list of keys and values.
 private func codingName<Key>(of key: Key) -> String? {
     switch key {
     case let name as String: name
