@@ -1,24 +1,24 @@
 public import Foundation
 
-/// Names a value of which only the newest counts: a heart rate, who looks, where a cursor is.
+/// The name of a value of which only the newest counts: a heart rate, a viewer, a cursor position.
 ///
 /// ```swift
 /// extension EphemeralKey<Int> { static let heartRate = EphemeralKey("heartRate") }
 ///
 /// try session.show(142, as: .heartRate)                // on the watch, as often as it is measured
 /// session.latestValue(of: .heartRate)?.value                     // on the phone
-/// session.values(of: .cursor)                        // where everybody's is, by peer id
-/// session.hide(.cursor)                                // and mine is nowhere
+/// session.values(of: .cursor)                        // every peer's cursor, by peer ID
+/// session.hide(.cursor)                                // removes this device's cursor
 /// ```
 ///
-/// Such a value is in no log and no store, and has no place in the order of events: what is lost on the way is replaced by
-/// the next. It goes when its peer goes. What must be kept is an event.
+/// Such a value is in no log and no store, and has no place in the order of events. If a message is lost, the next one
+/// replaces it. The value disappears with its peer. Use an event for anything that must be kept.
 public struct EphemeralKey<Value: Codable & Sendable>: Hashable, Sendable {
-    /// 1 to 128 bytes of UTF-8. A value under this name that another type has written is not shown.
+    /// The name, 1 to 128 bytes of UTF-8. A value that another type wrote under this name isn't shown.
     public let name: String
 
-    /// Creates a key with a name, which must be the same on every device. Keys of one name and different types do not
-    /// read each other's values.
+    /// Creates a key with a name, which must be the same on every device. Keys with one name and different types don't read
+    /// each other's values.
     public init(_ name: String) { self.name = name }
 }
 
