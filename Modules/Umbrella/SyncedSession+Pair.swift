@@ -13,8 +13,9 @@ extension SyncedSession where Reducer: SessionFeature, ConflictPolicy == Reducer
     /// try await watch.state { $0.home == 1 }
     /// ```
     ///
-    /// Both sessions have started. In a test, pass a network: its virtual time drives the sessions too, and passes only in
-    /// `network.run(for:)` or `network.run(until:)`. Without a network, real time passes while one of the sessions exists.
+    /// Both sessions have started. In a test, pass a network: its virtual time drives the sessions too, and passes only
+    /// in `network.run(for:)` or `network.run(until:)`. Without a network, real time passes while one of the sessions
+    /// exists.
     /// - Parameter configure: changes the configuration of both sessions.
     public static func pair(
         _ feature: Reducer, in network: ScenarioNetwork? = nil,

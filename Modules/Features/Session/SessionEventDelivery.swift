@@ -20,21 +20,22 @@ public struct SessionEventDelivery: Hashable, Sendable {
         case accepted
         /// The event was handed to the transport.
         case sent
-        /// That many other members, at least one, have acknowledged the event.
+        /// At least one other member has acknowledged the event; `by` is their number.
         case held(by: Int)
         /// All members hold the event, and its place in the order is final.
         case confirmed
     }
 
-    /// The effect of an event on the state at its place in the order. A late event may change the effect until the event is
-    /// confirmed.
+    /// The effect of an event on the state at its place in the order. A late event may change the effect until the
+    /// event is confirmed.
     public enum Effect: String, Hashable, Sendable {
         /// The event isn't one of this device's newest 16,384.
         case unknown
         /// The reducer ran and the event changed the state.
         case applied
-        /// The event left the state as it was when it was submitted. Detected only in this launch, for `Equatable` states and
-        /// events that aren't high-rate, while no late event has arrived. Otherwise the event counts as applied.
+        /// The event left the state as it was when it was submitted. Detected only in this launch, for `Equatable`
+        /// states and events that aren't high-rate, while no late event has arrived. Otherwise the event counts as
+        /// applied.
         case unchanged
         /// The conflict policy or the reducer rejects the event at its place.
         case rejected

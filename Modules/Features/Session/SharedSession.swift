@@ -73,15 +73,15 @@ public final class SharedSession<Feature: SessionFeature> {
 
     @usableFromInline typealias MakeStore = @Sendable () throws -> (any SessionStore)?
 
-    /// Creates a session for the feature and opens it. Shows the initial state until the store has been read, which happens
-    /// off the main actor.
+    /// Creates a session for the feature and opens it. Shows the initial state until the store has been read, which
+    /// happens off the main actor.
     ///
     /// - Parameters:
     ///   - transport: the same kind on all devices. Several features share one.
     ///   - sessionID: distinguishes several sessions of one feature, such as documents; the same on all devices. By
     ///     default it follows from the feature's ID.
-    ///   - store: keeps the session, so that a relaunch continues it; evaluated off the main actor. Without one, a relaunched
-    ///     device gets the state from its peers.
+    ///   - store: keeps the session, so that a relaunch continues it; evaluated off the main actor. Without one, a
+    ///     relaunched device gets the state from its peers.
     @inlinable
     public convenience init(
         _ feature: Feature, over transport: some SessionSyncTransport, sessionID: UUID? = nil,
@@ -209,8 +209,8 @@ extension SharedSession {
         transport.problems + board.problems + (session?.board.problems ?? [])
     }
 
-    /// Submits an event now. Before the session is open, up to `waitingMax` events wait in memory, in order. A refused event
-    /// is one of the `problems` until the next one is accepted.
+    /// Submits an event now. Before the session is open, up to `waitingMax` events wait in memory, in order. A refused
+    /// event is one of the `problems` until the next one is accepted.
     public func send(_ event: Event) { send { _ in event } }
 
     /// Submits an event that carries the moment of its tap: `game.send { .pause(at: $0) }`.

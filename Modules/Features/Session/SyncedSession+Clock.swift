@@ -8,20 +8,20 @@ import MeshTransport
 ///
 /// Devices' clocks differ, sometimes by minutes, so one device would misread an anchor that another one set. Stamp taps
 /// and read anchors by this clock instead. It is exact on its owner. Elsewhere it is an estimate from round trips
-/// with a stated error (Cristian's method; see `ClockOffsetEstimate`).
+/// with a stated error.
 ///
 /// Each device reads its wall clock when it opens the session, and counts uptime from then on. Setting the wall clock
 /// has no effect until the next launch reads it; `steadySince` then shows the change.
 public struct SessionClock: Hashable, Sendable {
     /// The member that owns the clock.
     public let peerID: String
-    /// The time by which this clock is ahead of the local device's. nil on the clock's owner, and before the first round
-    /// trip.
+    /// The time by which this clock is ahead of the local device's. nil on the clock's owner, and before the first
+    /// round trip.
     public let offset: ClockOffsetEstimate?
     /// True if this device owns the clock.
     public let isLocal: Bool
-    /// The moment from which this clock is known to run steadily; nil if unknown. An earlier moment may come from a clock
-    /// that was set since.
+    /// The moment from which this clock is known to run steadily; nil if unknown. An earlier moment may come from a
+    /// clock that was set since.
     public let steadySince: Date?
     /// Seconds by which the local wall clock was set ahead since the session was opened.
     let setSeconds: TimeInterval
@@ -58,9 +58,9 @@ extension SyncedSession {
         return moment.addingTimeInterval(clock(at: moment).offset?.offsetSeconds ?? 0)
     }
 
-    /// Returns a timer's phase and times. All come from one moment and the anchor, so they can't contradict each other, and
-    /// all members agree within the stated error. The error is nil if the timer started before this device knew the clock,
-    /// which may have been set in between.
+    /// Returns a timer's phase and times. All come from one moment and the anchor, so they can't contradict each other,
+    /// and all members agree within the stated error. The error is nil if the timer started before this device knew the
+    /// clock, which may have been set in between.
     public func reading(of anchor: SessionTimerAnchor) -> SessionTimerReading {
         let moment = steadyClock.now
         let clock = clock(at: moment)

@@ -4,14 +4,15 @@ import MeshEngine
 /// Members of a session: joining, leaving and removal.
 ///
 /// A majority of the members decides on each change. It adds devices that were invited, that return, or that lost their
-/// store. It removes a member that has been silent for `memberTimeout`. All of that happens without the app; these calls
-/// are for a user's decisions.
+/// store. It removes a member that has been silent for `memberTimeout`. All of that happens without the app; these
+/// calls are for a user's decisions.
 extension SyncedSession {
     /// Invites a peer that has the same session open to become a member. Former members and, by default, the user's own
     /// devices need no invitation (`admits`). A group has 16 members at most; the next device raises `notAdmitted`.
     ///
     /// One member's invitation is enough, on any device. Configure the invited device with `waitsForInvitation`. The
-    /// invitation is kept with the session. A peer that the user has revoked as lost can't be invited until it is paired again.
+    /// invitation is kept with the session. A peer that the user has revoked as lost can't be invited until it is
+    /// paired again.
     public func invite(_ peerID: String) {
         turn { $0.invite(peerID) }
         nameGuests()
@@ -24,18 +25,19 @@ extension SyncedSession {
         return core.engine.isSealed ? core.engine.membership.open.map(\.source.peerID) : []
     }
 
-    /// Removes a member, even without a majority: of two devices, each may remove the other. Events that lacked only its
-    /// acknowledgement are confirmed as soon as all other members agree. Members that only the removed peer has heard are
-    /// removed with it.
+    /// Removes a member, even without a majority: of two devices, each may remove the other. Events that lacked only
+    /// its acknowledgement are confirmed as soon as all other members agree. Members that only the removed peer has
+    /// heard are removed with it.
     ///
     /// The peer joins again when it can. It then issues the events that it submitted meanwhile again, after those that
     /// happened here. If its user has removed this device as well, one side's order is kept, with the events of both.
     ///
-    /// For a lost device that was paired by its key, call `TrustedPeers.revoke` instead, which covers all sessions at once.
+    /// For a lost device that was paired by its key, call `TrustedPeers.revoke` instead, which covers all sessions at
+    /// once.
     public func removeMember(_ peerID: String) { turn { $0.goOn(without: [peerID]) } }
 
-    /// Leaves the session on this device for good, so that the others no longer wait for it. Waits at most `closePatience`
-    /// for their agreement. Without it, they remove this device after `memberTimeout`.
+    /// Leaves the session on this device for good, so that the others no longer wait for it. Waits at most
+    /// `closePatience` for their agreement. Without it, they remove this device after `memberTimeout`.
     public func leave() async {
         guard phase == .running else { return }
         turn { $0.leave() }
@@ -43,8 +45,8 @@ extension SyncedSession {
         try? await close()
     }
 
-    /// Introduces the members and invited peers to the transport as guests, because members need not be paired with each
-    /// other. A device that has left or was removed keeps its last list until it is a member again.
+    /// Introduces the members and invited peers to the transport as guests, because members need not be paired with
+    /// each other. A device that has left or was removed keeps its last list until it is a member again.
     func nameGuests() {
         guard isRunning, let companions = core.companions else { return }
         guests.name(companions)

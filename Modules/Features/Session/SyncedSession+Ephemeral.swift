@@ -6,11 +6,13 @@ import MeshWire
 
 /// Values of which only the newest counts.
 extension SyncedSession {
-    /// Shows a value to the other devices, in place of the last one under that key. If values come faster than they can be
-    /// sent, only the newest is sent. A lost value is repeated, first after two exchange intervals, unless a newer one replaces it.
+    /// Shows a value to the other devices, in place of the last one under that key. If values come faster than they can
+    /// be sent, only the newest is sent. A lost value is repeated, first after two exchange intervals, unless a newer
+    /// one replaces it.
     ///
-    /// Values leave at most once per `SyncedSessionConfiguration.ephemeralInterval`. A device shows 64 keys at most; one more
-    /// replaces the key that is unchanged for longest. A device that was out of reach gets the newest values on its return.
+    /// Values leave at most once per `SyncedSessionConfiguration.ephemeralInterval`. A device shows 64 keys at most;
+    /// one more replaces the key that is unchanged for longest. A device that was out of reach gets the newest values
+    /// on its return.
     ///
     /// - Parameter moment: the time of the measurement; nil is now.
     /// - Throws: `SessionSyncError.payloadTooLarge` beyond 4096 bytes, `outOfRange` for a name that is empty or has more than
@@ -36,9 +38,9 @@ extension SyncedSession {
 
     /// Returns the values that peers show under a key, by peer ID, this device included: viewers, typists, cursors.
     ///
-    /// A peer's value disappears when the peer hides it or closes, leaves the group, is gone for the transport, or has been
-    /// silent for too long (see `SessionPeerStatus.isActive`). A value that `Value` can't be decoded from, such as another
-    /// app version's, is left out. Has at most 64 peers. Complexity: decodes one value per peer.
+    /// A peer's value disappears when the peer hides it or closes, leaves the group, is gone for the transport, or has
+    /// been silent for too long (see `SessionPeerStatus.isActive`). A value that `Value` can't be decoded from, such as
+    /// another app version's, is left out. Has at most 64 peers. Complexity: decodes one value per peer.
     public func values<Value>(of key: EphemeralKey<Value>) -> [String: Value] {
         // Registers the caller as an observer.
         _ = ephemeralTurn
@@ -46,7 +48,8 @@ extension SyncedSession {
         return Dictionary(values.map { ($0.peerID, $0.value) }) { first, _ in first }
     }
 
-    /// Returns the newest value for a key, across all peers and this device. Values disappear as they do in `values(of:)`.
+    /// Returns the newest value for a key, across all peers and this device. Values disappear as they do in
+    /// `values(of:)`.
     public func latestValue<Value>(of key: EphemeralKey<Value>) -> EphemeralValue<Value>? {
         // Registers the caller as an observer.
         _ = ephemeralTurn

@@ -120,8 +120,8 @@ extension SyncedSession {
         if let snapshot = round.snapshot { await send(snapshot, to: round.snapshotReceivers) }
     }
 
-    /// - Returns: the index after the last event that was sent, or left to the log to resend. That is the end unless the
-    ///   session was stopped.
+    /// - Returns: the index after the last event that was sent, or left to the log to resend. That is the end unless
+    ///   the session was stopped.
     private func send(_ events: ArraySlice<AnySessionSyncEnvelope>) async -> Int {
         for slice in Slices(events) {
             guard !Task.isCancelled else { return slice.startIndex }
@@ -221,7 +221,8 @@ extension SyncedSession {
         }
     }
 
-    /// Small messages that leave in one call, so that the radio wakes once. The session repeats lost ones or sends newer ones.
+    /// Small messages that leave in one call, so that the radio wakes once. The session repeats lost ones or sends
+    /// newer ones.
     private struct Parcel {
         var envelopes: [AnySessionSyncEnvelope] = []
         var controlCount = 0
@@ -280,7 +281,8 @@ extension SyncedSession {
                 } catch let error as SessionSyncError {
                     guard case .payloadTooLarge = error else { throw error }
                     stateWasTooLargeAt = steadyClock.now
-                    // Members have the events, and a device that joins gets a copy in pieces. Other devices get nothing.
+                    // Members have the events, and a device that joins gets a copy in pieces. Other devices get
+                    // nothing.
                     if !isMember { throw error }
                 }
             }
@@ -293,8 +295,8 @@ extension SyncedSession {
         stateWasTooLargeAt.map { abs(steadyClock.now.timeIntervalSince($0)) < 60 } ?? false
     }
 
-    /// Returns the receivers of messages for all. `[nil]` stands for every peer, and is also used if the transport can't
-    /// address single peers.
+    /// Returns the receivers of messages for all. `[nil]` stands for every peer, and is also used if the transport
+    /// can't address single peers.
     private func audience(isKept: Bool) -> [SessionPeer?] {
         guard transport.capabilities.supportsPeerDiscovery else { return [nil] }
         return core.audience(of: transport.knownPeers, isKept: isKept)
@@ -314,8 +316,8 @@ extension SyncedSession {
         if let failure { throw failure }
     }
 
-    /// Returns the peer to address. nil means every peer: if the transport can't address one, receivers ignore messages for
-    /// others.
+    /// Returns the peer to address. nil means every peer: if the transport can't address one, receivers ignore messages
+    /// for others.
     private func peer(_ id: String?) -> SessionPeer? { id.flatMap { id in transport.knownPeers.first { $0.id == id } } }
 
     /// - Parameters:
@@ -335,8 +337,8 @@ extension SyncedSession {
             if let count { turn { $0.statistics[keyPath: count] += 1 } }
             return true
         } catch {
-            // Unsent events are in the log, and leave when a peer's engine reports that it lacks them. The state leaves with
-            // the next snapshot: on request, or when a peer becomes reachable.
+            // Unsent events are in the log, and leave when a peer's engine reports that it lacks them. The state leaves
+            // with the next snapshot: on request, or when a peer becomes reachable.
             if isVital, !Task.isCancelled {
                 turn { $0.statistics.sendFailures += 1 }
                 lastSendError = error
@@ -346,8 +348,8 @@ extension SyncedSession {
         }
     }
 
-    /// Waits while the transport's queue is full, so that a burst is slowed down and not dropped. Meanwhile events gather
-    /// in `outgoing` until `submit` throws `queueFull`.
+    /// Waits while the transport's queue is full, so that a burst is slowed down and not dropped. Meanwhile events
+    /// gather in `outgoing` until `submit` throws `queueFull`.
     private func waitingForRoom(_ send: () async throws -> Void) async throws {
         var backoff = Backoff(from: .milliseconds(1), to: .milliseconds(20))
         var waited = Duration.zero

@@ -9,11 +9,12 @@ import MeshStorage
 extension SyncedSession {
     /// Adds a sample to this device's series. It is written, then travels together with later samples.
     ///
-    /// A sample has no place in the order of events, so it waits for no peer, and neither loss nor a long time alone leaves a
-    /// gap. It is safe once `seriesStatuses` counts it as stored. Complexity: O(numbers of the sample).
+    /// A sample has no place in the order of events, so it waits for no peer, and neither loss nor a long time alone
+    /// leaves a gap. It is safe once `seriesStatuses` counts it as stored. Complexity: O(numbers of the sample).
     /// - Parameter moment: the time of the measurement; nil is now.
-    /// - Throws: `WireError` with `encodingFailed` if a series can't hold the sample. `StorageError` with `oversized` if
-    ///   series have `seriesBytesMax` bytes, or if 65,536 samples wait to be written. `sessionEnded`, `sessionClosed`.
+    /// - Throws: `WireError` with `encodingFailed` if a series can't hold the sample. `StorageError` with `oversized`
+    ///   if series have `seriesBytesMax` bytes, or if 65,536 samples wait to be written. `sessionEnded`,
+    ///   `sessionClosed`.
     public func record<Sample>(_ sample: Sample, in series: Series<Sample>, at moment: Date? = nil) throws {
         // Asks the core: reading the observed `phase` would cost more than the rest of the call.
         guard !core.isClosed else { throw SessionSyncError.sessionClosed }
@@ -22,8 +23,8 @@ extension SyncedSession {
         if try core.record(sample, in: series, at: time) { turn { $0.beginWritingSamples() } }
     }
 
-    /// Returns the samples of a series that this device holds, ordered by time: of all devices or one, at all times or in a
-    /// range.
+    /// Returns the samples of a series that this device holds, ordered by time: of all devices or one, at all times or
+    /// in a range.
     ///
     /// Loads all of them into memory; for large series use `forEachSamples`. Skips blocks without samples in the range.
     /// - Throws: `StorageError`, or `DecodingError` for samples of another shape.
@@ -72,8 +73,8 @@ extension SyncedSession {
         }
     }
 
-    /// Returns sums, extremes and last values of a series as held here, of all devices or one. Complexity: O(devices and
-    /// launches, and samples not written yet).
+    /// Returns sums, extremes and last values of a series as held here, of all devices or one. Complexity: O(devices
+    /// and launches, and samples not written yet).
     public func summary<Sample>(of series: Series<Sample>, by peerID: String? = nil) -> SeriesSummary {
         _ = seriesTurn
         return core.series.summary(named: series.name, by: peerID)

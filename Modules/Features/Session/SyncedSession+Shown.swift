@@ -25,8 +25,8 @@ struct ShownPaths<Session, State> {
 }
 
 extension SyncedSession {
-    /// The core, which makes all decisions. Yielded in place: copying it takes microseconds, because its types aren't known
-    /// here. So never pass it to a call that suspends.
+    /// The core, which makes all decisions. Yielded in place: copying it takes microseconds, because its types aren't
+    /// known here. So never pass it to a call that suspends.
     var core: Core {
         _read { yield heldCore }
         _modify {
@@ -55,8 +55,8 @@ extension SyncedSession {
         return shown.confirmedCount
     }
 
-    /// The counters of the session since it was created. They change with nearly every event or message, so observe them
-    /// only where you show them.
+    /// The counters of the session since it was created. They change with nearly every event or message, so observe
+    /// them only where you show them.
     public var statistics: SessionStatistics {
         access(keyPath: shownPaths.statistics)
         return shown.statistics

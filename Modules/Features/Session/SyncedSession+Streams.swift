@@ -3,42 +3,42 @@ public import MeshEngine
 public import MeshIdentity
 public import MeshSeries
 
-/// Streams of the session's changes. Each call returns an independent, bounded stream that ends when the session closes.
-/// Streams of frequent changes deliver on the main actor, where most readers are.
+/// Streams of the session's changes. Each call returns an independent, bounded stream that ends when the session
+/// closes. Streams of frequent changes deliver on the main actor, where most readers are.
 extension SyncedSession {
     /// Returns a stream of the state: the current one first, then each change. A slow reader gets only the newest.
     public func states() -> AsyncStream<State> { stateTopic.subscribeOnMainActor(startingWith: [state]) }
 
-    /// Returns a stream of the status of all peers: the current one first, then each change. A slow reader gets only the
-    /// newest.
+    /// Returns a stream of the status of all peers: the current one first, then each change. A slow reader gets only
+    /// the newest.
     public func statuses() -> AsyncStream<[SessionPeerStatus]> {
         statusTopic.subscribeOnMainActor(startingWith: [peers])
     }
 
-    /// Returns a stream of the status of all series: the current one first, then each change. A slow reader gets only the
-    /// newest.
+    /// Returns a stream of the status of all series: the current one first, then each change. A slow reader gets only
+    /// the newest.
     public func seriesUpdates() -> AsyncStream<[SeriesStatus]> { seriesTopic.subscribe(startingWith: [seriesStatuses]) }
 
-    /// Returns a stream of other peers' events that changed the state, as they take their place. Keeps the newest 1024. The
-    /// events inside an adopted copy of the session come as one element of `remoteSnapshots()` instead.
+    /// Returns a stream of other peers' events that changed the state, as they take their place. Keeps the newest 1024.
+    /// The events inside an adopted copy of the session come as one element of `remoteSnapshots()` instead.
     public func remoteEvents() -> AsyncStream<SessionSyncEnvelope<Event>> { remoteEventTopic.subscribeOnMainActor() }
 
     /// Returns a stream of other peers' snapshots that replaced the state. Keeps the newest 16.
     public func remoteSnapshots() -> AsyncStream<SessionSyncSnapshot<State>> { remoteSnapshotTopic.subscribe() }
 
-    /// Returns a stream of all peers' events with a final place, in their final order, which is the same on every member.
-    /// Events confirmed before this peer joined aren't included. Keeps the newest 4096; use
+    /// Returns a stream of all peers' events with a final place, in their final order, which is the same on every
+    /// member. Events confirmed before this peer joined aren't included. Keeps the newest 4096; use
     /// `SyncedSessionConfiguration.onConfirmed` for work that must not miss any.
     public func confirmedEvents() -> AsyncStream<SessionConfirmedEvent<Event>> { confirmedTopic.subscribeOnMainActor() }
 
-    /// Returns a stream of everything that changes the session's state or its confirmation, in one order. The first element
-    /// is the current state.
+    /// Returns a stream of everything that changes the session's state or its confirmation, in one order. The first
+    /// element is the current state.
     ///
-    /// A reader that reads each element before the next arrives gets every change. Waiting elements are merged: consecutive
-    /// events become one element with the newest state, and their confirmations another. One `snapshot` replaces them all if
-    /// more than `bufferLimit` events and confirmations wait, or if a single change has more than 1024 or more than the
-    /// limit. So a slow reader costs two states and that many events at most. Cancelling its task or releasing the stream
-    /// frees it. When the session closes, the stream ends after the waiting elements.
+    /// A reader that reads each element before the next arrives gets every change. Waiting elements are merged:
+    /// consecutive events become one element with the newest state, and their confirmations another. One `snapshot`
+    /// replaces them all if more than `bufferLimit` events and confirmations wait, or if a single change has more than
+    /// 1024 or more than the limit. So a slow reader costs two states and that many events at most. Cancelling its task
+    /// or releasing the stream frees it. When the session closes, the stream ends after the waiting elements.
     public func updates(bufferLimit: Int = 1024) -> AsyncStream<SessionUpdate<State, Event>> {
         let consumer = UpdateConsumer<State, Event>(state, limit: max(1, bufferLimit))
         if phase == .closed {
@@ -55,8 +55,8 @@ extension SyncedSession {
         if updateConsumers.isEmpty { core.updates.end() }
     }
 
-    /// Returns a stream of the mistakes and lies that the session noticed. Keeps the newest 64. The first subscriber also
-    /// gets earlier ones.
+    /// Returns a stream of the mistakes and lies that the session noticed. Keeps the newest 64. The first subscriber
+    /// also gets earlier ones.
     public func alarms() -> AsyncStream<SessionAlarm> {
         defer { unheardAlarms = [] }
         return alarmTopic.subscribe(startingWith: unheardAlarms)

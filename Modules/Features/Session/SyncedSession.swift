@@ -40,10 +40,10 @@ where
     typealias Core = SessionCore<State, Event, Reducer, ConflictPolicy>
     @usableFromInline typealias HotPath = SessionHotPath<State, Event, Reducer, ConflictPolicy>
 
-    /// The stage that the session is in.
+    /// The session's present stage.
     public private(set) var phase = Phase.stopped
-    /// Members that left the group or were removed since the session was opened here, this device included. Oldest known
-    /// first; the newest 64. `memberIDs` has those that came back.
+    /// Members that left the group or were removed since the session was opened here, this device included. Ordered by
+    /// when this device learned of it; the newest 64. A member that came back is in `memberIDs`.
     public private(set) var departures: [SessionDeparture] = []
     /// The number of departures so far, which may exceed the number in `departures`.
     public private(set) var departureCount = 0
@@ -63,8 +63,8 @@ where
     /// The error of the last send, or nil if it succeeded.
     public internal(set) var lastSendError: (any Error)?
     /// The error of the store, or nil if the last write succeeded. While writes fail, the session sends and confirms
-    /// nothing, unless it continues in memory. `StorageError.Code.damaged` just after `open` means that a damaged series
-    /// was set aside and everything else is loaded.
+    /// nothing, unless it continues in memory. `StorageError.Code.damaged` just after `open` means that a damaged
+    /// series was set aside and everything else is loaded.
     public internal(set) var storeError: (any Error)? {
         didSet { reportStoreError() }
     }
@@ -106,7 +106,7 @@ where
     @ObservationIgnored var otherSessions: [String: OtherSession] = [:]
     @ObservationIgnored var isAnswerAwaited = false
     @ObservationIgnored let differenceTimer = OwnedTasks()
-    /// Peers that aren't admitted, and the time since when.
+    /// Peers that wait to be admitted, with the time since when.
     @ObservationIgnored var waitingPeers: [String: Date] = [:]
     @ObservationIgnored var isFull = false
     @ObservationIgnored private let listeners = OwnedTasks()
@@ -194,8 +194,8 @@ where
         showStatus()
     }
 
-    /// Returns a decoded copy of the initial state, because a relaunch reads it from the store and a newcomer from a copy.
-    /// Returns the state itself if it can't be encoded. Writing or sending it reports that error.
+    /// Returns a decoded copy of the initial state, because a relaunch reads it from the store and a newcomer from a
+    /// copy. Returns the state itself if it can't be encoded. Writing or sending it reports that error.
     private static func decodedCopy(of initialState: State, _ featureID: String) -> State {
         guard let copy = try? CompactCodec().decodedCopy(of: initialState) else { return initialState }
         CodingLoss.report(from: initialState, to: copy, in: "the initial state of '\(featureID)'")
@@ -209,8 +209,9 @@ where
     /// The source that signs this device's events: its peer ID and incarnation.
     public var source: SessionSource { core.engine.source }
 
-    /// Starts listening, starts the transport, takes the newest snapshot that the transport kept, and asks peers for theirs.
-    /// If the transport can't start, `problems` says so, and another call tries again. Does nothing on a closed session.
+    /// Starts listening, starts the transport, takes the newest snapshot that the transport kept, and asks peers for
+    /// theirs. If the transport can't start, `problems` says so, and another call tries again. Does nothing on a closed
+    /// session.
     public func start() {
         guard phase == .stopped else {
             if phase == .running { board.start(transport) }
@@ -237,14 +238,15 @@ where
         noteStop()
     }
 
-    /// Closes the session for good, after it has handed everything submitted and a final snapshot to the transport and the
-    /// reachable members have acknowledged. Waits at most for `closePatience`. The transport stays open for other features.
+    /// Closes the session for good, after it has handed everything submitted and a final snapshot to the transport and
+    /// the reachable members have acknowledged. Waits at most for `closePatience`. The transport stays open for other
+    /// features.
     ///
-    /// Without a final event only this device closes its session. With one, for which there is always room, the call **ends
-    /// the session on every device**. `hasEnded` becomes true on a device as soon as it hears of the end, and `submit`
-    /// throws `SessionSyncError.sessionEnded` there. A device that was away hears of it when this device opens the session
-    /// again: an ended session delivers what it still owes, and opens closed if it owes nothing. If a member has already
-    /// ended the session, the final event is dropped.
+    /// Without a final event only this device closes its session. With one, for which there is always room, the call
+    /// **ends the session on every device**. `hasEnded` becomes true on a device as soon as it hears of the end, and
+    /// `submit` throws `SessionSyncError.sessionEnded` there. A device that was away hears of it when this device opens
+    /// the session again: an ended session delivers what it still owes, and opens closed if it owes nothing. If a
+    /// member has already ended the session, the final event is dropped.
     /// - Throws: the reducer's error; the session is then still running.
     public func close(with finalEvent: Event? = nil, at moment: Date? = nil) async throws {
         guard phase != .closed else { return }
@@ -312,14 +314,14 @@ where
 
     /// Applies a local event at once, then writes and sends it. The new state follows, unless the event is high-rate.
     ///
-    /// The event is encoded once, and its decoded copy is reduced and returned. So this device shows the same event as all
-    /// others, even if encoding loses a field.
+    /// The event is encoded once, and its decoded copy is reduced and returned. So this device shows the same event as
+    /// all others, even if encoding loses a field.
     ///
     /// - Parameter moment: the time of the tap, by the session's clock (`now`) if devices compare times.
-    /// - Throws: the reducer's error. `SessionSyncError.queueFull` while too many events wait to be sent. `logFull` while
-    ///   too many are unconfirmed (see `waitForRoom`), or if a high-rate event is thinned out. `sessionEnded` or
-    ///   `sessionClosed`. `payloadEncodingFailed` if the event can't be encoded, `payloadDecodingFailed` if no device could
-    ///   read it. A rejected event uses up no sequence number.
+    /// - Throws: the reducer's error. `SessionSyncError.queueFull` while too many events wait to be sent. `logFull`
+    ///   while too many are unconfirmed (see `waitForRoom`), or if a high-rate event is thinned out. `sessionEnded` or
+    ///   `sessionClosed`. `payloadEncodingFailed` if the event can't be encoded, `payloadDecodingFailed` if no device
+    ///   could read it. A rejected event uses up no sequence number.
     @discardableResult
     public func submit(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
         guard _phase != .closed else { throw SessionSyncError.sessionClosed }
@@ -342,8 +344,8 @@ where
         return try submit(event(moment), at: moment)
     }
 
-    /// Returns when there is room for an event of any kind: at once, after peers have confirmed some, or when the session
-    /// closes.
+    /// Returns when there is room for an event of any kind: at once, after peers have confirmed some, or when the
+    /// session closes.
     /// - Throws: `CancellationError`.
     public func waitForRoom() async throws {
         while phase != .closed, !core.hasRoom {
@@ -432,8 +434,8 @@ extension SyncedSession {
         return try body(&core)
     }
 
-    /// Runs a slow change on a copy of the core, off the main actor. Keeps the copy if the core hasn't changed meanwhile.
-    /// After three failed tries it runs on the main actor.
+    /// Runs a slow change on a copy of the core, off the main actor. Keeps the copy if the core hasn't changed
+    /// meanwhile. After three failed tries it runs on the main actor.
     func turnAside<Result: Sendable>(_ body: @escaping @Sendable (inout Core) -> Result) async -> Result {
         turnsAside += 1
         defer { turnsAside -= 1 }

@@ -10,8 +10,8 @@ public enum StoreFailurePolicy: Hashable, Sendable {
     /// Opening throws the store's error. A running session keeps its events in memory, sends and confirms nothing, and
     /// tries again.
     case wait
-    /// The session continues in memory under a new incarnation; `durability` says so. The store is left unchanged, and the
-    /// next launch opens its contents.
+    /// The session continues in memory under a new incarnation; `durability` says so. The store is left unchanged, and
+    /// the next launch opens its contents.
     case continueInMemory
 }
 
@@ -25,8 +25,8 @@ public enum SessionAudience: Hashable, Sendable {
 
 /// The devices that a member admits when they open the same session.
 public enum SessionAdmission: Hashable, Sendable {
-    /// The user's own devices, as the transport reports them (`isOwn` of `SessionSyncTransport`), and devices that a member
-    /// has invited.
+    /// The user's own devices, as the transport reports them (`isOwn` of `SessionSyncTransport`), and devices that a
+    /// member has invited.
     case paired
     /// Only devices that a member has invited: for apps in which several users share a session.
     case invited
@@ -40,31 +40,32 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     public var snapshotPayloadType: String?
     /// The incarnation of a new session's store, 32 random bits; nil generates one.
     public var incarnation: UInt32?
-    /// Sources that were paired beforehand, the local one included; at most 16. For three or more devices, or two that need
-    /// no founding. Empty lets the first two devices that meet found a group.
+    /// Sources that were paired beforehand, the local one included; at most 16. For three or more devices, or two that
+    /// need no founding. Empty lets the first two devices that meet found a group.
     public var members: [SessionSource] = []
     /// The devices that this one admits. A group has 16 members at most; the next device raises `notAdmitted`.
     public var admits = SessionAdmission.paired
     /// True if the session has begun elsewhere: this device waits until it is admitted (`invite`) and founds no group.
     public var waitsForInvitation = false
-    /// Time after which a majority of a group of three or more removes a silent member. Counts from the end of the silence
-    /// that the member announced, or from its last sign once the link has lost it. The member returns when it can, with
-    /// the events that it made meanwhile. nil waits forever. Values below 30 s count as 30 s.
+    /// Time after which a majority of a group of three or more removes a silent member. Counts from the end of the
+    /// silence that the member announced, or from its last sign once the link has lost it. The member returns when it
+    /// can, with the events that it made meanwhile. nil waits forever. Values below 30 s count as 30 s.
     public var memberTimeout: Duration? = .seconds(60)
     /// The devices that see the session once its group is sealed.
     public var audience = SessionAudience.members
     /// The reaction of a session from `open` when its store fails.
     public var storeFailure = StoreFailurePolicy.wait
-    /// The side effect of confirmed events. Runs for every event confirmed while this peer is a member, one after another, in
-    /// their final order.
+    /// The side effect of confirmed events. Runs for every event confirmed while this peer is a member, one after
+    /// another, in their final order.
     ///
-    /// The session confirms, writes, runs this, then marks it as done. So an event's ID comes once, unless a crash between
-    /// running and marking repeats it after the relaunch. If this throws, that event and the later ones wait for the next
-    /// exchange.
+    /// The session confirms, writes, runs this, then marks it as done. So an event's ID comes once, unless a crash
+    /// between running and marking repeats it after the relaunch. If this throws, that event and the later ones wait
+    /// for the next exchange.
     public var onConfirmed: (@MainActor @Sendable (SessionConfirmedEvent<Event>) async throws -> Void)?
-    /// Bounds and hooks of the engine. `upcast` reads events of other versions. nil uses the event's own decoding for events
-    /// that an earlier version of the app kept unread. The default bounds of unconfirmed events are higher than the engine's
-    /// own: 262,144 events, or 32 MiB of memory. So a device that is alone for a day, at an event a second, keeps all.
+    /// Bounds and hooks of the engine. `upcast` reads events of other versions. nil uses the event's own decoding for
+    /// events that an earlier version of the app kept unread. The default bounds of unconfirmed events are higher than
+    /// the engine's own: 262,144 events, or 32 MiB of memory. So a device that is alone for a day, at an event a
+    /// second, keeps all.
     public var engine = {
         var options = SessionEngineOptions<State, Event>()
         options.ownUnconfirmedMax = 262_144
@@ -74,9 +75,10 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
 
     /// The delivery mode of events.
     let eventDelivery: SessionDeliveryMode = .realtimeBestEffort
-    /// Selects events of a high rate, such as heart-rate samples, after which no snapshot is sent. They leave an eighth of
-    /// the space for unconfirmed events (`engine.ownUnconfirmedMax`, `ownUnconfirmedBytesMax`) to others. While no peer is
-    /// reachable, they thin out from half of the rest on, so a day alone is kept to its end, with fewer samples over time.
+    /// Selects events of a high rate, such as heart-rate samples, after which no snapshot is sent. They leave an eighth
+    /// of the space for unconfirmed events (`engine.ownUnconfirmedMax`, `ownUnconfirmedBytesMax`) to others. While no
+    /// peer is reachable, they thin out from half of the rest on, so a day alone is kept to its end, with fewer samples
+    /// over time.
     public var isHighRate: @Sendable (Event) -> Bool = { _ in false }
     /// Selects states in which nothing has begun. A peer's snapshot of such a state is refused.
     public var isIdle: @Sendable (State) -> Bool = { _ in false }
@@ -86,26 +88,27 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     public var copyBytesMax = 64 << 20
     /// Maximum number of bytes of a copy in one message. Larger copies go in pieces, even if a message could hold more.
     package var copyMessageBytesMax = Int.max
-    /// Maximum number of bytes of series in the store (in memory without one): once for this device's samples, and once for
-    /// other devices' samples. Beyond it `record` throws, and other devices' samples stay with them.
+    /// Maximum number of bytes of series in the store (in memory without one): once for this device's samples, and once
+    /// for other devices' samples. Beyond it `record` throws, and other devices' samples stay with them.
     public var seriesBytesMax = 256 << 20
-    /// The minimum time between two messages with shown values (`show`). Values that come faster wait, and only the newest
-    /// of each key is sent.
+    /// The minimum time between two messages with shown values (`show`). Values that come faster wait, and only the
+    /// newest of each key is sent.
     let ephemeralInterval: Duration = .milliseconds(100)
-    /// Maximum time that samples wait so that they are sent together, which makes them smaller. Many samples leave sooner.
+    /// Maximum time that samples wait so that they are sent together, which makes them smaller. Many samples leave
+    /// sooner.
     public var seriesInterval: Duration = .seconds(5)
-    /// Maximum time that reducing late events blocks the main actor. Measured by the machine's clock, so virtual time uses
-    /// zero, which reduces a few events per slice.
+    /// Maximum time that reducing late events blocks the main actor. Measured by the machine's clock, so virtual time
+    /// uses zero, which reduces a few events per slice.
     package var catchUpTime = Duration.milliseconds(2)
 
-    /// Version of the reducer, the policy, the state and its encoding. Raise it in each version of the app that reduces the
-    /// same events to another state: devices compare states only if their versions are equal. At least 0.
+    /// Version of the reducer, the policy, the state and its encoding. Raise it in each version of the app that reduces
+    /// the same events to another state: devices compare states only if their versions are equal. At least 0.
     public var reducerVersion = 1
     /// Runs some work and returns its CPU time, for the budget of state comparisons. Returns zero in virtual time.
     package var measure: @Sendable (_ work: () -> Void) -> Duration = { ContinuousClock().measure($0) }
 
-    /// The regular time between two controls, in which engines report what they hold. A quarter of it while something is
-    /// missing, a fifth after an event has arrived, 300 times it while there is nothing to report.
+    /// The regular time between two controls, in which engines report what they hold. A quarter of it while something
+    /// is missing, a fifth after an event has arrived, 300 times it while there is nothing to report.
     package var exchangeInterval: Duration = .seconds(1)
     /// True if messages are sent and read in their short forms (`ShortForm`), which earlier versions don't know.
     package var usesShortForms = true
@@ -113,15 +116,15 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     let closePatience: Duration = .seconds(2)
     /// Maximum age of a retained snapshot while no peer is reachable.
     public var stalenessBudget: Duration = .seconds(300)
-    /// Seconds by which the sender's clock is ahead of this device's, used until the session has measured it. Corrects the
-    /// age of a retained snapshot.
+    /// Seconds by which the sender's clock is ahead of this device's, used until the session has measured it. Corrects
+    /// the age of a retained snapshot.
     package var clockOffsetSeconds: TimeInterval = 0
     /// The minimum time between two snapshot requests.
     package var requestInterval: Duration = .seconds(1)
     /// Maximum number of events that wait to be sent. Beyond it `submit` throws `SessionSyncError.queueFull`.
     package var outgoingMax = 4096
-    /// The device's wall clock. A session reads it when it is opened and counts `uptime` from then on, so setting the clock
-    /// moves no timer.
+    /// The device's wall clock. A session reads it when it is opened and counts `uptime` from then on, so setting the
+    /// clock moves no timer.
     public var now: @Sendable () -> Date = { Date() }
     /// The elapsed time, sleep included and independent of the wall clock. Virtual time drives it together with `now`.
     public var uptime: @Sendable () -> Duration = { SystemClock().elapsed }

@@ -13,7 +13,8 @@ import MeshWire
 //
 // The compact codec encodes all of it. Each save is one atomic batch.
 
-/// One session of one feature in a store. Turns the changes that an engine asks to persist into batches, and loads them.
+/// One session of one feature in a store. Turns the changes that an engine asks to persist into batches, and loads
+/// them.
 ///
 /// ```swift
 /// var archive = try SessionArchive<State, Event>(store: store, sessionID: id, featureID: "workout")
@@ -89,8 +90,8 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         try store.commit(try batch(persistence, of: engine))
     }
 
-    /// Returns the batch that `save` would commit, for a caller that commits it. Commit each batch once, in the order of
-    /// creation.
+    /// Returns the batch that `save` would commit, for a caller that commits it. Commit each batch once, in the order
+    /// of creation.
     public mutating func batch<Reducer, Policy>(
         _ persistence: SessionPersistence, of engine: SessionSyncEngine<State, Event, Reducer, Policy>
     ) throws -> StoreBatch {
@@ -121,7 +122,8 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         return batch
     }
 
-    /// - Returns: true if the head must be written, because it has to announce the first effect or to drop its own list.
+    /// - Returns: true if the head must be written, because it has to announce the first effect or to drop its own
+    ///   list.
     private mutating func addEffects<Reducer, Policy>(
         _ persistence: SessionPersistence, of engine: SessionSyncEngine<State, Event, Reducer, Policy>,
         to batch: inout StoreBatch
@@ -196,8 +198,8 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         return sequence + 1
     }
 
-    /// Adds the head. Uses the oldest layout that fits, so that earlier versions of the library can read it while no side
-    /// effects are due and the membership hasn't changed.
+    /// Adds the head. Uses the oldest layout that fits, so that earlier versions of the library can read it while no
+    /// side effects are due and the membership hasn't changed.
     private func addHead<Reducer, Policy>(
         of engine: SessionSyncEngine<State, Event, Reducer, Policy>, to batch: inout StoreBatch
     ) throws {
@@ -223,9 +225,9 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     /// Returns the image as last saved; nil if the store has none.
     ///
     /// Complexity: O(stored bytes of this session).
-    /// - Throws: `StorageError`, and changes nothing then. `damaged` if parts contradict each other. `unreadableState` if the
-    ///   app's types can't be decoded from a state or an event. `newerSchema` if a newer version of the library wrote it.
-    ///   The store's own errors.
+    /// - Throws: `StorageError`, and changes nothing then. `damaged` if parts contradict each other. `unreadableState`
+    ///   if the app's types can't be decoded from a state or an event. `newerSchema` if a newer version of the library
+    ///   wrote it. The store's own errors.
     public mutating func load() throws -> SessionEngineImage<State, Event>? {
         let catalog = try catalog()
         stored = Set(catalog.map(\.name))
@@ -300,8 +302,8 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
 
     /// Returns the last sequence held of a source.
     ///
-    /// The journal needs no entries up to `done`. They are in the base, or lie before the source's first sequence and stand
-    /// for no event. A source that was seen before it joined may have left some entries there.
+    /// The journal needs no entries up to `done`. They are in the base, or lie before the source's first sequence and
+    /// stand for no event. A source that was seen before it joined may have left some entries there.
     /// - Throws: `damaged` unless the journal has every entry after that.
     private func last(
         of source: SessionSource, _ written: Range<UInt64>, in image: SessionEngineImage<State, Event>
@@ -372,7 +374,8 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
 
     // MARK: - Ending
 
-    /// Erases the session from the store when this returns. Keeps the ID of a session that has ended (`SessionTombstones`).
+    /// Erases the session from the store when this returns. Keeps the ID of a session that has ended
+    /// (`SessionTombstones`).
     /// - Throws: `StorageError`.
     public mutating func erase() throws {
         var batch = StoreBatch()

@@ -93,8 +93,8 @@ struct StoredRecord: WireCodable {
 
 /// The layout version of a head. Decoded before the rest, so that a newer layout isn't taken for damage.
 struct StoredLayout: Codable {
-    /// Layout 3 has a group with views. Layout 2 has due side effects in their own journal. Layout 1 has them in the head,
-    /// and is still written while there are none.
+    /// Layout 3 has a group with views. Layout 2 has due side effects in their own journal. Layout 1 has them in the
+    /// head, and is still written while there are none.
     static let current = 3
 
     var version = current

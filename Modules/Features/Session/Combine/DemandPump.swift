@@ -1,7 +1,7 @@
 import MeshBase
 
-/// Passes on a stream's elements as a subscriber requests them, one after another, on the main actor. Other elements wait
-/// in the stream's own bounded buffer.
+/// Passes on a stream's elements as a subscriber requests them, one after another, on the main actor. Other elements
+/// wait in the stream's own bounded buffer.
 ///
 /// Safe to use from any thread. Ends its task when it is released or cancelled.
 final class DemandPump: Sendable {

@@ -4,8 +4,8 @@
     import MeshEngine
 
     extension SyncedSession {
-        /// Returns `updates()` as a publisher. Each subscriber has its own buffer, and gets a `snapshot` if it requests less than
-        /// what happens. Completes when the session closes or is released, and doesn't keep it alive.
+        /// Returns `updates()` as a publisher. Each subscriber has its own buffer, and gets a `snapshot` if it requests
+        /// less than what happens. Completes when the session closes or is released, and doesn't keep it alive.
         public func updatesPublisher(bufferLimit: Int = 1024) -> StreamPublisher<SessionUpdate<State, Event>> {
             StreamPublisher { [weak self] in self?.updates(bufferLimit: bufferLimit) ?? .finished }
         }
@@ -18,9 +18,9 @@
 
     /// A publisher of any stream of a session: `StreamPublisher { session.alarms() }`.
     ///
-    /// Each subscriber starts a stream of its own and gets as many elements as it requests, on the main actor. Other elements
-    /// wait in that stream's bounded buffer. Completes when a subscriber requests one more and the stream has ended.
-    /// Subscribe, request and cancel from any thread.
+    /// Each subscriber starts a stream of its own and gets as many elements as it requests, on the main actor. Other
+    /// elements wait in that stream's bounded buffer. Completes when a subscriber requests one more and the stream has
+    /// ended. Subscribe, request and cancel from any thread.
     public struct StreamPublisher<Output: Sendable>: Publisher, Sendable {
         public typealias Failure = Never
 

@@ -14,7 +14,7 @@ struct CompanyLedger {
     /// Peers that the user has revoked as lost, and the view in which this device last removed them.
     var revoked: Set<String> = []
     var revokedInView: UInt64?
-    /// The newest departures, oldest known first.
+    /// The newest departures, in the order in which this device learned of them.
     private(set) var departures: [SessionDeparture] = []
     private(set) var departureCount = 0
 

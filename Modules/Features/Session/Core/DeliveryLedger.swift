@@ -1,7 +1,8 @@
 import Foundation
 import MeshIdentity
 
-/// The delivery of own events by event ID, because an event that is issued again keeps its ID and gets another sequence.
+/// The delivery of own events by event ID, because an event that is issued again keeps its ID and gets another
+/// sequence.
 ///
 /// Keeps the newest `countMax`.
 struct DeliveryLedger {
@@ -59,7 +60,8 @@ struct DeliveryLedger {
         entries[id]?.isRejected = isRejected
     }
 
-    /// Forgets unchanged effects after late events have changed the order. Effects of confirmed events are final and stay.
+    /// Forgets unchanged effects after late events have changed the order. Effects of confirmed events are final and
+    /// stay.
     mutating func forgetUnchanged() {
         if !unchanged.isEmpty { unchanged = unchanged.filter { entries[$0]?.isConfirmed ?? false } }
     }

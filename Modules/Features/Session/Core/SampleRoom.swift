@@ -1,7 +1,7 @@
-/// Admission of high-rate events to a log that isn't being emptied. An eighth of the log is left to other events. Of the
-/// rest, samples fill half at their own rate. After that, with a share `s` left, one of `(1 / 2s)²` samples is accepted.
-/// So the kept samples cover any length of time, ever more coarsely. At a sample a second and space for 3,584, that is one
-/// in 9 after an hour, and one in 630 after half a day.
+/// Admission of high-rate events to a log that isn't being emptied. An eighth of the log is left to other events. Of
+/// the rest, samples fill half at their own rate. After that, with a share `s` left, one of `(1 / 2s)²` samples is
+/// accepted. So the kept samples cover any length of time, ever more coarsely. At a sample a second and space for
+/// 3,584, that is one in 9 after an hour, and one in 630 after half a day.
 struct SampleRoom {
     /// Number of samples that aren't confirmed.
     var count = 0

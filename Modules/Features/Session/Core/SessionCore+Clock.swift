@@ -1,7 +1,8 @@
 import Foundation
 import MeshEngine
 
-/// The choice of the member whose clock the session uses.
+/// The choice of the member whose clock the session uses. `ClockOffsetEstimate` measures other clocks as NTP and
+/// Cristian do.
 extension SessionCore {
     /// The member with the lowest peer ID.
     var clockOwner: String {

@@ -6,7 +6,8 @@ import MeshIdentity
 // Membership as the session drives it (Convergence.md, rules 19 to 21). The engine decides on views. This file tells it
 // which members are suspected, invited, revoked, or removed by the user.
 //
-// - lease: the silence after which a member is suspected, in seconds: `memberTimeout`, and 30 exchange intervals at least.
+// - lease: the silence after which a member is suspected, in seconds: `memberTimeout`, and 30 exchange intervals at
+//   least.
 // - announced silence: each control states the time within which its sender speaks again. The lease begins after it.
 // - own: a device that belongs to the same user, according to the link.
 
@@ -32,8 +33,8 @@ extension SessionCore {
         engine.membership.open.map(\.source.peerID).filter { $0 != engine.localPeerID }
     }
 
-    /// Returns the last moment at which a peer counts as present. A reachable peer may be silent for as long as it announced.
-    /// A peer that the link has lost was present until then.
+    /// Returns the last moment at which a peer counts as present. A reachable peer may be silent for as long as it
+    /// announced. A peer that the link has lost was present until then.
     private func lastSign(of peerID: String) -> Date {
         guard let heard = heard[peerID] else { return listeningSince }
         let isLost = tellsReachability && !reachablePeerIDs.contains(peerID)
@@ -74,9 +75,9 @@ extension SessionCore {
         exchangeNow()
     }
 
-    /// Removes revoked members. They count as absent (`suspectTheAbsent`), so a majority removes them as soon as no other
-    /// member hears them. If the others are no majority, the user's decision replaces it. That happens once per view,
-    /// because it would hold up a group in which another member still hears the peer.
+    /// Removes revoked members. They count as absent (`suspectTheAbsent`), so a majority removes them as soon as no
+    /// other member hears them. If the others are no majority, the user's decision replaces it. That happens once per
+    /// view, because it would hold up a group in which another member still hears the peer.
     mutating func endRevoked() {
         guard !company.revoked.isEmpty, engine.group != nil, company.revokedInView != engine.view else { return }
         company.revokedInView = engine.view
@@ -110,8 +111,8 @@ extension SessionCore {
         engine.membership.open.map(\.source).filter { peerIDs.contains($0.peerID) }
     }
 
-    /// Peers that belong to this session, no matter who is paired with them: the other members, and peers that this device
-    /// has invited. nil while this device isn't a member. Complexity: O(members).
+    /// Peers that belong to this session, no matter who is paired with them: the other members, and peers that this
+    /// device has invited. nil while this device isn't a member. Complexity: O(members).
     var companions: Set<String>? {
         guard engine.isSealed else { return nil }
         return Set(engine.membership.open.map(\.source.peerID)).union(engine.invited).subtracting([engine.localPeerID])

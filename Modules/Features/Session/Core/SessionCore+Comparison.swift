@@ -12,8 +12,8 @@ import MeshWire
 
 /// The schedule of digests, which limits them to a millisecond of CPU time a minute.
 struct ComparisonSchedule {
-    /// Number of confirmed events from one digest to the next. Always a power of two times the interval of milestones, so
-    /// members with different strides still meet at the multiples of the longer one.
+    /// Number of confirmed events from one digest to the next. Always a power of two times the interval of milestones,
+    /// so members with different strides still meet at the multiples of the longer one.
     private(set) var stride = ConfirmationChain.interval
     /// The position of the newest milestone that was considered.
     private(set) var seen: UInt64 = 0

@@ -13,7 +13,8 @@ struct EffectQueue<Event: Codable & Sendable> {
 
     /// A slice, because it drops its first elements without moving the rest.
     private(set) var due: ArraySlice<Item> = []
-    /// The newest event IDs whose effects ran. An event that is confirmed again under another source has had its effect.
+    /// The newest event IDs whose effects ran. An event that is confirmed again under another source has had its
+    /// effect.
     private var done: Set<UUID> = []
     private var doneOrder: ArraySlice<UUID> = []
 
@@ -62,7 +63,7 @@ extension SessionCore {
         return nil
     }
 
-    /// Marks the effect that `nextEffect` returned.
+    /// Marks the effect that `nextEffect` returned as run.
     mutating func finishEffect() {
         statistics.effects += 1
         markEffect()

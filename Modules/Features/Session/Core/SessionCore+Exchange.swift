@@ -9,8 +9,8 @@ import MeshTransport
 //
 // - pace: how soon the next control leaves, as a multiple of the exchange interval: 1/5 to 300.
 // - settled: the members in reach hold and have confirmed the same, so there is nothing to report.
-// - announced silence: the time within which a sender speaks again. Each control carries it, and receivers measure absence from
-//   its end.
+// - announced silence: the time within which a sender speaks again. Each control carries it, and receivers measure
+//   absence from its end.
 // - repeat: a control with the same facts as the last one. After 20 repeats the interval doubles, up to 10 intervals.
 //   A peer that becomes reachable resets the count.
 
@@ -80,7 +80,8 @@ struct ExchangeSchedule {
 
     private static var repeatsMax: Int { 20 }
 
-    /// Number of remote events after which a control leaves at once. A sender stops at its bound of unconfirmed events.
+    /// Number of remote events after which a control leaves at once. Their sender stops at its bound of unconfirmed
+    /// events, so it must not wait for a timer.
     static var unacknowledgedMax: Int { 512 }
 }
 
@@ -166,7 +167,8 @@ extension SessionCore {
     mutating func scheduleExchange(_ pace: ExchangeSchedule.Pace) {
         guard isRunning, exchange.scheduled.map({ $0 < pace }) ?? true else { return }
         exchange.scheduled = pace
-        // No back-off near unknown peers: a newcomer's engine, and members that decide on one, forget peers that fall silent.
+        // No back-off near unknown peers: a newcomer's engine, and members that decide on one, forget peers that fall
+        // silent.
         var interval = exchange.interval(
             pace, configuration.exchangeInterval, samples: configuration.seriesInterval,
             backsOff: engine.isSealed && strangers.isDisjoint(with: reachablePeerIDs))
@@ -196,7 +198,8 @@ extension SessionCore {
             && reachablePeerIDs.allSatisfy { peerID in heard[peerID].map { $0.silence != nil } ?? true }
     }
 
-    /// Answers a peer that keeps asking. If a peer breaks a long silence, speaks too, so that both wake the radio once.
+    /// Answers a peer that keeps asking. After a long silence this device speaks together with the peer that broke it,
+    /// so that both wake the radio once.
     mutating func answer(_ control: SessionControl, of peerID: String) {
         guard control.isDigest, exchange.scheduled == .settled, let silence = heard[peerID]?.silence else { return }
         let pace = ExchangeSchedule.Pace.self
@@ -267,7 +270,8 @@ extension SessionCore {
         reachablePeerIDs.isEmpty && (tellsReachability || (heard.isEmpty && moment.knownPeers.isEmpty))
     }
 
-    /// True if there is nothing to report: every member in reach holds and has confirmed as much as this one, and has said so.
+    /// True if there is nothing to report: every member in reach holds and has confirmed as much as this one, and has
+    /// said so.
     private var isSettled: Bool {
         guard engine.isSealed, !engine.hasEnded || engine.isOver, !engine.isChangingView else { return false }
         let members = engine.membership.open.map(\.source)

@@ -226,8 +226,8 @@ extension SessionCore {
         announceApplied()
     }
 
-    /// Notes peers that aren't members. Groups of one session find each other by controls, and newcomers find their group, so
-    /// a session doesn't fall silent near such a peer.
+    /// Notes peers that aren't members. Groups of one session find each other by controls, and newcomers find their
+    /// group, so a session doesn't fall silent near such a peer.
     private mutating func noteStranger(_ peerID: String) {
         if isOpenMember(peerID) {
             strangers.remove(peerID)

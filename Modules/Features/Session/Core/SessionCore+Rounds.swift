@@ -129,8 +129,8 @@ extension SessionCore {
         directives.showsDeliveries = true
     }
 
-    /// Takes back a round that the store didn't accept, so that nothing of it becomes visible. Controls and answers are made
-    /// again with the next exchange, which also tries the store again.
+    /// Takes back a round that the store didn't accept, so that nothing of it becomes visible. Controls and answers are
+    /// made again with the next exchange, which also tries the store again.
     /// - Parameter leavesStore: true if the session continues in memory.
     mutating func putBack(_ round: OutgoingRound<State, Event>, leavesStore: Bool) {
         unsaved.changes = round.directives.persist
@@ -143,7 +143,8 @@ extension SessionCore {
         if leavesStore { leaveStore() } else { scheduleExchange(.regular) }
     }
 
-    /// Continues in memory. Takes a new incarnation, because the store still has an older session under the present one.
+    /// Continues in memory. Takes a new incarnation, because the store still has an older session under the present
+    /// one.
     mutating func leaveStore() {
         archive = nil
         unsaved.changes = nil
@@ -170,8 +171,8 @@ extension SessionCore {
 
     // MARK: - Sending
 
-    /// The last own sequence that may be in flight. Bounds what a slow member's transport has to hold. Absent members don't
-    /// count: they get missing events from the log.
+    /// The last own sequence that may be in flight. Bounds what a slow member's transport has to hold. Absent members
+    /// don't count: they get missing events from the log.
     var windowEnd: UInt64 {
         acknowledgedByReachableMembers.min().map { $0 + min(Self.windowMax, .max - $0) } ?? .max
     }
@@ -182,8 +183,8 @@ extension SessionCore {
     /// Returns true if that peer may get this session's messages.
     func mayKnow(_ peer: SessionPeer) -> Bool { configuration.audience == .everyPeer || engine.hears(peer.id) }
 
-    /// Returns the receivers of messages for all. `[nil]` stands for every peer: used before the group is sealed, and if all
-    /// connected peers may get the messages.
+    /// Returns the receivers of messages for all. `[nil]` stands for every peer: used before the group is sealed, and
+    /// if all connected peers may get the messages.
     /// - Parameter isKept: true if the transport keeps the message for peers that it doesn't know yet.
     func audience(of known: [SessionPeer], isKept: Bool) -> [SessionPeer?] {
         guard configuration.audience == .members, engine.isSealed else { return [nil] }

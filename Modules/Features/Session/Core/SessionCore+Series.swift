@@ -5,7 +5,8 @@ import MeshIdentity
 import MeshSeries
 import MeshTransport
 
-// Exchange of series. Samples are append-only, so a peer reports how far it holds a series, and others request the rest.
+// Exchange of series. Samples are append-only, so a peer reports how far it holds a series, and others request the
+// rest.
 //
 // - holding: the range of a series that a device holds.
 // - push: sending new own samples with the holdings.
@@ -25,10 +26,10 @@ struct SeriesSchedule {
     /// Number of reports in a row without an acknowledgement.
     var retryCount = 0
 
-    /// Intervals from a sample's arrival to its acknowledgement: counted from the last sample, early enough that its recorder
-    /// doesn't repeat it, and at most from the first.
+    /// Intervals from a sample's arrival to its acknowledgement: counted from the last sample, early enough that its
+    /// recorder doesn't repeat it, and at most from the first.
     static var answerIntervals: (after: Double, most: Double) { (1.25, 24) }
-    /// Intervals after which a peer that lacks samples is told again; they double.
+    /// Intervals after which series are reported again to a peer that lacks samples. They double.
     var retryIntervals: Double { 1.5 * Double(1 << min(retryCount, 5)) }
 
     /// Number of new samples that are sent at once, no matter how recent the last message is.
@@ -103,10 +104,10 @@ extension SessionCore {
     private var seriesLeeway: TimeInterval { configuration.exchangeInterval.seconds / 2 }
 
     /// - Parameters:
-    ///   - atOnce: sends new samples before they are due.
-    ///   - answers: acknowledges before that is due.
+    ///   - atOnce: true to send new samples before they are due.
+    ///   - answers: true to acknowledge samples before that is due.
     private mutating func tellSeries(_ telling: SeriesShelf.Telling, atOnce: Bool = false, answers: Bool = false) {
-        // Announced samples that aren't sent here are requested by the peers.
+        // Peers request samples that are announced without being sent.
         let isDueNow = atOnce || telling != .news || series.unpushedCount >= SeriesSchedule.pushedMax
         let pushes = isDue(&seriesSchedule.pushedAt, after: isDueNow ? .zero : configuration.seriesInterval)
         let answers = answers || telling != .news || answersDue.map { $0 <= moment.now } ?? false
@@ -156,7 +157,7 @@ extension SessionCore {
         return min(news.since + wait.most * interval, news.at + wait.after * interval)
     }
 
-    /// The time at which a peer that lacks samples is told again; nil if none lacks any.
+    /// The time at which series are reported again to a peer that lacks samples; nil if none lacks any.
     private var seriesRetry: Date? {
         guard series.isLacking(seriesPeers) else { return nil }
         return seriesSchedule.toldAt + seriesSchedule.retryIntervals * configuration.seriesInterval.seconds

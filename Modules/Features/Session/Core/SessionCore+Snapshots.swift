@@ -99,7 +99,8 @@ extension SessionCore {
         if !engine.isSealed { requestSnapshot() }
     }
 
-    /// Returns true if a retained snapshot is too old. Only while no peer is reachable: a workout may be paused for an hour.
+    /// Returns true if a retained snapshot is too old. Only while no peer is reachable: a workout may be paused for an
+    /// hour.
     private func isStale(_ snapshot: AnySessionSyncSnapshot) -> Bool {
         guard isRetained(snapshot), reachablePeerIDs.isEmpty else { return false }
         let measured = engine.clockOffset(of: snapshot.metadata.sourcePeerID)?.offsetSeconds
@@ -140,8 +141,8 @@ extension SessionCore {
         wake()
     }
 
-    /// Sends the state after an own event. Members that hear the events need it only for their next launch. So while all of
-    /// them are in reach, it leaves at most every five exchange intervals.
+    /// Sends the state after an own event. Members that hear the events need it only for their next launch. So while
+    /// all of them are in reach, it leaves at most every five exchange intervals.
     mutating func publishState() {
         let interval = 5 * configuration.exchangeInterval.seconds
         guard let told, doAllHearEvents else { return publishSnapshot() }
@@ -164,8 +165,8 @@ extension SessionCore {
             && (configuration.audience == .members || moment.knownPeers.allSatisfy { engine.hears($0.id) })
     }
 
-    /// Sends the state to peers that only watch, if members' events have changed it. At most once per exchange interval. Own
-    /// events already cause a state.
+    /// Sends the state to peers that only watch, if members' events have changed it. At most once per exchange
+    /// interval. Own events already cause a state.
     mutating func showSpectators() {
         guard configuration.audience == .everyPeer, engine.isSealed, engine.hasHistory,
             moment.knownPeers.contains(where: { !engine.hears($0.id) })
@@ -179,8 +180,8 @@ extension SessionCore {
 
     // MARK: - Asking
 
-    /// Requests peers' state, at most once in `requestInterval`. A request that comes sooner waits for its turn: the answer
-    /// in flight may be older than the gap, and no later event may show that gap again.
+    /// Requests peers' state, at most once in `requestInterval`. A request that comes sooner waits for its turn: the
+    /// answer in flight may be older than the gap, and no later event may show that gap again.
     mutating func requestSnapshot() {
         let sinceLast = lastRequestAt.map { moment.now.timeIntervalSince($0) } ?? .infinity
         let remaining = configuration.requestInterval.seconds - sinceLast

@@ -10,7 +10,8 @@ import MeshWire
 // Terms of this folder:
 //
 // - turn: one change of the core, with its time. It leaves directives, which the driver carries out.
-// - round: what several turns left to be written, then sent. Nothing is sent before it is written (see `SessionCore+Rounds`).
+// - round: what several turns left to be written, then sent. Nothing is sent before it is written (see
+//   `SessionCore+Rounds`).
 // - control: the engine's periodic message. It says what the engine holds, and asks for what it lacks.
 // - exchange: sending a control. `SessionCore+Exchange` decides when.
 // - behind: late events have their places, but the state doesn't show them until `catchUp` has reduced them.
@@ -19,8 +20,8 @@ import MeshWire
 // Docs/Internals/Convergence.md has the engine's terms and rules.
 
 /// A session as a value. Calls of the app, messages and timers go in, each with its time. Values to show, batches to
-/// write, messages to send and delays come out. It owns the engine, but has no task, clock or transport. `SyncedSession`
-/// has those and drives it, and a test can do so too.
+/// write, messages to send and delays come out. It owns the engine, but has no task, clock or transport.
+/// `SyncedSession` has those and drives it, and a test can do so too.
 struct SessionCore<State, Event, Reducer, ConflictPolicy>
 where
     Reducer: SessionSyncReducer<State, Event>, ConflictPolicy: SessionConflictPolicy<State, Event>,
@@ -47,7 +48,7 @@ where
         var remoteSnapshots: [SessionSyncSnapshot<State>] = []
         var confirmed: [SessionConfirmedEvent<Event>] = []
         var alarms: [SessionAlarm] = []
-        /// The same news merged into one order.
+        /// All of this news merged into one order.
         var updates: [SessionUpdate<State, Event>] = []
         var ephemerals: [EphemeralLane<[UInt8]>.Sample] = []
         /// True if `takeRound` may have work.
@@ -77,7 +78,7 @@ where
     /// Returns true if the link says that a peer is the user's own device.
     let isOwn: @Sendable (String) -> Bool
     var engine: Engine
-    /// The time of the current turn, or of the last one.
+    /// The moment of the current turn, or of the last one.
     var moment: Moment
     var directives = Directives()
     private(set) var isRunning = false
@@ -133,11 +134,13 @@ where
     /// Maximum number of bytes of a copy that the transport takes in one message.
     var pieceBytes = CopyPiece.bytesMax
 
-    /// Start of the time in which this device has listened without a pause. Silence before it doesn't show that a member is away.
+    /// Start of the time in which this device has listened without a pause. Silence before it doesn't show that a
+    /// member is away.
     var listeningSince: Date
     /// The moment from which this device's clock runs steadily. An earlier launch may have read another time.
     var steadySince: Date
-    /// The member that owns the session's clock, and the later time of its last change by either owner's clock.
+    /// The member that owns the session's clock. `at` is the moment at which it became the owner, by the later one of
+    /// both owners' clocks; nil for the first owner.
     var ownerChange: (owner: String, at: Date?)?
     var lastExchangeAt: Date
     /// The longest interval for which an exchange was scheduled since `lastExchangeAt`.
@@ -226,7 +229,7 @@ where
         return envelope
     }
 
-    /// True if an event of any kind would be accepted.
+    /// True if there is space for an event of any kind, high-rate ones included.
     var hasRoom: Bool {
         let fill = Double(engine.ownUnconfirmedCount) / Double(max(1, engine.options.ownUnconfirmedMax))
         return outgoing.events.count < configuration.outgoingMax && max(fill, byteFill) < SampleRoom.share
@@ -248,7 +251,8 @@ where
     private typealias CodedEvent = (event: Event, bytes: [UInt8])
 
     /// Encodes an event and decodes it again, because peers and this device's next launch reduce the decoded event.
-    /// - Throws: `SessionSyncError.payloadEncodingFailed`, or `payloadDecodingFailed` if no device could read the bytes.
+    /// - Throws: `SessionSyncError.payloadEncodingFailed`, or `payloadDecodingFailed` if no device could read the
+    ///   bytes.
     private mutating func code(_ event: Event) throws -> CodedEvent {
         let codec = CompactCodec()
         let bytes: [UInt8]

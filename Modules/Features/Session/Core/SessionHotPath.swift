@@ -3,9 +3,9 @@ public import MeshIdentity
 
 /// The work that a session repeats for each event, compiled for the app's types.
 ///
-/// Swift compiles a generic type of another module without specialization. It then looks up layouts and conformances for
-/// each event, which costs several times the actual work. So these few steps are inlinable. They are instantiated where
-/// an app creates its session, because `SyncedSession`'s initializers are inlinable too.
+/// Swift compiles a generic type of another module without specialization. It then looks up layouts and conformances
+/// for each event, which costs several times the actual work. So these few steps are inlinable. They are instantiated
+/// where an app creates its session, because `SyncedSession`'s initializers are inlinable too.
 @usableFromInline
 struct SessionHotPath<State, Event, Reducer, ConflictPolicy>: Sendable
 where

@@ -12,7 +12,8 @@ struct UpdateJournal<State: Codable & Sendable, Event: Codable & Sendable> {
     /// True if some events weren't recorded, so only the complete state can report them.
     private var isIncomplete = false
 
-    /// Maximum number of events, and of confirmations, that wait while a log is behind. Beyond it only the state is reported.
+    /// Maximum number of events, and of confirmations, that wait while a log is behind. Beyond it only the state is
+    /// reported.
     static var countMax: Int { 1024 }
 
     mutating func begin(isBehind: Bool) {
@@ -49,7 +50,8 @@ struct UpdateJournal<State: Codable & Sendable, Event: Codable & Sendable> {
     /// - Parameters:
     ///   - state: the state as shown now.
     ///   - showsState: true if the state may have changed.
-    ///   - isBehind: true if the state lacks events that have arrived. Of the recorded events it then has only own ones.
+    ///   - isBehind: true if the state lacks events that have arrived. Of the recorded events it then has only own
+    ///     ones.
     mutating func take(
         _ state: @autoclosure () -> State, showsState: Bool, isBehind: Bool, localPeerID: String
     ) -> [SessionUpdate<State, Event>] {

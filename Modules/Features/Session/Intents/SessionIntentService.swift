@@ -4,11 +4,12 @@ public import MeshEngine
 import MeshIdentity
 import MeshTransport
 
-/// A service on this device that carries out other devices' intents. Made by `SyncedSession.serve`; works while it is held.
+/// A service on this device that carries out other devices' intents. Made by `SyncedSession.serve`; works while it is
+/// held.
 ///
-/// **At most once.** An intent names one device. That device writes an event that it begins before the handler runs. After a
-/// crash or a relaunch it settles a begun intent as `interrupted` and doesn't run it again. Without a store, a relaunched
-/// device has another incarnation, and settles intents asked of the earlier one as `interrupted`.
+/// **At most once.** An intent names one device. That device writes an event that it begins before the handler runs.
+/// After a crash or a relaunch it settles a begun intent as `interrupted` and doesn't run it again. Without a store, a
+/// relaunched device has another incarnation, and settles intents asked of the earlier one as `interrupted`.
 ///
 /// **The owner** is the device that `ask` asks. If there is no owner, or the owner has left the group, every serving
 /// device claims ownership, and the first claim in the order wins. Devices that never met have an owner each until they
@@ -49,8 +50,8 @@ where
     /// True if this device is the one that `ask` asks.
     public var isOwner: Bool { session.state.intents.owner == session.source }
 
-    /// Makes this device the owner. Intents that were asked of the earlier owner stay with it. If several devices take over
-    /// at once, the first in the order becomes the owner.
+    /// Makes this device the owner. Intents that were asked of the earlier owner stay with it. If several devices take
+    /// over at once, the first in the order becomes the owner.
     /// - Throws: the errors of `SyncedSession.submit`.
     public func takeOver() throws {
         guard !isOwner else { return }

@@ -2,10 +2,11 @@ public import Foundation
 public import MeshEngine
 import MeshIdentity
 
-// Requests between devices that run at most once. All decisions are events in the session's order (Convergence.md, rule 1).
+// Requests between devices that run at most once. All decisions are events in the session's order (Convergence.md, rule
+// 1).
 //
-// - owner: the device that new intents are asked of. A claim names the next term, and the first claim of a term in the order
-//   wins, so a term has one owner.
+// - owner: the device that new intents are asked of. A claim names the next term, and the first claim of a term in the
+//   order wins, so a term has one owner.
 // - designated: the one device that may carry out an intent.
 // - settled: ended for good, with an outcome. The designated device's own outcome overrides a withdrawal.
 
@@ -18,12 +19,12 @@ import MeshIdentity
 /// case .intents(let step): state.intents.apply(step, context: context)        // in the reducer
 /// ```
 ///
-/// An intent names the one device that may do the work, so two never do, even while partitioned. That device is the owner
-/// at the moment of asking. It writes that it begins before it does, so it doesn't begin again after a crash. Owner and
-/// intents change by events in the session's order, so every device ends with the same.
+/// An intent names the one device that may do the work, so two never do, even while partitioned. That device is the
+/// owner at the moment of asking. It writes that it begins before it does, so it doesn't begin again after a crash.
+/// Owner and intents change by events in the session's order, so every device ends with the same.
 ///
-/// Each peer has at most 16 open intents, and 256 are kept in all. The oldest settled one makes room for a new intent. If
-/// all are open, the new one isn't accepted.
+/// Each peer has at most 16 open intents, and 256 are kept in all. The oldest settled one makes room for a new intent.
+/// If all are open, the new one isn't accepted.
 public struct SessionIntents<Intent: Codable & Sendable, Answer: Codable & Sendable>: Codable, Sendable {
     /// An intent with its progress.
     public typealias Entry = SessionIntent<Intent, Answer>
@@ -53,12 +54,12 @@ public struct SessionIntents<Intent: Codable & Sendable, Answer: Codable & Senda
     /// Returns the number of open intents that this peer has asked.
     public func openCount(of peerID: String) -> Int { entries.count { $0.isOpen && $0.asker == peerID } }
 
-    /// Applies a step at its place in the order. For use in a reducer: it is pure, gives the same result on every replica,
-    /// and never throws. A step that isn't valid at its place changes nothing, such as a second owner of one term, or a step
-    /// by a peer that isn't concerned.
+    /// Applies a step at its place in the order. For use in a reducer: it is pure, gives the same result on every
+    /// replica, and never throws. A step that isn't valid at its place changes nothing, such as a second owner of one
+    /// term, or a step by a peer that isn't concerned.
     ///
-    /// - Returns: the intent that this step has answered. Apply the answer's effect on the rest of the state in the same
-    ///   reducer call, so that it happens once.
+    /// - Returns: the intent that this step has answered. Apply the answer's effect on the rest of the state in the
+    ///   same reducer call, so that it happens once.
     @discardableResult
     public mutating func apply(_ step: SessionIntentStep<Intent, Answer>, context: SessionEventContext) -> Entry? {
         let metadata = context.metadata

@@ -6,8 +6,9 @@ extension SyncedSession
 where
     State: SessionIntentState, Event: SessionIntentEvent, State.Intent == Event.Intent, State.Answer == Event.Answer
 {
-    /// Carries out intents asked of this device, one after another, while the result is held. One of the serving devices is
-    /// the owner: the first to claim it in the order, until another takes over or the owner leaves the group.
+    /// Carries out intents asked of this device, one after another, while the result is held. One of the serving
+    /// devices is the owner: the first to claim it in the order, until another takes over or the owner leaves the
+    /// group.
     ///
     /// - Parameter handler: runs at most once per intent, on the main actor. The asker gets its error as
     ///   `SessionIntentError.failed`.
@@ -19,12 +20,13 @@ where
 
     /// Asks the current owner, which may be this device, and waits for its answer.
     ///
-    /// The owner begins as soon as it hears of the intent, but not after `age`, by the session's clock. Two seconds after that
-    /// the intent is withdrawn if no beginning was heard, and this throws `lapsed`. If the owner had begun while out of
-    /// reach, the state's entry shows its outcome once the owner is heard again. After a beginning, this waits while the
-    /// owner is in the group. Cancelling withdraws an intent that hasn't begun.
+    /// The owner begins as soon as it hears of the intent, but not after `age`, by the session's clock. Two seconds
+    /// after that the intent is withdrawn if no beginning was heard, and this throws `lapsed`. If the owner had begun
+    /// while out of reach, the state's entry shows its outcome once the owner is heard again. After a beginning, this
+    /// waits while the owner is in the group. Cancelling withdraws an intent that hasn't begun.
     ///
-    /// - Throws: `SessionIntentError`, `CancellationError`, `SessionSyncError.sessionClosed`, and the errors of `submit`.
+    /// - Throws: `SessionIntentError`, `CancellationError`, `SessionSyncError.sessionClosed`, and the errors of
+    ///   `submit`.
     public func ask(_ intent: State.Intent, lapsesAfter age: Duration = .seconds(10)) async throws -> State.Answer {
         guard let owner = state.intents.owner, isPresent(owner) else { throw SessionIntentError.nobodyServes }
         guard state.intents.openCount(of: source.peerID) < SessionIntents<State.Intent, State.Answer>.openOfPeerMax
@@ -81,8 +83,8 @@ extension SyncedSession {
         !isMember || core.engine.membership.open.contains { $0.source == source }
     }
 
-    /// Returns a stream that signals changes of the state or of a peer's status. Waiting signals are merged. Ends with the
-    /// session.
+    /// Returns a stream that signals changes of the state or of a peer's status. Waiting signals are merged. Ends with
+    /// the session.
     func changes() -> AsyncStream<Void> {
         let (states, statuses) = (states(), statuses())
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -1,9 +1,9 @@
 public import Foundation
 public import MeshEngine
 
-// Agreement on one session. No device decides: invitations are totally ordered, and every device keeps the greatest that
-// it has heard of. Two invitations to one session merge into one with the devices of both, with the same result in any
-// order. So devices agree no matter how notices are ordered, repeated or lost on the way.
+// Agreement on one session. No device decides: invitations are totally ordered, and every device keeps the greatest
+// that it has heard of. Two invitations to one session merge into one with the devices of both, with the same result in
+// any order. So devices agree no matter how notices are ordered, repeated or lost on the way.
 //
 // - number: a counter that each opener raises by one, as in a Lamport clock. The order has the rest (`<`).
 // - members: the group from the start. Latecomers are added to it.
@@ -28,8 +28,8 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
     public let number: UInt32
     /// The moment at which the session was opened, by the opener's clock.
     public let openedAt: Date
-    /// The devices that the session began with, in ascending order. If there is one, it is the opener, and the first device
-    /// to appear joins it. Several are a group from the start.
+    /// The devices that the session began with, in ascending order. If there is one, it is the opener, and the first
+    /// device to appear joins it. Several are a group from the start.
     public let members: [SessionSource]
     /// The devices that were invited after the group had formed, in ascending order. nil if there are none.
     public let latecomers: [SessionSource]?
@@ -63,10 +63,11 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
         sessionID == other.sessionID && number == other.number && openedAt == other.openedAt
     }
 
-    /// Returns the same session with the devices of both invitations, because members may invite several at the same moment.
+    /// Returns the same session with the devices of both invitations, because members may invite several at the same
+    /// moment.
     ///
-    /// The result doesn't depend on the order of merging. If there are too many latecomers, the lowest peer IDs stay. Of two
-    /// incarnations of one latecomer, the higher number stays.
+    /// The result doesn't depend on the order of merging. If there are too many latecomers, the lowest peer IDs stay.
+    /// Of two incarnations of one latecomer, the higher number stays.
     func merged(with other: SessionInvitation) -> SessionInvitation {
         let isSmaller =
             members.count != other.members.count
@@ -104,9 +105,10 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
 }
 
 extension SessionInvitation: Comparable {
-    /// The invitation with the higher number is greater, because its opener had seen the lower one. Of equal numbers, the
-    /// session opened earlier is greater, because more has happened in it; then the lower session ID. Of one session, the
-    /// larger group is greater. At the highest number (2^31) the later one is greater, so a user can always open another.
+    /// The invitation with the higher number is greater, because its opener had seen the lower one. Of equal numbers,
+    /// the session opened earlier is greater, because more has happened in it; then the lower session ID. Of one
+    /// session, the larger group is greater. At the highest number (2^31) the later one is greater, so a user can
+    /// always open another.
     public static func < (left: Self, right: Self) -> Bool {
         if left.number != right.number { return left.number < right.number }
         if left.openedAt != right.openedAt {

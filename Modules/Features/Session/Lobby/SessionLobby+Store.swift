@@ -10,8 +10,8 @@ struct LobbyLife: Codable, Hashable, Sendable {
     /// The stamp of this launch's notices.
     let stamp: HybridTimestamp
 
-    /// The scope of this launch's notices. They belong to no session, each launch counts its own from 1, and the stamp
-    /// orders launches.
+    /// The session ID in this launch's notices, which belong to no session. Each launch numbers its notices from 1, and
+    /// the stamp orders launches.
     var scope: UUID {
         func byte(_ index: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: stamp.rawValue >> (8 * index)) }
         return UUID(
@@ -30,9 +30,9 @@ extension SessionLobby {
         await keep(invitation, for: invitationKey)
     }
 
-    /// Continues under the stored incarnation, so that an invitation that was sent to an earlier launch still names this
-    /// device. Gives this launch's notices a higher stamp than any earlier launch's. Otherwise a transport that keeps the
-    /// newest notice could hold on to an old one after the clock was set back.
+    /// Continues under the stored incarnation, so that an invitation that was sent to an earlier launch still names
+    /// this device. Gives this launch's notices a higher stamp than any earlier launch's. Otherwise a transport that
+    /// keeps the newest notice could hold on to an old one after the clock was set back.
     func beginLife() async {
         let milliseconds = base.now().timeIntervalSince1970 * 1000
         let most = Double(HybridTimestamp.millisecondsMax)

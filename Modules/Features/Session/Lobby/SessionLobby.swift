@@ -67,7 +67,8 @@ where
     @ObservationIgnored let membersMax: Int
     @ObservationIgnored let isOver: @MainActor (State) -> Bool
     @ObservationIgnored let opening: Opening
-    /// A handler that is called at once on each change. For an opened session, the call comes before the session starts.
+    /// A handler that is called at once on each change. For an opened session, the call comes before the session
+    /// starts.
     @ObservationIgnored public var onChange: @MainActor (SessionLobbyChange) -> Void = { _ in }
     /// The incarnation for events in sessions that begin now.
     @ObservationIgnored var incarnation: UInt32
@@ -94,8 +95,8 @@ where
     ///   - membersMax: maximum number of devices in a session. Use 2 if not every device reaches every other.
     ///   - store: keeps the invitation and the incarnation through a relaunch. Pass the same to `SyncedSession.open`.
     ///   - configuration: the lobby uses its clock, and its incarnation if the store has none.
-    ///   - isOver: returns true for states in which a session has ended. Such a session is closed before the next begins,
-    ///     instead of being stopped.
+    ///   - isOver: returns true for states in which a session has ended. When the next session begins, such a session
+    ///     is closed, so that the others get its end; any other one is stopped at once.
     ///   - opening: must apply its closure to the session's configuration, as the last change.
     public init(
         featureID: String, name: String, over transport: any SessionSyncTransport,
@@ -133,8 +134,8 @@ where
         await settled()
     }
 
-    /// Begins a session with the connected devices. It supersedes a session that is under way, so a device can take over.
-    /// Every device that hears of it follows.
+    /// Begins a session with the connected devices. It supersedes a session that is under way, so a device can take
+    /// over. Every device that hears of it follows.
     ///
     /// Returns once the session is open, or `storeError` has the reason why it isn't.
     public func open() async {
@@ -178,8 +179,8 @@ where
     /// Waits until this device has moved to the session of its invitation.
     public func settled() async { await following?.value }
 
-    /// Closes the session, after waiting at most `closePatience` for the others to get this device's events. The transport
-    /// stays open.
+    /// Closes the session, after waiting at most `closePatience` for the others to get this device's events. The
+    /// transport stays open.
     public func stop() async {
         listeners.cancel()
         startTimer.cancel()
@@ -214,7 +215,7 @@ public struct SessionDevice: Hashable, Sendable {
     let source: SessionSource
 }
 
-/// A state shown by a member of a session, seen without an engine.
+/// A member's state, received while this device only watches.
 public struct SessionSighting<State: Sendable>: Sendable {
     /// The ID of the session that was seen.
     public let sessionID: UUID
@@ -231,7 +232,7 @@ public struct SessionSighting<State: Sendable>: Sendable {
 
 /// A change that a lobby reports to `onChange`.
 public enum SessionLobbyChange: Hashable, Sendable {
-    /// A device has appeared, gone, or changed its part.
+    /// A device has appeared, disappeared, or joined a session.
     case devices
     /// `observed` has changed.
     case sighted
