@@ -17,8 +17,7 @@ public struct EphemeralKey<Value: Codable & Sendable>: Hashable, Sendable {
     /// The name, 1 to 128 bytes of UTF-8. A value that another type wrote under this name isn't shown.
     public let name: String
 
-    /// Creates a key with a name, which must be the same on every device. Keys with one name and different types don't
-    /// read each other's values.
+    /// Creates a key. Its name must be the same on every device. Keys of other types don't read its values.
     public init(_ name: String) { self.name = name }
 }
 

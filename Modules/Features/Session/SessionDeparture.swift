@@ -10,8 +10,7 @@ public struct SessionDeparture: Hashable, Sendable {
         /// The member wasn't heard for `SyncedSessionConfiguration.memberTimeout`. `since` is the time at which this
         /// device last heard it, by the local clock; nil if it never did.
         case silent(since: Date?)
-        /// The member continues under another source. It lost its store, or the store had gone back to an earlier
-        /// moment.
+        /// The member continues under another source: it lost its store, or the store went back to an earlier moment.
         case replaced
         /// A user called `removeMember(_:)` on that device, which may be this one.
         case goneOn(by: String)

@@ -34,8 +34,7 @@ public struct SessionEventDelivery: Hashable, Sendable {
         /// The reducer ran and the event changed the state.
         case applied
         /// The event left the state as it was when it was submitted. Detected only in this launch, for `Equatable`
-        /// states and events that aren't high-rate, while no late event has arrived. Otherwise the event counts as
-        /// applied.
+        /// states and events that aren't high-rate, until a late event arrives. Otherwise the event counts as applied.
         case unchanged
         /// The conflict policy or the reducer rejects the event at its place.
         case rejected

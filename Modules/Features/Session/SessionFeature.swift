@@ -27,8 +27,7 @@ public import MeshTransport
 /// A feature is its own conflict policy. Implement `shouldApply` to reject events that no longer make sense; the
 /// default applies every event.
 public protocol SessionFeature: SessionSyncReducer, SessionConflictPolicy {
-    /// The feature's name on the wire and in the store. Must be the same on every device and in every version of the
-    /// app.
+    /// The feature's name on the wire and in the store. Must be the same on all devices and in all versions of the app.
     static var featureID: String { get }
     /// The state before the first event. Must be the same on every device.
     var initialState: State { get }

@@ -2,8 +2,7 @@ import Foundation
 import MeshBase
 import MeshTransport
 
-/// Introduces the peers of a session to its transport as guests, and withdraws them when the session closes or is
-/// released.
+/// Introduces a session's peers to its transport as guests, and withdraws them when the session closes or is released.
 final class SessionGuests: Sendable {
     private let transport: any SessionSyncTransport
     private let sessionID: UUID

@@ -6,13 +6,11 @@ public struct SessionStatistics: Hashable, Sendable, Codable {
     public internal(set) var thinnedOut = 0
     /// The number of remote events that were applied.
     public internal(set) var applied = 0
-    /// Number of remote events that arrived after later ones had been applied. Those were rolled back and reduced
-    /// again.
+    /// Number of remote events that arrived late, so that later ones were rolled back and reduced again.
     public internal(set) var late = 0
     /// Number of remote events that this device already held.
     public internal(set) var duplicates = 0
-    /// Number of remote events without effect: rejected by the policy or reducer, unreadable, or of a peer that isn't
-    /// admitted.
+    /// Number of remote events without effect: rejected, unreadable, or of a peer that isn't admitted.
     public internal(set) var ignored = 0
     /// Number of remote events that this version can't read. They keep their place without effect.
     public internal(set) var unread = 0

@@ -13,8 +13,7 @@ public import MeshEngine
 /// }
 /// ```
 public enum SessionUpdate<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
-    /// The complete state, which replaces everything before. `missed` events and confirmations weren't reported one by
-    /// one.
+    /// The complete state, which replaces everything before. `missed` events and confirmations weren't reported singly.
     case snapshot(State, SessionSnapshotReason, missed: Int)
     /// Events of any peer, this device included, that took their places after all others, in order, and the state after
     /// them. Each event's outcome says what it did.

@@ -73,8 +73,7 @@ public final class SharedSession<Feature: SessionFeature> {
 
     @usableFromInline typealias MakeStore = @Sendable () throws -> (any SessionStore)?
 
-    /// Creates a session for the feature and opens it. Shows the initial state until the store has been read, which
-    /// happens off the main actor.
+    /// Creates a session for the feature and opens it off the main actor. Until then it shows the initial state.
     ///
     /// - Parameters:
     ///   - transport: the same kind on all devices. Several features share one.

@@ -7,8 +7,7 @@ import MeshTransport
 /// The time that all members of a session show: the clock of the member with the lowest peer ID.
 ///
 /// Devices' clocks differ, sometimes by minutes, so one device would misread an anchor that another one set. Stamp taps
-/// and read anchors by this clock instead. It is exact on its owner. Elsewhere it is an estimate from round trips
-/// with a stated error.
+/// and read anchors by this clock instead. It is exact on its owner, and elsewhere an estimate with a stated error.
 ///
 /// Each device reads its wall clock when it opens the session, and counts uptime from then on. Setting the wall clock
 /// has no effect until the next launch reads it; `steadySince` then shows the change.

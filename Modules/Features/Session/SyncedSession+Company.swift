@@ -10,9 +10,8 @@ extension SyncedSession {
     /// Invites a peer that has the same session open to become a member. Former members and, by default, the user's own
     /// devices need no invitation (`admits`). A group has 16 members at most; the next device raises `notAdmitted`.
     ///
-    /// One member's invitation is enough, on any device. Configure the invited device with `waitsForInvitation`. The
-    /// invitation is kept with the session. A peer that the user has revoked as lost can't be invited until it is
-    /// paired again.
+    /// One member's invitation is enough, on any device, and is kept with the session. Configure the invited device
+    /// with `waitsForInvitation`. A peer that the user has revoked as lost must be paired again first.
     public func invite(_ peerID: String) {
         turn { $0.invite(peerID) }
         nameGuests()
@@ -32,8 +31,7 @@ extension SyncedSession {
     /// The peer joins again when it can. It then issues the events that it submitted meanwhile again, after those that
     /// happened here. If its user has removed this device as well, one side's order is kept, with the events of both.
     ///
-    /// For a lost device that was paired by its key, call `TrustedPeers.revoke` instead, which covers all sessions at
-    /// once.
+    /// For a lost device that was paired by its key, call `TrustedPeers.revoke` instead: it covers all sessions.
     public func removeMember(_ peerID: String) { turn { $0.goOn(without: [peerID]) } }
 
     /// Leaves the session on this device for good, so that the others no longer wait for it. Waits at most

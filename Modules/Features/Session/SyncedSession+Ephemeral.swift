@@ -7,16 +7,14 @@ import MeshWire
 /// Values of which only the newest counts.
 extension SyncedSession {
     /// Shows a value to the other devices, in place of the last one under that key. If values come faster than they can
-    /// be sent, only the newest is sent. A lost value is repeated, first after two exchange intervals, unless a newer
-    /// one replaces it.
+    /// be sent, only the newest is sent. A lost value is sent again after two exchange intervals, then more rarely.
     ///
     /// Values leave at most once per `SyncedSessionConfiguration.ephemeralInterval`. A device shows 64 keys at most;
-    /// one more replaces the key that is unchanged for longest. A device that was out of reach gets the newest values
-    /// on its return.
+    /// one more replaces the key that is unchanged for longest. A device that comes into reach gets the newest values.
     ///
     /// - Parameter moment: the time of the measurement; nil is now.
-    /// - Throws: `SessionSyncError.payloadTooLarge` beyond 4096 bytes, `outOfRange` for a name that is empty or has more than
-    ///   128 bytes, `sessionClosed`, and encoding errors.
+    /// - Throws: `SessionSyncError.payloadTooLarge` beyond 4096 bytes, `outOfRange` for a name that is empty or has more
+    ///   than 128 bytes, `sessionClosed`, and encoding errors.
     public func show<Value>(_ value: Value, as key: EphemeralKey<Value>, at moment: Date? = nil) throws {
         guard phase != .closed else { throw SessionSyncError.sessionClosed }
         if !hasStarted { expectStart() }
@@ -48,8 +46,7 @@ extension SyncedSession {
         return Dictionary(values.map { ($0.peerID, $0.value) }) { first, _ in first }
     }
 
-    /// Returns the newest value for a key, across all peers and this device. Values disappear as they do in
-    /// `values(of:)`.
+    /// Returns the newest value for a key, across all peers and this device. It disappears as in `values(of:)`.
     public func latestValue<Value>(of key: EphemeralKey<Value>) -> EphemeralValue<Value>? {
         // Registers the caller as an observer.
         _ = ephemeralTurn

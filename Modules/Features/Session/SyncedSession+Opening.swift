@@ -9,8 +9,7 @@ extension SyncedSession {
     /// Opens a session from the store. If the store has none, creates a session that the store keeps.
     ///
     /// The state is computed from the stored events, so the reducer and the policy must be the ones that wrote them.
-    /// Side effects that weren't marked as done run again after `start`. Reading and reducing happen off the main
-    /// actor.
+    /// Side effects that weren't marked as done run again after `start`. Loading happens off the main actor.
     /// - Parameter store: keeps the session; nil keeps it in memory. One store serves many sessions.
     /// - Throws: `StorageError`, unless `configuration.storeFailure` lets the session continue without its store.
     ///   `SessionSyncError.tooManySources` for an image that no engine made; `sessionEnded` for a session that has

@@ -120,8 +120,7 @@ extension SyncedSession {
         if let snapshot = round.snapshot { await send(snapshot, to: round.snapshotReceivers) }
     }
 
-    /// - Returns: the index after the last event that was sent, or left to the log to resend. That is the end unless
-    ///   the session was stopped.
+    /// - Returns: the index after the last event that was sent, or that the log must resend.
     private func send(_ events: ArraySlice<AnySessionSyncEnvelope>) async -> Int {
         for slice in Slices(events) {
             guard !Task.isCancelled else { return slice.startIndex }
@@ -221,8 +220,7 @@ extension SyncedSession {
         }
     }
 
-    /// Small messages that leave in one call, so that the radio wakes once. The session repeats lost ones or sends
-    /// newer ones.
+    /// Small messages that leave in one call, so that the radio wakes once. Lost ones are repeated or superseded.
     private struct Parcel {
         var envelopes: [AnySessionSyncEnvelope] = []
         var controlCount = 0
@@ -281,8 +279,7 @@ extension SyncedSession {
                 } catch let error as SessionSyncError {
                     guard case .payloadTooLarge = error else { throw error }
                     stateWasTooLargeAt = steadyClock.now
-                    // Members have the events, and a device that joins gets a copy in pieces. Other devices get
-                    // nothing.
+                    // Members have the events, and a joining device gets a copy in pieces. Others get nothing.
                     if !isMember { throw error }
                 }
             }

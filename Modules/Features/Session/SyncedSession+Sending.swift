@@ -35,7 +35,7 @@ extension SyncedSession {
     /// - Parameters:
     ///   - limit: the maximum wait, by `configuration.wait`.
     ///   - isWanted: called with the present state, then with the newest one after each change.
-    /// - Throws: `SessionStateTimeout`; `SessionSyncError.sessionClosed` if the session closes first; `CancellationError`.
+    /// - Throws: `SessionStateTimeout`; `SessionSyncError.sessionClosed` if the session closes; `CancellationError`.
     @discardableResult
     public func state(
         within limit: Duration = .seconds(10), where isWanted: @escaping @MainActor (State) -> Bool

@@ -39,8 +39,7 @@ extension SyncedSession {
         return sources > 1 ? samples.sorted { $0.moment < $1.moment } : samples
     }
 
-    /// Passes samples to `body` in batches of at most 1,024, off the main actor: device by device, each in the order of
-    /// recording.
+    /// Passes samples to `body` in batches of at most 1,024, off the main actor: by device, in the order of recording.
     ///
     /// - Parameter body: may throw to stop.
     public func forEachSamples<Sample>(

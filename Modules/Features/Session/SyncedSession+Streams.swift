@@ -9,14 +9,12 @@ extension SyncedSession {
     /// Returns a stream of the state: the current one first, then each change. A slow reader gets only the newest.
     public func states() -> AsyncStream<State> { stateTopic.subscribeOnMainActor(startingWith: [state]) }
 
-    /// Returns a stream of the status of all peers: the current one first, then each change. A slow reader gets only
-    /// the newest.
+    /// Returns a stream of all peers' status: the current one first, then changes. A slow reader gets only the newest.
     public func statuses() -> AsyncStream<[SessionPeerStatus]> {
         statusTopic.subscribeOnMainActor(startingWith: [peers])
     }
 
-    /// Returns a stream of the status of all series: the current one first, then each change. A slow reader gets only
-    /// the newest.
+    /// Returns a stream of all series' status: the current one first, then changes. A slow reader gets only the newest.
     public func seriesUpdates() -> AsyncStream<[SeriesStatus]> { seriesTopic.subscribe(startingWith: [seriesStatuses]) }
 
     /// Returns a stream of other peers' events that changed the state, as they take their place. Keeps the newest 1024.
@@ -55,8 +53,8 @@ extension SyncedSession {
         if updateConsumers.isEmpty { core.updates.end() }
     }
 
-    /// Returns a stream of the mistakes and lies that the session noticed. Keeps the newest 64. The first subscriber
-    /// also gets earlier ones.
+    /// Returns a stream of the mistakes and lies that the session noticed. Keeps the newest 64, and gives the first
+    /// subscriber earlier ones too.
     public func alarms() -> AsyncStream<SessionAlarm> {
         defer { unheardAlarms = [] }
         return alarmTopic.subscribe(startingWith: unheardAlarms)

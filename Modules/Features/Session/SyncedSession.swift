@@ -209,9 +209,8 @@ where
     /// The source that signs this device's events: its peer ID and incarnation.
     public var source: SessionSource { core.engine.source }
 
-    /// Starts listening, starts the transport, takes the newest snapshot that the transport kept, and asks peers for
-    /// theirs. If the transport can't start, `problems` says so, and another call tries again. Does nothing on a closed
-    /// session.
+    /// Starts listening, starts the transport, takes the newest snapshot that the transport kept, and requests peers'
+    /// snapshots. If the transport can't start, `problems` says so; call again to retry. Does nothing once closed.
     public func start() {
         guard phase == .stopped else {
             if phase == .running { board.start(transport) }
@@ -238,9 +237,8 @@ where
         noteStop()
     }
 
-    /// Closes the session for good, after it has handed everything submitted and a final snapshot to the transport and
-    /// the reachable members have acknowledged. Waits at most for `closePatience`. The transport stays open for other
-    /// features.
+    /// Closes the session for good, once all events and a final snapshot are with the transport and the reachable
+    /// members have acknowledged. Waits at most for `closePatience`. The transport stays open for other features.
     ///
     /// Without a final event only this device closes its session. With one, for which there is always room, the call
     /// **ends the session on every device**. `hasEnded` becomes true on a device as soon as it hears of the end, and
@@ -344,8 +342,7 @@ where
         return try submit(event(moment), at: moment)
     }
 
-    /// Returns when there is room for an event of any kind: at once, after peers have confirmed some, or when the
-    /// session closes.
+    /// Returns when there is room for any event: at once, after peers have confirmed some, or when the session closes.
     /// - Throws: `CancellationError`.
     public func waitForRoom() async throws {
         while phase != .closed, !core.hasRoom {

@@ -59,13 +59,11 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// another, in their final order.
     ///
     /// The session confirms, writes, runs this, then marks it as done. So an event's ID comes once, unless a crash
-    /// between running and marking repeats it after the relaunch. If this throws, that event and the later ones wait
-    /// for the next exchange.
+    /// before marking repeats it after the relaunch. If this throws, it runs again with the next exchange.
     public var onConfirmed: (@MainActor @Sendable (SessionConfirmedEvent<Event>) async throws -> Void)?
     /// Bounds and hooks of the engine. `upcast` reads events of other versions. nil uses the event's own decoding for
-    /// events that an earlier version of the app kept unread. The default bounds of unconfirmed events are higher than
-    /// the engine's own: 262,144 events, or 32 MiB of memory. So a device that is alone for a day, at an event a
-    /// second, keeps all.
+    /// events that an earlier version of the app kept unread. The bounds of unconfirmed events exceed the engine's
+    /// defaults: 262,144 events, or 32 MiB of memory. At an event a second, a device keeps a day alone.
     public var engine = {
         var options = SessionEngineOptions<State, Event>()
         options.ownUnconfirmedMax = 262_144
@@ -75,10 +73,9 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
 
     /// The delivery mode of events.
     let eventDelivery: SessionDeliveryMode = .realtimeBestEffort
-    /// Selects events of a high rate, such as heart-rate samples, after which no snapshot is sent. They leave an eighth
-    /// of the space for unconfirmed events (`engine.ownUnconfirmedMax`, `ownUnconfirmedBytesMax`) to others. While no
-    /// peer is reachable, they thin out from half of the rest on, so a day alone is kept to its end, with fewer samples
-    /// over time.
+    /// Selects high-rate events, such as heart-rate samples, after which no snapshot is sent. They leave an eighth of
+    /// the space for unconfirmed events (`engine.ownUnconfirmedMax`, `ownUnconfirmedBytesMax`) to others. While no peer
+    /// is reachable, they thin out once half of the rest is used, so a day alone is kept to its end.
     public var isHighRate: @Sendable (Event) -> Bool = { _ in false }
     /// Selects states in which nothing has begun. A peer's snapshot of such a state is refused.
     public var isIdle: @Sendable (State) -> Bool = { _ in false }
@@ -91,11 +88,9 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// Maximum number of bytes of series in the store (in memory without one): once for this device's samples, and once
     /// for other devices' samples. Beyond it `record` throws, and other devices' samples stay with them.
     public var seriesBytesMax = 256 << 20
-    /// The minimum time between two messages with shown values (`show`). Values that come faster wait, and only the
-    /// newest of each key is sent.
+    /// The minimum time between two messages with shown values (`show`). Of faster values of a key, the newest is sent.
     let ephemeralInterval: Duration = .milliseconds(100)
-    /// Maximum time that samples wait so that they are sent together, which makes them smaller. Many samples leave
-    /// sooner.
+    /// Maximum time that samples wait to be sent together, which makes them smaller. Many samples leave sooner.
     public var seriesInterval: Duration = .seconds(5)
     /// Maximum time that reducing late events blocks the main actor. Measured by the machine's clock, so virtual time
     /// uses zero, which reduces a few events per slice.

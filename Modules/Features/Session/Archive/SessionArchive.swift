@@ -13,8 +13,7 @@ import MeshWire
 //
 // The compact codec encodes all of it. Each save is one atomic batch.
 
-/// One session of one feature in a store. Turns the changes that an engine asks to persist into batches, and loads
-/// them.
+/// One session of one feature in a store. Turns the engine's changes into batches, and loads them again.
 ///
 /// ```swift
 /// var archive = try SessionArchive<State, Event>(store: store, sessionID: id, featureID: "workout")
@@ -90,8 +89,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         try store.commit(try batch(persistence, of: engine))
     }
 
-    /// Returns the batch that `save` would commit, for a caller that commits it. Commit each batch once, in the order
-    /// of creation.
+    /// Returns the batch that `save` would commit. Commit each batch once, in the order of creation.
     public mutating func batch<Reducer, Policy>(
         _ persistence: SessionPersistence, of engine: SessionSyncEngine<State, Event, Reducer, Policy>
     ) throws -> StoreBatch {
@@ -122,8 +120,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         return batch
     }
 
-    /// - Returns: true if the head must be written, because it has to announce the first effect or to drop its own
-    ///   list.
+    /// - Returns: true if the head must be written: it has to announce the first effect, or to drop its own list.
     private mutating func addEffects<Reducer, Policy>(
         _ persistence: SessionPersistence, of engine: SessionSyncEngine<State, Event, Reducer, Policy>,
         to batch: inout StoreBatch
@@ -374,8 +371,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
 
     // MARK: - Ending
 
-    /// Erases the session from the store when this returns. Keeps the ID of a session that has ended
-    /// (`SessionTombstones`).
+    /// Erases the session from the store. Keeps the ID of a session that has ended (`SessionTombstones`).
     /// - Throws: `StorageError`.
     public mutating func erase() throws {
         var batch = StoreBatch()

@@ -3,8 +3,7 @@ package import MeshFoundation
 package import MeshIdentity
 public import MeshStorage
 
-// A tombstone is a value named by the session's ID. So ending a session reads nothing, and sessions don't overwrite
-// each other's.
+// Each ended session has a value named by its ID. So ending one reads nothing and overwrites no other tombstone.
 extension SessionTombstones {
     /// Loads the sessions of a feature that have ended in this store, erased ones included. Blocks as the store does.
     /// Complexity: O(countMax).

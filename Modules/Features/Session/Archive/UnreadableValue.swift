@@ -7,8 +7,7 @@ struct UnreadableValue: Error {
     let place: String
     let cause: any Error
 
-    /// Returns nil if the error isn't about the app's type: the bytes contradict their format, or the field is outside
-    /// of `prefix`.
+    /// Returns nil if the error isn't about the app's type: the bytes are malformed, or the field is outside `prefix`.
     ///
     /// - Parameter prefix: the path to the app's value inside the decoded one.
     init?(_ type: Any.Type, _ error: any Error, below prefix: [String]) {

@@ -3,8 +3,7 @@ import MeshEngine
 import MeshFoundation
 import MeshIdentity
 
-// Copies in pieces (Convergence.md, rule 7). A copy that is too large for one message goes through a sliding window
-// that the receiver drives:
+// Copies that are too large for one message go in pieces (Convergence.md, rule 7). The receiver drives a window:
 //
 // 1. The sender announces the copy with a piece without bytes.
 // 2. The newcomer requests one range after another, up to a window of 256 KiB ahead of what it has.
@@ -14,8 +13,7 @@ import MeshIdentity
 
 /// A part of a copy that is too large for one message.
 ///
-/// The newcomer requests each range, so that a broken connection costs only the pieces in flight, and other messages
-/// travel in between.
+/// A broken connection costs only the pieces in flight, and other messages travel in between.
 struct CopyPiece: Hashable, Sendable, Codable {
     static let payloadType = "sessionmesh.copy"
     /// Maximum number of bytes of a piece.
@@ -69,8 +67,7 @@ struct AdoptedCopy: Sendable {
 
 /// The copy that is kept for a newcomer, one at a time.
 struct OfferedCopy: Sendable {
-    /// The circumstances for which a copy was made. It is useless for another incarnation of the newcomer, or once
-    /// others have joined.
+    /// The circumstances of a copy. It is useless for another incarnation of the newcomer, or once others have joined.
     struct Terms: Equatable, Sendable {
         var group: SessionSource?
         var membership: SessionMembership
@@ -120,8 +117,7 @@ struct ArrivingCopy: Sendable {
     /// The time at which the last bytes arrived.
     private(set) var heardAt: Date
     private var askedAt: Date
-    /// Time without bytes after which requested pieces count as lost. Doubles with each try, because the link may be
-    /// slow.
+    /// Time without bytes after which requested pieces count as lost. Doubles with each try: the link may be slow.
     private var patience: Backoff
 
     init(_ piece: CopyPiece, from sender: String, size: Int, patience: Duration, at moment: Date) {

@@ -1,8 +1,7 @@
 import Foundation
 import MeshIdentity
 
-/// The delivery of own events by event ID, because an event that is issued again keeps its ID and gets another
-/// sequence.
+/// The delivery of own events by event ID, which stays when an event is issued again with another sequence.
 ///
 /// Keeps the newest `countMax`.
 struct DeliveryLedger {
@@ -60,8 +59,7 @@ struct DeliveryLedger {
         entries[id]?.isRejected = isRejected
     }
 
-    /// Forgets unchanged effects after late events have changed the order. Effects of confirmed events are final and
-    /// stay.
+    /// Forgets unchanged effects after late events have changed the order. Effects of confirmed events are final.
     mutating func forgetUnchanged() {
         if !unchanged.isEmpty { unchanged = unchanged.filter { entries[$0]?.isConfirmed ?? false } }
     }

@@ -1,8 +1,7 @@
 import Foundation
 import MeshEngine
 
-/// The choice of the member whose clock the session uses. `ClockOffsetEstimate` measures other clocks as NTP and
-/// Cristian do.
+/// The choice of the session's clock. `ClockOffsetEstimate` has the measurement of other clocks.
 extension SessionCore {
     /// The member with the lowest peer ID.
     var clockOwner: String {

@@ -6,8 +6,7 @@ import MeshIdentity
 // Membership as the session drives it (Convergence.md, rules 19 to 21). The engine decides on views. This file tells it
 // which members are suspected, invited, revoked, or removed by the user.
 //
-// - lease: the silence after which a member is suspected, in seconds: `memberTimeout`, and 30 exchange intervals at
-//   least.
+// - lease: the seconds of silence after which a member is suspected: `memberTimeout`, at least 30 exchange intervals.
 // - announced silence: each control states the time within which its sender speaks again. The lease begins after it.
 // - own: a device that belongs to the same user, according to the link.
 

@@ -57,8 +57,7 @@ extension SessionCore {
         else { throw SessionSyncError.outOfRange(field: "copy") }
         let isOfAnother = arrivingCopy?.id != piece.copy
         if arrivingCopy == nil || isOfAnother || arrivingCopy?.sender != peerID {
-            // Another copy of the same sender replaces this one at once, another sender's only after this one has
-            // stalled.
+            // A new copy of this sender replaces this one at once, another sender's only if this one has stalled.
             if let arriving = arrivingCopy, arriving.sender != peerID, !hasStopped(arriving) { return }
             arrivingCopy = ArrivingCopy(
                 piece, from: peerID, size: Int(piece.size), patience: configuration.exchangeInterval * 2, at: moment.now

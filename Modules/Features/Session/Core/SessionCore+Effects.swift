@@ -13,8 +13,7 @@ struct EffectQueue<Event: Codable & Sendable> {
 
     /// A slice, because it drops its first elements without moving the rest.
     private(set) var due: ArraySlice<Item> = []
-    /// The newest event IDs whose effects ran. An event that is confirmed again under another source has had its
-    /// effect.
+    /// The newest event IDs whose effects ran. If an event is confirmed again under another source, its effect has run.
     private var done: Set<UUID> = []
     private var doneOrder: ArraySlice<UUID> = []
 

@@ -9,8 +9,7 @@ import MeshTransport
 //
 // - pace: how soon the next control leaves, as a multiple of the exchange interval: 1/5 to 300.
 // - settled: the members in reach hold and have confirmed the same, so there is nothing to report.
-// - announced silence: the time within which a sender speaks again. Each control carries it, and receivers measure
-//   absence from its end.
+// - announced silence: the time until a sender speaks again, stated in each control. Absence is measured from its end.
 // - repeat: a control with the same facts as the last one. After 20 repeats the interval doubles, up to 10 intervals.
 //   A peer that becomes reachable resets the count.
 
@@ -167,8 +166,7 @@ extension SessionCore {
     mutating func scheduleExchange(_ pace: ExchangeSchedule.Pace) {
         guard isRunning, exchange.scheduled.map({ $0 < pace }) ?? true else { return }
         exchange.scheduled = pace
-        // No back-off near unknown peers: a newcomer's engine, and members that decide on one, forget peers that fall
-        // silent.
+        // No back-off near unknown peers: engines of newcomers, and of members that decide on one, forget silent peers.
         var interval = exchange.interval(
             pace, configuration.exchangeInterval, samples: configuration.seriesInterval,
             backsOff: engine.isSealed && strangers.isDisjoint(with: reachablePeerIDs))
@@ -270,8 +268,7 @@ extension SessionCore {
         reachablePeerIDs.isEmpty && (tellsReachability || (heard.isEmpty && moment.knownPeers.isEmpty))
     }
 
-    /// True if there is nothing to report: every member in reach holds and has confirmed as much as this one, and has
-    /// said so.
+    /// True if there is nothing to report: all members in reach hold and have confirmed the same, and have said so.
     private var isSettled: Bool {
         guard engine.isSealed, !engine.hasEnded || engine.isOver, !engine.isChangingView else { return false }
         let members = engine.membership.open.map(\.source)

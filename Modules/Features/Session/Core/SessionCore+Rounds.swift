@@ -143,8 +143,7 @@ extension SessionCore {
         if leavesStore { leaveStore() } else { scheduleExchange(.regular) }
     }
 
-    /// Continues in memory. Takes a new incarnation, because the store still has an older session under the present
-    /// one.
+    /// Continues in memory under a new incarnation, because the store has an older session under the present one.
     mutating func leaveStore() {
         archive = nil
         unsaved.changes = nil

@@ -5,8 +5,7 @@ import MeshIdentity
 import MeshSeries
 import MeshTransport
 
-// Exchange of series. Samples are append-only, so a peer reports how far it holds a series, and others request the
-// rest.
+// Exchange of series, which are append-only. A peer reports how far it holds a series, and others request the rest.
 //
 // - holding: the range of a series that a device holds.
 // - push: sending new own samples with the holdings.

@@ -99,8 +99,7 @@ extension SessionCore {
         if !engine.isSealed { requestSnapshot() }
     }
 
-    /// Returns true if a retained snapshot is too old. Only while no peer is reachable: a workout may be paused for an
-    /// hour.
+    /// Returns true if a retained snapshot is too old. Only if no peer is reachable: a workout may pause for an hour.
     private func isStale(_ snapshot: AnySessionSyncSnapshot) -> Bool {
         guard isRetained(snapshot), reachablePeerIDs.isEmpty else { return false }
         let measured = engine.clockOffset(of: snapshot.metadata.sourcePeerID)?.offsetSeconds

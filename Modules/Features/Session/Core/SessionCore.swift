@@ -10,8 +10,7 @@ import MeshWire
 // Terms of this folder:
 //
 // - turn: one change of the core, with its time. It leaves directives, which the driver carries out.
-// - round: what several turns left to be written, then sent. Nothing is sent before it is written (see
-//   `SessionCore+Rounds`).
+// - round: the work of several turns, which is written and then sent (`SessionCore+Rounds`).
 // - control: the engine's periodic message. It says what the engine holds, and asks for what it lacks.
 // - exchange: sending a control. `SessionCore+Exchange` decides when.
 // - behind: late events have their places, but the state doesn't show them until `catchUp` has reduced them.
@@ -134,8 +133,7 @@ where
     /// Maximum number of bytes of a copy that the transport takes in one message.
     var pieceBytes = CopyPiece.bytesMax
 
-    /// Start of the time in which this device has listened without a pause. Silence before it doesn't show that a
-    /// member is away.
+    /// Start of the time in which this device has listened without a pause. Earlier silence doesn't count as absence.
     var listeningSince: Date
     /// The moment from which this device's clock runs steadily. An earlier launch may have read another time.
     var steadySince: Date
@@ -251,8 +249,7 @@ where
     private typealias CodedEvent = (event: Event, bytes: [UInt8])
 
     /// Encodes an event and decodes it again, because peers and this device's next launch reduce the decoded event.
-    /// - Throws: `SessionSyncError.payloadEncodingFailed`, or `payloadDecodingFailed` if no device could read the
-    ///   bytes.
+    /// - Throws: `SessionSyncError.payloadEncodingFailed`, or `payloadDecodingFailed` if the bytes can't be decoded.
     private mutating func code(_ event: Event) throws -> CodedEvent {
         let codec = CompactCodec()
         let bytes: [UInt8]

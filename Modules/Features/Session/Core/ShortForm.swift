@@ -7,8 +7,7 @@ import MeshWire
 // table at the beginning lists each source, or each series, once, and the rest of the message refers to it by a number.
 // Flags say which optional fields follow. Rare fields of a control come at the end, encoded as usual.
 
-/// A control, shown values, or news of series without field names. Sent only to peers whose controls say that they read
-/// it (`SessionControl.reads`).
+/// A control, shown values, or news of series without field names, for peers that read it (`SessionControl.reads`).
 struct ShortForm: Sendable, Codable, WireCodable {
     /// Values of `SessionSyncMetadata.payloadType` for envelopes with short forms.
     static let controlType = "sessionmesh.control/2"

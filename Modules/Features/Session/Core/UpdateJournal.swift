@@ -12,8 +12,7 @@ struct UpdateJournal<State: Codable & Sendable, Event: Codable & Sendable> {
     /// True if some events weren't recorded, so only the complete state can report them.
     private var isIncomplete = false
 
-    /// Maximum number of events, and of confirmations, that wait while a log is behind. Beyond it only the state is
-    /// reported.
+    /// Maximum number of events, and of confirmations, that wait while a log is behind. Beyond it they are dropped.
     static var countMax: Int { 1024 }
 
     mutating func begin(isBehind: Bool) {
@@ -50,8 +49,7 @@ struct UpdateJournal<State: Codable & Sendable, Event: Codable & Sendable> {
     /// - Parameters:
     ///   - state: the state as shown now.
     ///   - showsState: true if the state may have changed.
-    ///   - isBehind: true if the state lacks events that have arrived. Of the recorded events it then has only own
-    ///     ones.
+    ///   - isBehind: true if the state lacks events that have arrived. Of the recorded ones it has only own events.
     mutating func take(
         _ state: @autoclosure () -> State, showsState: Bool, isBehind: Bool, localPeerID: String
     ) -> [SessionUpdate<State, Event>] {

@@ -4,16 +4,14 @@ public import MeshEngine
 import MeshIdentity
 import MeshTransport
 
-/// A service on this device that carries out other devices' intents. Made by `SyncedSession.serve`; works while it is
-/// held.
+/// A device's service that carries out other devices' intents. Made by `SyncedSession.serve`; works while it is held.
 ///
 /// **At most once.** An intent names one device. That device writes an event that it begins before the handler runs.
 /// After a crash or a relaunch it settles a begun intent as `interrupted` and doesn't run it again. Without a store, a
 /// relaunched device has another incarnation, and settles intents asked of the earlier one as `interrupted`.
 ///
 /// **The owner** is the device that `ask` asks. If there is no owner, or the owner has left the group, every serving
-/// device claims ownership, and the first claim in the order wins. Devices that never met have an owner each until they
-/// meet.
+/// device claims ownership, and the first claim in the order wins. Devices that have never met have an owner each.
 ///
 /// Lives on the main actor.
 @MainActor

@@ -2,8 +2,7 @@ public import Foundation
 public import MeshEngine
 import MeshIdentity
 
-// Requests between devices that run at most once. All decisions are events in the session's order (Convergence.md, rule
-// 1).
+// Requests between devices that run at most once. Decisions are events in the session's order (Convergence.md, rule 1).
 //
 // - owner: the device that new intents are asked of. A claim names the next term, and the first claim of a term in the
 //   order wins, so a term has one owner.

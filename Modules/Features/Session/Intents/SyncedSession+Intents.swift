@@ -6,9 +6,8 @@ extension SyncedSession
 where
     State: SessionIntentState, Event: SessionIntentEvent, State.Intent == Event.Intent, State.Answer == Event.Answer
 {
-    /// Carries out intents asked of this device, one after another, while the result is held. One of the serving
-    /// devices is the owner: the first to claim it in the order, until another takes over or the owner leaves the
-    /// group.
+    /// Carries out intents asked of this device, one after another, while the result is held. The first serving device
+    /// to claim it in the order is the owner, until another takes over or the owner leaves the group.
     ///
     /// - Parameter handler: runs at most once per intent, on the main actor. The asker gets its error as
     ///   `SessionIntentError.failed`.
@@ -25,8 +24,7 @@ where
     /// while out of reach, the state's entry shows its outcome once the owner is heard again. After a beginning, this
     /// waits while the owner is in the group. Cancelling withdraws an intent that hasn't begun.
     ///
-    /// - Throws: `SessionIntentError`, `CancellationError`, `SessionSyncError.sessionClosed`, and the errors of
-    ///   `submit`.
+    /// - Throws: `SessionIntentError`, `CancellationError`, `SessionSyncError.sessionClosed`, the errors of `submit`.
     public func ask(_ intent: State.Intent, lapsesAfter age: Duration = .seconds(10)) async throws -> State.Answer {
         guard let owner = state.intents.owner, isPresent(owner) else { throw SessionIntentError.nobodyServes }
         guard state.intents.openCount(of: source.peerID) < SessionIntents<State.Intent, State.Answer>.openOfPeerMax

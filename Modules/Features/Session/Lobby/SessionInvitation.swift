@@ -63,8 +63,7 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
         sessionID == other.sessionID && number == other.number && openedAt == other.openedAt
     }
 
-    /// Returns the same session with the devices of both invitations, because members may invite several at the same
-    /// moment.
+    /// Returns the same session with the devices of both invitations. Members may invite several at the same moment.
     ///
     /// The result doesn't depend on the order of merging. If there are too many latecomers, the lowest peer IDs stay.
     /// Of two incarnations of one latecomer, the higher number stays.

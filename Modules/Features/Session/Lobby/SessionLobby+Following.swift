@@ -108,8 +108,7 @@ extension SessionLobby {
     }
 
     /// Invites all devices of the session. Each member does so, because the one that invited a device may be gone. It
-    /// also readmits a member of the first pair that lost its store: once others have joined, it can't do that by
-    /// itself.
+    /// also readmits a member of the first pair without its store, which needs that once others have joined.
     private func letLatecomersIn() {
         guard let session, let followed, followed.latecomers != nil else { return }
         for device in followed.everybody where device.peerID != transport.localPeer.id {
@@ -123,8 +122,7 @@ extension SessionLobby {
         Task { try? await transport.requestSnapshot(sessionID: invitation.sessionID) }
     }
 
-    /// Leaves the current session. One that is over stays open until the others have its end; one that was superseded
-    /// stops at once.
+    /// Leaves the current session. One that is over stays open until the others have its end; others stop at once.
     private func leave() {
         if let session {
             if isOver(session.state) {

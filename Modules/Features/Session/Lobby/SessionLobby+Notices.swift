@@ -23,8 +23,7 @@ extension SessionLobby {
     private func receive(_ snapshot: AnySessionSyncSnapshot) {
         let metadata = snapshot.metadata
         guard metadata.sourcePeerID != transport.localPeer.id else { return }
-        // The transport vouches for the sender. Ignore notices of another incarnation, and states of devices that
-        // aren't members.
+        // The transport vouches for the sender. Ignore other incarnations' notices and non-members' states.
         if metadata.featureID == noticeFeatureID {
             if let notice = try? snapshot.decodeState(as: LobbyNotice.self), notice.incarnation == metadata.incarnation
             {

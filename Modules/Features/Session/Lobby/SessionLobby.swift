@@ -67,8 +67,7 @@ where
     @ObservationIgnored let membersMax: Int
     @ObservationIgnored let isOver: @MainActor (State) -> Bool
     @ObservationIgnored let opening: Opening
-    /// A handler that is called at once on each change. For an opened session, the call comes before the session
-    /// starts.
+    /// A handler that is called at once on each change. It hears of an opened session before that starts.
     @ObservationIgnored public var onChange: @MainActor (SessionLobbyChange) -> Void = { _ in }
     /// The incarnation for events in sessions that begin now.
     @ObservationIgnored var incarnation: UInt32
@@ -179,8 +178,7 @@ where
     /// Waits until this device has moved to the session of its invitation.
     public func settled() async { await following?.value }
 
-    /// Closes the session, after waiting at most `closePatience` for the others to get this device's events. The
-    /// transport stays open.
+    /// Closes the session. Waits at most `closePatience` for the others to get its events. The transport stays open.
     public func stop() async {
         listeners.cancel()
         startTimer.cancel()
