@@ -59,11 +59,12 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// another, in their final order.
     ///
     /// The session confirms, writes, runs this, then marks it as done. So an event's ID comes once, unless a crash
-    /// before marking repeats it after the relaunch. If this throws, it runs again with the next exchange.
+    /// before marking repeats it after the relaunch. If this throws, that event and later ones wait for the next
+    /// exchange.
     public var onConfirmed: (@MainActor @Sendable (SessionConfirmedEvent<Event>) async throws -> Void)?
     /// Bounds and hooks of the engine. `upcast` reads events of other versions. nil uses the event's own decoding for
     /// events that an earlier version of the app kept unread. The bounds of unconfirmed events exceed the engine's
-    /// defaults: 262,144 events, or 32 MiB of memory. At an event a second, a device keeps a day alone.
+    /// defaults: 262,144 events, or 32 MiB of memory. Enough for a day alone, at an event a second.
     public var engine = {
         var options = SessionEngineOptions<State, Event>()
         options.ownUnconfirmedMax = 262_144
@@ -97,7 +98,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     package var catchUpTime = Duration.milliseconds(2)
 
     /// Version of the reducer, the policy, the state and its encoding. Raise it in each version of the app that reduces
-    /// the same events to another state: devices compare states only if their versions are equal. At least 0.
+    /// the same events to another state: devices compare states only if their versions are equal. Must not be negative.
     public var reducerVersion = 1
     /// Runs some work and returns its CPU time, for the budget of state comparisons. Returns zero in virtual time.
     package var measure: @Sendable (_ work: () -> Void) -> Duration = { ContinuousClock().measure($0) }

@@ -166,7 +166,7 @@ extension SessionCore {
     mutating func scheduleExchange(_ pace: ExchangeSchedule.Pace) {
         guard isRunning, exchange.scheduled.map({ $0 < pace }) ?? true else { return }
         exchange.scheduled = pace
-        // No back-off near unknown peers: engines of newcomers, and of members that decide on one, forget silent peers.
+        // No back-off near peers that aren't members: engines forget silent peers while they join, or decide on a newcomer.
         var interval = exchange.interval(
             pace, configuration.exchangeInterval, samples: configuration.seriesInterval,
             backsOff: engine.isSealed && strangers.isDisjoint(with: reachablePeerIDs))

@@ -103,7 +103,7 @@ where
         guard entry.designated == session.source, case .asked = entry.progress else {
             return await settle(entry, .interrupted)
         }
-        // The time is over. If asking seems to lie as far ahead, a clock was set and the age is unknown.
+        // The intent has lapsed. If it seems to come from the future, a clock was set and its age is unknown.
         let age = entry.lapsesAt.timeIntervalSince(entry.askedAt)
         guard abs(session.now.timeIntervalSince(entry.askedAt)) <= age else { return await settle(entry, .lapsed) }
         guard await hasBegun(entry) else { return }

@@ -107,8 +107,8 @@ extension SessionLobby {
         }
     }
 
-    /// Invites all devices of the session. Each member does so, because the one that invited a device may be gone. It
-    /// also readmits a member of the first pair without its store, which needs that once others have joined.
+    /// Invites all devices of the session. Each member does so, because the one that invited a device may be gone. A
+    /// member of the first pair that lost its store needs this too, once others have joined.
     private func letLatecomersIn() {
         guard let session, let followed, followed.latecomers != nil else { return }
         for device in followed.everybody where device.peerID != transport.localPeer.id {
