@@ -17,7 +17,8 @@ public struct EphemeralKey<Value: Codable & Sendable>: Hashable, Sendable {
     /// The name, 1 to 128 bytes of UTF-8. A value that another type wrote under this name isn't shown.
     public let name: String
 
-    /// Creates a key. Its name must be the same on every device. Keys of other types don't read its values.
+    /// Creates a key. Its name must be the same on every device. A key with this name and another type can't read its
+    /// values.
     public init(_ name: String) { self.name = name }
 }
 
@@ -27,7 +28,7 @@ public struct EphemeralValue<Value: Sendable>: Sendable {
     public let value: Value
     /// The peer that shows the value, which may be this device.
     public let peerID: String
-    /// The moment at which the value was shown, by the clock of its peer, to the millisecond.
+    /// The moment of the value, as passed to `show`; by default the session's time on that peer. In whole milliseconds.
     public let moment: Date
 
     /// Creates a value for previews and tests. In an app, the session creates them.

@@ -44,7 +44,7 @@ public struct SessionStatistics: Hashable, Sendable, Codable {
     public internal(set) var snapshotsRefused = 0
     /// Number of snapshot requests sent.
     public internal(set) var snapshotRequestsSent = 0
-    /// Number of samples from peers that exceeded the byte limit for series.
+    /// Number of samples from peers that were refused for lack of space.
     public internal(set) var samplesRefused = 0
     /// Number of sends for which the transport threw an error.
     public internal(set) var sendFailures = 0

@@ -13,7 +13,8 @@ public import MeshEngine
 /// }
 /// ```
 public enum SessionUpdate<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
-    /// The complete state, which replaces everything before. `missed` events and confirmations weren't reported singly.
+    /// The complete state, which replaces everything before. `missed` events and confirmations weren't reported
+    /// separately.
     case snapshot(State, SessionSnapshotReason, missed: Int)
     /// Events of any peer, this device included, that took their places after all others, in order, and the state after
     /// them. Each event's outcome says what it did.

@@ -13,8 +13,8 @@ extension SyncedSession {
     /// one more replaces the key that is unchanged for longest. A device that comes into reach gets the newest values.
     ///
     /// - Parameter moment: the time of the measurement; nil is now.
-    /// - Throws: `SessionSyncError.payloadTooLarge` beyond 4096 bytes, `outOfRange` for a name without or with more than
-    ///   128 bytes, `sessionClosed`, and encoding errors.
+    /// - Throws: `SessionSyncError.payloadTooLarge` beyond 4096 bytes, `outOfRange` if the name is empty or exceeds 128
+    ///   bytes, `sessionClosed`, and encoding errors.
     public func show<Value>(_ value: Value, as key: EphemeralKey<Value>, at moment: Date? = nil) throws {
         guard phase != .closed else { throw SessionSyncError.sessionClosed }
         if !hasStarted { expectStart() }

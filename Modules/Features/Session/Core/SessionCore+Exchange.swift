@@ -166,7 +166,7 @@ extension SessionCore {
     mutating func scheduleExchange(_ pace: ExchangeSchedule.Pace) {
         guard isRunning, exchange.scheduled.map({ $0 < pace }) ?? true else { return }
         exchange.scheduled = pace
-        // No back-off near peers that aren't members: engines forget silent peers while they join, or decide on a newcomer.
+        // No back-off near peers that aren't members: engines forget silent peers while one joins, or is decided on.
         var interval = exchange.interval(
             pace, configuration.exchangeInterval, samples: configuration.seriesInterval,
             backsOff: engine.isSealed && strangers.isDisjoint(with: reachablePeerIDs))

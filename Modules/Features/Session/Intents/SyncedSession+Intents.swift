@@ -65,7 +65,7 @@ where
         }
     }
 
-    /// Submits a withdrawal. The state decides: a begun intent can't lapse, but its asker can give it up as interrupted.
+    /// Submits a withdrawal. The state decides: a begun intent can't lapse, but can be given up as interrupted.
     private func withdraw(_ id: UUID, _ outcome: SessionIntentOutcome<State.Answer>) {
         guard phase != .closed, state.intents[id]?.isOpen == true else { return }
         _ = try? submit(.intents(.settle(id: id, outcome)))
