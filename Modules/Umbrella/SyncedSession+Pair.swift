@@ -5,7 +5,7 @@ public import MeshSession
 import MeshTransport
 
 extension SyncedSession where Reducer: SessionFeature, ConflictPolicy == Reducer {
-    /// Two devices in memory that share a session of a feature: for a preview, a test, or a first try.
+    /// Creates two devices in memory that share a session of a feature: for a preview, a test, or a first try.
     ///
     /// ```swift
     /// let (phone, watch) = SessionOf<Score>.pair(Score())
@@ -13,9 +13,9 @@ extension SyncedSession where Reducer: SessionFeature, ConflictPolicy == Reducer
     /// try await watch.state { $0.home == 1 }
     /// ```
     ///
-    /// Both sessions have started. In a test pass a network: its virtual time drives the sessions too, and passes only while
-    /// `network.run(for:)` or `network.run(until:)` does. Without one, real time passes while one of the sessions lives.
-    /// - Parameter configure: changes the configuration of both.
+    /// Both sessions have started. In a test, pass a network: its virtual time drives the sessions too, and passes only
+    /// in `network.run(for:)` or `network.run(until:)`. Without a network, real time passes while a session exists.
+    /// - Parameter configure: changes the configuration of both sessions.
     public static func pair(
         _ feature: Reducer, in network: ScenarioNetwork? = nil,
         configure: (inout SyncedSessionConfiguration<State, Event>) -> Void = { _ in }

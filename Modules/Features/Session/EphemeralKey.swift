@@ -1,24 +1,24 @@
 public import Foundation
 
-/// Names a value of which only the newest counts: a heart rate, who looks, where a cursor is.
+/// The name of a value of which only the newest counts: a heart rate, a viewer, a cursor position.
 ///
 /// ```swift
 /// extension EphemeralKey<Int> { static let heartRate = EphemeralKey("heartRate") }
 ///
 /// try session.show(142, as: .heartRate)                // on the watch, as often as it is measured
 /// session.latestValue(of: .heartRate)?.value                     // on the phone
-/// session.values(of: .cursor)                        // where everybody's is, by peer id
-/// session.hide(.cursor)                                // and mine is nowhere
+/// session.values(of: .cursor)                        // every peer's cursor, by peer ID
+/// session.hide(.cursor)                                // removes this device's cursor
 /// ```
 ///
-/// Such a value is in no log and no store, and has no place in the order of events: what is lost on the way is replaced by
-/// the next. It goes when its peer goes. What must be kept is an event.
+/// Such a value is in no log and no store, and has no place in the order of events. If a message is lost, the next one
+/// replaces it. The value disappears with its peer. Use an event for anything that must be kept.
 public struct EphemeralKey<Value: Codable & Sendable>: Hashable, Sendable {
-    /// 1 to 128 bytes of UTF-8. A value under this name that another type has written is not shown.
+    /// The name, 1 to 128 bytes of UTF-8. A value that another type wrote under this name isn't shown.
     public let name: String
 
-    /// Creates a key with a name, which must be the same on every device. Keys of one name and different types do not
-    /// read each other's values.
+    /// Creates a key. Its name must be the same on every device. A key with this name and another type can't read its
+    /// values.
     public init(_ name: String) { self.name = name }
 }
 
@@ -28,7 +28,7 @@ public struct EphemeralValue<Value: Sendable>: Sendable {
     public let value: Value
     /// The peer that shows the value, which may be this device.
     public let peerID: String
-    /// The moment at which the value was shown, by the clock of its peer, to the millisecond.
+    /// The moment of the value, as passed to `show`; by default the session's time on that peer. In whole milliseconds.
     public let moment: Date
 
     /// Creates a value for previews and tests. In an app, the session creates them.

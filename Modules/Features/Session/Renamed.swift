@@ -1,4 +1,4 @@
-// Names of version 0.1.0 that have better ones.
+// Deprecated names of version 0.1.0.
 
 extension SyncedSession {
     /// The former name of ``viewNumber``.

@@ -1,8 +1,8 @@
 /// The progress of a copy of the session that takes more than one message.
 public struct SessionCopyProgress: Hashable, Sendable {
-    /// Bytes that have come.
+    /// The number of bytes that have arrived.
     public var receivedBytes: Int
-    /// Bytes of the whole copy.
+    /// The number of bytes of the complete copy.
     public var totalBytes: Int
 
     /// The received share of the copy, from 0 to 1.

@@ -10,33 +10,33 @@
 /// if delivery.effect == .rejected { "too late: it doesn't count" }
 /// ```
 public struct SessionEventDelivery: Hashable, Sendable {
-    /// The progress of an event. Each step includes the ones before.
+    /// The progress of an event. Each step includes the earlier ones.
     public enum Step: Hashable, Sendable {
-        /// The event isn't one of this device, or not among its newest 16,384.
+        /// The event isn't one of this device's newest 16,384.
         case unknown
-        /// Applied here; not in the store yet.
+        /// The event is applied on this device and not in the store yet.
         case submitted
         /// The event is in the store. It survives a crash, and is sent until every member has acknowledged it.
         case accepted
-        /// Handed to the transport.
+        /// The event was handed to the transport.
         case sent
-        /// Acknowledged by so many other members, at least one.
+        /// At least one other member has acknowledged the event; `by` is their number.
         case held(by: Int)
-        /// Held by all, at its final place in the order.
+        /// All members hold the event, and its place in the order is final.
         case confirmed
     }
 
-    /// The effect of an event on the state at its place in the order. Until the event is confirmed, an event that
-    /// arrives late may change it.
+    /// The effect of an event on the state at its place in the order. A late event may change the effect until the
+    /// event is confirmed.
     public enum Effect: String, Hashable, Sendable {
-        /// The event isn't one of this device, or not among its newest 16,384.
+        /// The event isn't one of this device's newest 16,384.
         case unknown
         /// The reducer ran and the event changed the state.
         case applied
-        /// The reducer ran when the event was submitted, and left the state as it was. Known of states that are `Equatable`, of events
-        /// that aren't of a high rate, in this launch, and as long as nothing has come late; else the event counts as applied.
+        /// The event left the state as it was when it was submitted. Detected only in this launch, for `Equatable`
+        /// states and events that aren't high-rate, until a late event arrives. Otherwise the event counts as applied.
         case unchanged
-        /// The conflict policy or the reducer refuses the event at its place.
+        /// The conflict policy or the reducer rejects the event at its place.
         case rejected
     }
 
@@ -45,7 +45,7 @@ public struct SessionEventDelivery: Hashable, Sendable {
     /// The effect of the event on the state, which may change until the event is confirmed.
     public let effect: Effect
 
-    /// Creates a value for previews and tests of an app. In an app, the session creates them.
+    /// Creates a value for previews and tests. In an app, the session creates them.
     public init(step: Step, effect: Effect) { (self.step, self.effect) = (step, effect) }
 
     static let unknown = Self(step: .unknown, effect: .unknown)

@@ -4,7 +4,7 @@ import MeshIdentity
 public import MeshStorage
 public import MeshTransport
 
-/// A reducer that also says what its feature is called and how it begins.
+/// A reducer with the feature's name and its initial state.
 ///
 /// ```swift
 /// struct Score: SessionFeature {
@@ -22,17 +22,17 @@ public import MeshTransport
 /// }
 /// ```
 ///
-/// `State` and `Event` are nested types, or aliases of types that exist already.
+/// `State` and `Event` are nested types, or aliases of existing types.
 ///
-/// It is its own conflict policy: implement `shouldApply` to refuse events that no longer make sense. The default applies
-/// every event.
+/// A feature is its own conflict policy. Implement `shouldApply` to reject events that no longer make sense; the
+/// default applies every event.
 public protocol SessionFeature: SessionSyncReducer, SessionConflictPolicy {
-    /// The feature's name on the wire and in the store: the same on every device and in every version of the app.
+    /// The feature's name on the wire and in the store. Must be the same on all devices and in all versions of the app.
     static var featureID: String { get }
-    /// The state before the first event: the same on every device.
+    /// The state before the first event. Must be the same on every device.
     var initialState: State { get }
-    /// The version of the reducer, the policy and the state. Raise it with each version of the app that changes what they make
-    /// of the same events. The default is 1. See `SyncedSessionConfiguration.reducerVersion`.
+    /// The version of the reducer, the policy and the state. Raise it in each version of the app that reduces the same
+    /// events to another state. The default is 1. See `SyncedSessionConfiguration.reducerVersion`.
     static var version: Int { get }
 }
 
@@ -53,8 +53,8 @@ public typealias SessionOf<Feature: SessionFeature> =
     SyncedSession<Feature.State, Feature.Event, Feature, Feature>
 
 extension SyncedSession where Reducer: SessionFeature, ConflictPolicy == Reducer {
-    /// A session of a feature with nothing in it, in memory.
-    /// - Parameter configuration: its `reducerVersion` is the feature's `version`.
+    /// Creates an empty session of a feature in memory.
+    /// - Parameter configuration: its `reducerVersion` is replaced by the feature's `version`.
     @inlinable
     public convenience init(
         _ feature: Reducer, sessionID: UUID, over transport: any SessionSyncTransport,
@@ -66,10 +66,10 @@ extension SyncedSession where Reducer: SessionFeature, ConflictPolicy == Reducer
             configuration: configuration.with(version: Reducer.version), hotPath: SessionHotPath())
     }
 
-    /// A session of a feature as the store has it, or a new one that the store keeps from now on.
+    /// Opens a feature's session from the store. If the store has none, creates a session that the store keeps.
     /// - Parameters:
-    ///   - store: nil keeps the session in memory. One store serves many sessions.
-    ///   - configuration: its `reducerVersion` is the feature's `version`.
+    ///   - store: keeps the session; nil keeps it in memory. One store serves many sessions.
+    ///   - configuration: its `reducerVersion` is replaced by the feature's `version`.
     /// - Throws: the errors of the other `open`.
     @inlinable
     public static func open(

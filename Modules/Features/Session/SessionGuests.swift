@@ -2,7 +2,7 @@ import Foundation
 import MeshBase
 import MeshTransport
 
-/// Names those who belong to a session to its transport, and takes that back when the session closes or is let go.
+/// Introduces a session's peers to its transport as guests, and withdraws them when the session closes or is released.
 final class SessionGuests: Sendable {
     private let transport: any SessionSyncTransport
     private let sessionID: UUID
@@ -17,7 +17,7 @@ final class SessionGuests: Sendable {
 
     deinit { end() }
 
-    /// All of them, each time.
+    /// - Parameter peerIDs: the complete list, which replaces the one before.
     func name(_ peerIDs: Set<String>) {
         hasNamed.withLock { $0 = true }
         transport.admitGuests(peerIDs, toSession: sessionID, featureID: featureID)

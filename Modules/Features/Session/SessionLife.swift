@@ -1,15 +1,15 @@
 import Foundation
 import MeshBase
 
-/// The time from a session's start to its stop. Warns if the session is released shortly after its start: then it isn't kept in a
-/// variable.
+/// The time from a session's start to its stop. Warns about a session that is released shortly after its start: the app
+/// hasn't kept it in a variable.
 final class SessionLife: Sendable {
     private let place: StartedSessions.Place
     private let uptime: @Sendable () -> Duration
     private let warn: @Sendable (String) -> Void
     private let startedAt = Locked<Duration?>(nil)
 
-    /// A session that lived longer was kept, and its owner has released it.
+    /// The age from which a release counts as intended.
     private static var shortest: Duration { .seconds(2) }
 
     init(
@@ -40,7 +40,7 @@ final class SessionLife: Sendable {
         if isNew { StartedSessions.begin(place) }
     }
 
-    /// - Returns: when it began, if it has not ended before.
+    /// - Returns: the uptime of the start; nil if the session wasn't running.
     @discardableResult
     func end() -> Duration? {
         let startedAt = startedAt.withLock { $0.take() }
@@ -49,7 +49,7 @@ final class SessionLife: Sendable {
     }
 
     #if DEBUG
-        /// Features that were warned of, 32 at most.
+        /// Features that have been warned about, 32 at most.
         private static let warned = Locked<Set<String>>([])
 
         private static func isNew(_ featureID: String) -> Bool {
@@ -58,23 +58,23 @@ final class SessionLife: Sendable {
     #endif
 }
 
-/// The sessions that run in this process, and the last 256 that have run. A peer that runs one of them isn't mistaken about its ID:
-/// this device runs it too, or has moved on from it before the peer.
+/// The sessions that run in this process, and the last 256 that have run. A peer that runs one of them isn't mistaken
+/// about its ID: this device runs it too, or has moved on from it before the peer.
 enum StartedSessions {
     /// A session on a device. Tests and servers run several devices in one process.
     struct Place: Hashable, Sendable {
         let peerID: String
         let featureID: String
-        /// nil stands for all sessions of the feature.
+        /// The session; nil stands for all sessions of the feature.
         var sessionID: UUID?
 
         var feature: Place { Place(peerID: peerID, featureID: featureID) }
     }
 
     private struct State {
-        /// How many sessions run, by session and by feature.
+        /// Number of running sessions, by session and by feature.
         var running: [Place: Int] = [:]
-        /// Oldest first.
+        /// Sessions that have ended, oldest first.
         var ended: [Place] = []
     }
 

@@ -5,20 +5,21 @@ public import MeshEngine
 public struct SessionPeerStatus: Hashable, Sendable, Identifiable {
     /// The `SessionPeer.id` of the peer.
     public let peerID: String
-    /// Whether its state is this device's.
+    /// The progress of the peer compared with this device.
     public let sync: SessionPeerSync
-    /// Its engine has been heard within thirty exchange intervals, and the transport does not say that it has gone. Looked at
-    /// with each exchange, the next of which may be ten intervals away.
+    /// True if the peer's engine was heard within its announced silence and 20 exchange intervals, and the transport
+    /// doesn't report it as gone. Checked with each exchange, which may be 300 exchange intervals apart.
     public let isActive: Bool
-    /// Events of this device that it has not said it holds; nil while it is no member of a group.
+    /// Number of this device's events that the peer hasn't acknowledged; nil if it isn't a member of the group.
     public let unacknowledgedCount: UInt64?
-    /// Events of this peer that are known to be missing here, and are asked for.
+    /// Number of the peer's events that are known to be missing here and were requested.
     public let missingCount: UInt64
-    /// Whether the transport calls it reachable.
+    /// True if the transport reports the peer as reachable.
     public let isReachable: Bool
     /// The moment at which the peer's engine was last heard, by the local clock.
     public let lastHeardAt: Date?
-    /// Since when it has been heard without a silence of thirty exchange intervals, by the local clock; nil before it was.
+    /// The start of the present period in which the peer was never silent for too long (see `isActive`), by the local
+    /// clock; nil before it was heard.
     public let heardSince: Date?
     /// The time by which the peer's clock is ahead of the local one; nil before the first round trip.
     public let clockOffset: ClockOffsetEstimate?
@@ -28,16 +29,16 @@ public struct SessionPeerStatus: Hashable, Sendable, Identifiable {
 
 /// The progress of a peer compared with the events that this device holds.
 public enum SessionPeerSync: Hashable, Sendable {
-    /// A member that has acknowledged everything.
+    /// The peer is a member and has acknowledged everything.
     case upToDate
-    /// A member that has not acknowledged so many events.
+    /// The peer is a member and hasn't acknowledged that many events.
     case behind(by: UInt64)
     /// The peer isn't a member yet: its engine hasn't answered, or it has none and takes part by snapshots.
     case waiting
-    /// Its state is shown here without the events that led to it.
+    /// This device shows the peer's state without the events that led to it.
     case provisional
-    /// The peer wants to join, but the group has no place for it: its events aren't accepted.
+    /// The peer wants to join, but the group doesn't admit it. Its events aren't accepted.
     case notAdmitted
-    /// The peer runs another session of the feature, or another feature: the session's `problems` say which.
+    /// The peer runs another session of the feature, or another feature; `SyncedSession.problems` says which.
     case elsewhere
 }

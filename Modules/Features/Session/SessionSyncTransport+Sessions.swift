@@ -4,10 +4,10 @@ import MeshIdentity
 public import MeshTransport
 
 extension SessionSyncTransport {
-    /// The ids of the sessions of a feature that peers have open, each once, as their snapshots arrive: how a device
-    /// joins a session that another one has begun. Ends with the transport.
-    /// - Parameter ended: sessions that this device knows to be over (`SessionTombstones.init(of:in:)`); a snapshot that outlived
-    ///   one never raises it again.
+    /// Returns a stream of the IDs of a feature's sessions that peers have open. Each ID appears once, when its first
+    /// snapshot arrives. Use it to join a session that another device began. Ends with the transport.
+    /// - Parameter ended: sessions that this device knows to be over (`SessionTombstones.init(of:in:)`). The stream
+    ///   omits them, even if a snapshot of one is still around.
     public func sessions(featureID: String, ended: SessionTombstones = .init()) -> AsyncStream<UUID> {
         let snapshots = receiveSnapshots()
         return AsyncStream { continuation in

@@ -1,6 +1,6 @@
 public import MeshEngine
 
-/// One step of what happens in a session, as `SyncedSession.updates()` tells it.
+/// One step of what happens in a session, as reported by `SyncedSession.updates()`.
 ///
 /// ```swift
 /// for await update in session.updates() {
@@ -13,28 +13,29 @@ public import MeshEngine
 /// }
 /// ```
 public enum SessionUpdate<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
-    /// The whole state, in place of everything before it, of which that many events and confirmations were not told one by one.
+    /// The complete state, which replaces everything before. `missed` events and confirmations weren't reported
+    /// separately.
     case snapshot(State, SessionSnapshotReason, missed: Int)
-    /// Events of any peer, this device included, that took their places after all others, in their order; and the state after
-    /// them. What each did there is its outcome.
+    /// Events of any peer, this device included, that took their places after all others, in order, and the state after
+    /// them. Each event's outcome says what it did.
     case applied([SessionAppliedEvent<Event>], State)
-    /// Events were applied, and at least one came late: later events were rolled back and reduced again, as many as its
-    /// `replayedCount` says. Anything derived from single events before may be outdated; the state is right.
+    /// Events were applied and at least one came late. That rolled back the later ones and reduced them again: its
+    /// `replayedCount` says how many. Values derived from single events may be outdated; the state is right.
     case reordered([SessionAppliedEvent<Event>], State)
-    /// Events whose places will never change. Each was told as applied before, or is in a snapshot.
+    /// Events with a final place. Each was reported as applied before, or is in a snapshot.
     case confirmed([SessionConfirmedEvent<Event>])
 }
 
-/// Why the whole state is told.
+/// Why an update has the complete state.
 public enum SessionSnapshotReason: Hashable, Sendable {
     /// The first update of the stream.
     case first
-    /// A copy of the session was taken over from that peer.
+    /// This device adopted a copy of the session from that peer.
     case adopted(from: String)
-    /// The state comes from that peer, and this device doesn't hold its events.
+    /// The state is that peer's snapshot, and this device doesn't hold its events.
     case shown(from: String)
     /// The state shown from a peer is gone, or this device continues under a new source.
     case renewed
-    /// More has happened than the reader's buffer takes.
+    /// More updates were waiting than the reader's buffer holds.
     case skipped
 }

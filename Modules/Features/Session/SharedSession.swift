@@ -6,7 +6,7 @@ public import MeshStorage
 public import MeshTransport
 public import Observation
 
-/// A feature's session that is there at once, for a view.
+/// A feature's session that a view can use at once.
 ///
 /// ```swift
 /// let game = SharedSession(Score(), over: .companion)
@@ -14,12 +14,12 @@ public import Observation
 /// game.state.home              // what a view reads
 /// ```
 ///
-/// All devices that make a `SharedSession` of a feature share one session, whose ID follows from the feature's. It opens in the
-/// background: until then `state` is the initial state, and events that are sent wait in memory, in order.
+/// All devices that create a `SharedSession` of a feature share one session, whose ID follows from the feature's ID. It
+/// opens in the background. Until then `state` is the initial state, and sent events wait in memory, in order.
 ///
 /// For sessions that begin and end, such as one for each workout, see `SessionLobby`.
 ///
-/// Lives on the main actor. Nothing it starts keeps it alive.
+/// Lives on the main actor. Its tasks don't keep it alive.
 @MainActor @Observable
 public final class SharedSession<Feature: SessionFeature> {
     /// The type of the feature's state.
@@ -28,12 +28,12 @@ public final class SharedSession<Feature: SessionFeature> {
     public typealias Event = Feature.Event
     /// The type of the underlying session.
     public typealias Session = SessionOf<Feature>
-    /// The settings of the session inside.
+    /// The configuration of the underlying session.
     public typealias Configuration = SyncedSessionConfiguration<State, Event>
 
-    /// The stage of opening and closing that a session is in.
+    /// The stages of opening and closing.
     public enum Phase: Hashable, Sendable {
-        /// The store is being read. Events that are sent wait.
+        /// The store is being read. Sent events wait.
         case opening
         /// Events apply as they are sent.
         case ready
@@ -48,10 +48,10 @@ public final class SharedSession<Feature: SessionFeature> {
 
     /// The stage of opening and closing that the session is in.
     public private(set) var phase = Phase.opening
-    /// The session, for everything that isn't here; nil until it is `ready`.
+    /// The underlying session, for everything that this type doesn't offer; nil until `ready`.
     public private(set) var session: Session?
 
-    /// The transport that connects the devices. Started by the session, closed by its owner.
+    /// The transport that connects the devices. The session starts it, and its owner closes it.
     @ObservationIgnored public let transport: any SessionSyncTransport
     @ObservationIgnored private let feature: Feature
     @ObservationIgnored private let sessionID: UUID
@@ -61,11 +61,11 @@ public final class SharedSession<Feature: SessionFeature> {
     @ObservationIgnored private let board = ProblemBoard()
     @ObservationIgnored private var waiting: [WaitingEvent] = []
     @ObservationIgnored private let opening = OwnedTasks()
-    /// The session, once it is open.
+    /// Publishes the session once it is open.
     @ObservationIgnored private let sessionTopic = Topic<Session>(bufferLimit: 1)
     private let initialState: State
 
-    /// An event sent before the session is open, and when, by `configuration.uptime`.
+    /// An event sent before the session was open, with its time by `configuration.uptime`.
     private struct WaitingEvent {
         let make: (Date) -> Event
         let sentAt: Duration
@@ -73,14 +73,13 @@ public final class SharedSession<Feature: SessionFeature> {
 
     @usableFromInline typealias MakeStore = @Sendable () throws -> (any SessionStore)?
 
-    /// Creates a session for the feature and opens it. Shows the initial state until the store has been read, off the
-    /// main actor.
+    /// Creates a session for the feature and opens it off the main actor. Until then it shows the initial state.
     ///
     /// - Parameters:
     ///   - transport: the same kind on all devices. Several features share one.
-    ///   - sessionID: tells several sessions of one feature apart, such as documents; the same on all devices. By default it
-    ///     follows from the feature's ID.
-    ///   - store: keeps the session, so that a relaunch goes on with it; evaluated off the main actor. Without one, a
+    ///   - sessionID: distinguishes several sessions of one feature, such as documents; the same on all devices. By
+    ///     default it follows from the feature's ID.
+    ///   - store: keeps the session, so that a relaunch continues it; evaluated off the main actor. Without one, a
     ///     relaunched device gets the state from its peers.
     @inlinable
     public convenience init(
@@ -159,7 +158,7 @@ public final class SharedSession<Feature: SessionFeature> {
                 advice: "Mend the cause, then call retry()."))
     }
 
-    /// Opens the session again after a failure; of a session that is ready, starts a transport that could not start.
+    /// Tries again: opens a session that failed to open, or starts a ready session's transport that couldn't start.
     public func retry() {
         switch phase {
         case .failed: open()
@@ -181,14 +180,14 @@ public final class SharedSession<Feature: SessionFeature> {
 // MARK: - What a view reads and does
 
 extension SharedSession {
-    /// The feature's state on this device, own events included; the initial state until the session is `ready`.
+    /// The feature's state on this device, own events included; the initial state until `ready`.
     public var state: State { session?.state ?? initialState }
 
-    /// The status of each known peer, in the order of their IDs.
+    /// The status of each known peer, ordered by ID.
     public var peers: [SessionPeerStatus] { session?.peers ?? [] }
 
-    /// The state now and after each change. Of states that a slow reader hasn't taken, only the newest is kept. Ends when the session
-    /// closes.
+    /// Returns a stream of the state: the current one first, then each change. A slow reader gets only the newest. Ends
+    /// when the session closes.
     public func states() -> AsyncStream<State> {
         if let session { return session.states() }
         let (initialState, sessions) = (initialState, sessionTopic.subscribe())
@@ -204,13 +203,13 @@ extension SharedSession {
         }
     }
 
-    /// The mistakes and failures of the transport and the session that are not solved, for an app to show.
+    /// The unsolved mistakes and failures of the transport and the session, for an app to show.
     public var problems: [SessionProblem] {
         transport.problems + board.problems + (session?.board.problems ?? [])
     }
 
-    /// Submits an event now. Before the session is open, up to `waitingMax` events wait in memory, in order. An event that is
-    /// refused is one of the `problems` until the next one is taken.
+    /// Submits an event now. Before the session is open, up to `waitingMax` events wait in memory, in order. A refused
+    /// event is one of the `problems` until the next one is accepted.
     public func send(_ event: Event) { send { _ in event } }
 
     /// Submits an event that carries the moment of its tap: `game.send { .pause(at: $0) }`.

@@ -4,29 +4,28 @@ public import MeshEngine
 public import MeshTimerAnchor
 import MeshTransport
 
-/// The time that all members of a session show: the clock of the member with the lowest peer id.
+/// The time that all members of a session show: the clock of the member with the lowest peer ID.
 ///
-/// Devices' clocks differ, sometimes by minutes. An anchor that one device set would be read wrongly on the other; so
-/// moments of taps are given, and anchors read, by this clock. On its owner it is exact, elsewhere an estimate from round
-/// trips whose error is stated.
+/// Devices' clocks differ, sometimes by minutes, so one device would misread an anchor that another one set. Stamp taps
+/// and read anchors by this clock instead. It is exact on its owner, and elsewhere an estimate with a stated error.
 ///
-/// Each device reads its wall clock when it opens the session, and counts uptime from there on. To set the wall clock
-/// moves nothing before the next launch; the launch after that reads it anew, and `steadySince` says so.
+/// Each device reads its wall clock when it opens the session, and counts uptime from then on. Setting the wall clock
+/// has no effect until the next launch reads it; `steadySince` then shows the change.
 public struct SessionClock: Hashable, Sendable {
     /// The member that owns the clock.
     public let peerID: String
     /// The time by which this clock is ahead of the local device's. nil on the clock's owner, and before the first
     /// round trip.
     public let offset: ClockOffsetEstimate?
-    /// Whether it is this device's own.
+    /// True if this device owns the clock.
     public let isLocal: Bool
-    /// The moment of this clock from which it is known to run steadily; nil while nothing is known. An earlier moment may have
-    /// been given by a clock that was set since.
+    /// The moment from which this clock is known to run steadily; nil if unknown. An earlier moment may come from a
+    /// clock that was set since.
     public let steadySince: Date?
-    /// How much the local wall clock has been set ahead since the session was opened.
+    /// Seconds by which the local wall clock was set ahead since the session was opened.
     let setSeconds: TimeInterval
 
-    /// Seconds by which a moment may be wrong; nil when that is not known yet.
+    /// The error bound of a moment, in seconds; nil if not known yet.
     public var errorSeconds: TimeInterval? { isLocal ? 0 : offset?.errorSeconds }
 
     /// Converts a moment of the local wall clock to this clock.
@@ -39,8 +38,7 @@ public struct SessionClock: Hashable, Sendable {
 }
 
 extension SyncedSession {
-    /// The session's clock as it is known now. The members may find a better one when they meet: until then it is the
-    /// device's own.
+    /// The session's clock as known now. It is the device's own until members meet and agree on a clock.
     public var clock: SessionClock { clock(at: steadyClock.now) }
 
     private func clock(at moment: Date) -> SessionClock {
@@ -53,15 +51,15 @@ extension SyncedSession {
             setSeconds: steadyClock.wall().timeIntervalSince(moment))
     }
 
-    /// The session's time now: what to give an event, and what to read an anchor at.
+    /// The session's time now. Use it as the moment of an event, and to read an anchor.
     public var now: Date {
         let moment = steadyClock.now
         return moment.addingTimeInterval(clock(at: moment).offset?.offsetSeconds ?? 0)
     }
 
-    /// A timer as it stands now: phase and times from one moment and from the anchor alone, so that they cannot contradict
-    /// each other, alike on all members to within the stated error. The error is nil, not known, for a timer that has run
-    /// since before this device knew the clock: it may have been set in between.
+    /// Returns a timer's phase and times. All come from one moment and the anchor, so they can't contradict each other,
+    /// and all members agree within the stated error. The error is nil if the timer started before this device knew the
+    /// clock, which may have been set in between.
     public func reading(of anchor: SessionTimerAnchor) -> SessionTimerReading {
         let moment = steadyClock.now
         let clock = clock(at: moment)

@@ -6,15 +6,15 @@ import MeshWire
 
 /// Values of which only the newest counts.
 extension SyncedSession {
-    /// Shows a value to the others, in place of the last one under that key. Values that are shown faster than they can be sent
-    /// make room for the newest; one that is lost is made up for by the next, or within ten exchange intervals.
+    /// Shows a value to the other devices, in place of the last one under that key. If values come faster than they can
+    /// be sent, only the newest is sent. A lost value is sent again after two exchange intervals, then more rarely.
     ///
-    /// They leave at most once in `SyncedSessionConfiguration.ephemeralInterval`. A device shows 64 keys; of more, the one that has
-    /// been silent longest goes. Nothing is kept for devices that cannot be reached: they are shown the newest when they come.
+    /// Values leave at most once per `SyncedSessionConfiguration.ephemeralInterval`. A device shows 64 keys at most;
+    /// one more replaces the key that is unchanged for longest. A device that comes into reach gets the newest values.
     ///
-    /// - Parameter moment: when it was measured; nil is now.
-    /// - Throws: `SessionSyncError.payloadTooLarge` beyond 4096 bytes, `outOfRange` for a name that is empty or has more than
-    ///   128 bytes, `closed`, and what encoding throws.
+    /// - Parameter moment: the time of the measurement; nil is now.
+    /// - Throws: `SessionSyncError.payloadTooLarge` beyond 4096 bytes, `outOfRange` if the name is empty or exceeds 128
+    ///   bytes, `sessionClosed`, and encoding errors.
     public func show<Value>(_ value: Value, as key: EphemeralKey<Value>, at moment: Date? = nil) throws {
         guard phase != .closed else { throw SessionSyncError.sessionClosed }
         if !hasStarted { expectStart() }
@@ -28,38 +28,38 @@ extension SyncedSession {
         }
     }
 
-    /// Shows nothing under that key any more, on no device. Closing the session does that for all keys.
+    /// Stops showing a value under a key, on all devices. Closing the session does that for all keys.
     public func hide<Value>(_ key: EphemeralKey<Value>) {
         guard phase != .closed else { return }
         turn { [now] in $0.hide(key.name, at: now) }
     }
 
-    /// The values that peers show under a key, by peer ID, this device included: who looks, who is typing, where the cursors are.
+    /// Returns the values that peers show under a key, by peer ID, this device included: viewers, typists, cursors.
     ///
-    /// A peer is in it from its `show` on until it hides or closes, the transport says that it has gone, the group goes on without
-    /// it, or it has been silent for thirty exchange intervals, which is looked at every ten. What another version of the app
-    /// shows and `Value` cannot read is left out. Of at most 64 peers. Complexity: decodes one value of each.
+    /// A peer's value disappears when the peer hides it or closes, leaves the group, is gone for the transport, or has
+    /// been silent for too long (see `SessionPeerStatus.isActive`). A value that `Value` can't be decoded from, such as
+    /// another app version's, is left out. Has at most 64 peers. Complexity: decodes one value per peer.
     public func values<Value>(of key: EphemeralKey<Value>) -> [String: Value] {
-        // Reading this lets a view follow.
+        // Registers the caller as an observer.
         _ = ephemeralTurn
         let values: [EphemeralValue<Value>] = core.shown(key.name).compactMap(Self.read)
         return Dictionary(values.map { ($0.peerID, $0.value) }) { first, _ in first }
     }
 
-    /// The newest value for a key, across all peers and this device. Peers leave it as they leave `values(of:)`.
+    /// Returns the newest value for a key, across all peers and this device. It disappears as in `values(of:)`.
     public func latestValue<Value>(of key: EphemeralKey<Value>) -> EphemeralValue<Value>? {
-        // Reading this lets a view follow.
+        // Registers the caller as an observer.
         _ = ephemeralTurn
         return core.shown(key.name).max { $0.stamp < $1.stamp }.flatMap(Self.read)
     }
 
-    /// The newest value for a key of one peer.
+    /// Returns a peer's newest value for a key.
     public func latestValue<Value>(of key: EphemeralKey<Value>, by peerID: String) -> EphemeralValue<Value>? {
         _ = ephemeralTurn
         return core.ephemerals[key.name, by: peerID].flatMap(Self.read)
     }
 
-    /// The values that other peers show under a key from now on: the newest 16.
+    /// Returns a stream of the values that other peers show under a key from now on. Keeps the newest 16.
     public func valueUpdates<Value>(of key: EphemeralKey<Value>) -> AsyncStream<EphemeralValue<Value>> {
         let samples = ephemeralTopic.subscribe()
         return AsyncStream(bufferingPolicy: .bufferingNewest(16)) { continuation in

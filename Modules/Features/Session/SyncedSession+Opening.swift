@@ -6,14 +6,14 @@ public import MeshStorage
 public import MeshTransport
 
 extension SyncedSession {
-    /// A session as the store has it, or a new one where it has none, which the store keeps from now on.
+    /// Opens a session from the store. If the store has none, creates a session that the store keeps.
     ///
-    /// The state follows from what is stored, so reducer and policy have to be the ones that wrote it. Side effects that
-    /// had not been marked as done run again after `start`. What is stored is read and reduced off the main actor.
-    /// - Parameter store: nil keeps the session in memory. One store serves many sessions.
-    /// - Throws: `StorageError`, unless `configuration.storeFailure` lets the session go on without its store;
-    ///   `SessionSyncError.tooManySources` for an image that no engine made; `sessionEnded` for a session that has ended and was
-    ///   erased.
+    /// The state is computed from the stored events, so the reducer and the policy must be the ones that wrote them.
+    /// Side effects that weren't marked as done run again after `start`. Loading happens off the main actor.
+    /// - Parameter store: keeps the session; nil keeps it in memory. One store serves many sessions.
+    /// - Throws: `StorageError`, unless `configuration.storeFailure` lets the session continue without its store.
+    ///   `SessionSyncError.tooManySources` for an image that no engine made; `sessionEnded` for a session that has
+    ///   ended and was erased.
     @inlinable
     public static func open(
         sessionID: UUID, featureID: String, transport: any SessionSyncTransport, store: (any SessionStore)?,
@@ -66,7 +66,7 @@ extension SyncedSession {
             return session
         } catch  where configuration.storeFailure == .continueInMemory && error is StorageError {
             let session = new()
-            // What the store has under the configured name cannot be told.
+            // The store couldn't be read, so it may hold events under the configured incarnation. Take another one.
             session.turn { $0.leaveStore() }
             session.storeError = error
             return session
@@ -79,7 +79,7 @@ extension SyncedSession {
         durability = writer.store.durability
     }
 
-    /// A session in memory that goes on where an image ended.
+    /// Creates a session in memory that continues from an image.
     /// - Throws: `SessionSyncError.tooManySources` for an image that no engine made.
     @inlinable
     public convenience init(
@@ -102,7 +102,7 @@ extension SyncedSession {
         self.init(restored: engine, transport: transport, configuration: configuration, hotPath: hotPath)
     }
 
-    /// - Parameter peerID: this device. An image that was written under another identity of it is renamed.
+    /// - Parameter peerID: this device's present ID. An image that was written under another one is renamed.
     nonisolated private static func engine(
         restoring image: SessionEngineImage<State, Event>, of peerID: String, _ reducer: Reducer,
         _ conflictPolicy: ConflictPolicy, _ configuration: SyncedSessionConfiguration<State, Event>
@@ -129,9 +129,9 @@ extension SyncedSession {
         closeIfOver()
     }
 
-    /// Everything that outlives the process, for an app that keeps it in a place of its own.
+    /// Everything that outlives the process, for an app that stores it itself.
     ///
-    /// What was submitted since the last send is in it. An image that is older than what was sent must not be opened:
-    /// that is a restored backup, and costs a new name. Complexity: O(events that are not confirmed).
+    /// Includes the events submitted since the last send. Never open an image that is older than the last send: it is a
+    /// restored backup, and the session then needs a new incarnation. Complexity: O(unconfirmed events).
     public var image: SessionEngineImage<State, Event> { core.engine.image }
 }

@@ -5,17 +5,17 @@ import MeshIdentity
 public import MeshTransport
 
 extension SessionProblem.Code {
-    /// The app uses a session or a lobby and has not called `start()`, so nothing is sent.
+    /// The app uses a session or a lobby but hasn't called `start()`, so nothing is sent.
     public static let notStarted = Self("notStarted")
     /// A peer runs another session of the same feature.
     public static let sessionIDDiffers = Self("sessionIDDiffers")
-    /// A peer runs a feature that this device doesn't run, and not this session's feature.
+    /// A peer runs a feature that this device doesn't run, and doesn't run this session's feature.
     public static let featureIDDiffers = Self("featureIDDiffers")
-    /// A device wants to join a session whose members don't take it in.
+    /// A device wants to join a session, but its members don't admit it.
     public static let notAdmitted = Self("notAdmitted")
-    /// Another member has another state after the same events.
+    /// Another member has a different state after the same events.
     public static let stateDiverged = Self("stateDiverged")
-    /// `submit` throws, because too many events wait to be sent or confirmed.
+    /// `submit` throws because too many events wait to be sent or confirmed.
     public static let logFull = Self("logFull")
 }
 
@@ -34,7 +34,7 @@ extension SessionProblem {
                 : "The session goes on in memory, and a relaunch loses what is new.")
     }
 
-    /// - Parameter subject: the session or the name that the lobby opens or keeps.
+    /// - Parameter subject: the session that the lobby couldn't open, or the key that it couldn't keep.
     static func lobbyFailed(_ subject: String, _ error: any Error) -> Self {
         Self(
             .storeFailed, of: subject, "the lobby can't open or keep '\(subject)': \(error.reason)",
@@ -95,7 +95,7 @@ extension SessionProblem {
 }
 
 extension Error {
-    /// Whether it lasts until the app changes something. An unreachable peer or a full queue passes by itself.
+    /// True if the error lasts until the app changes something. An unreachable peer or a full queue passes by itself.
     fileprivate var isLasting: Bool {
         switch self as? SessionSyncError {
         case .closed, .payloadTooLarge, .payloadEncodingFailed, .unsupportedDeliveryMode: true
@@ -104,13 +104,13 @@ extension Error {
     }
 }
 
-/// How long a problem that shows by silence is waited for.
+/// Waiting time before silence is reported as a problem.
 let problemPatience = Duration.seconds(2)
 
 // MARK: - A missing start
 
 extension SyncedSession {
-    /// Reports that `start()` is missing, if it still is after two seconds.
+    /// Reports a missing `start()` unless it is called within two seconds.
     func expectStart() {
         guard !isStartExpected else { return }
         isStartExpected = true
@@ -130,7 +130,7 @@ extension SyncedSession {
         life.begin()
     }
 
-    /// A session that is stopped hears no peers.
+    /// Resolves the problems with peers, because a stopped session doesn't listen to any.
     func noteStop() {
         life.end()
         board.solve(.notStarted)
@@ -144,24 +144,24 @@ extension SyncedSession {
 
 // MARK: - Peers whose IDs differ
 
-/// A session that a peer runs and this device doesn't.
+/// A session of a peer that this device doesn't have open.
 struct OtherSession {
     var featureID: String
     var sessionID: UUID
     var since: Date
-    /// The peer runs another session of this feature that this device knows.
+    /// True if the peer runs another session of this feature that this process runs or has run.
     var isMatched = false
     var isReported = false
 
-    /// Peers that are remembered.
+    /// Maximum number of remembered peers.
     static var countMax: Int { 16 }
 }
 
 extension SyncedSession {
-    /// Notes which peers run something else. A peer is mistaken if it is in reach and nothing of this session comes from it for
-    /// two seconds: its engine tells what it holds every second until it has been answered.
+    /// Notes peers that run something else. A peer's IDs are wrong if it is reachable and sends nothing of this session
+    /// for two seconds, because an engine sends controls every second until it is answered.
     ///
-    /// Only these messages count. Snapshots may be of a session that is over.
+    /// Only controls count, because a snapshot may belong to a session that is over.
     func compareIDs(_ batch: [AnySessionSyncEnvelope], others: [AnySessionSyncEnvelope]) {
         if !otherSessions.isEmpty {
             for envelope in batch where core.isMine(envelope.metadata) {
@@ -173,7 +173,7 @@ extension SyncedSession {
         }
     }
 
-    /// Of another feature any session counts.
+    /// Returns true if this process runs or has run that session; for another feature, any of its sessions.
     private func isKnownHere(_ otherFeatureID: String, _ sessionID: UUID) -> Bool {
         StartedSessions.contains(
             .init(
@@ -188,7 +188,7 @@ extension SyncedSession {
         let isSameFeature = metadata.featureID == featureID
         if isKnownHere(metadata.featureID, metadata.sessionID) {
             if isSameFeature || known?.featureID == metadata.featureID { forgetOtherSession(of: peerID) }
-            // What else it runs is no mistake: this feature is the same on both.
+            // The peer may run other features too. It has no mistake in this one.
             if isSameFeature, otherSessions.count < OtherSession.countMax {
                 otherSessions[peerID] = OtherSession(
                     featureID: featureID, sessionID: metadata.sessionID, since: steadyClock.now, isMatched: true)
@@ -196,7 +196,7 @@ extension SyncedSession {
             return
         }
         if let known {
-            // Another session of this feature says more than another feature.
+            // A difference in the session ID is more telling than one in the feature.
             guard isSameFeature, known.featureID != featureID else { return }
             forgetOtherSession(of: peerID)
         }
@@ -206,7 +206,7 @@ extension SyncedSession {
         waitForAnswer()
     }
 
-    /// Solves what was reported: the peer has spoken in this session, or has gone.
+    /// Resolves the problem of a peer that has sent a message of this session, or is gone.
     func forgetOtherSession(of peerID: String) {
         guard let other = otherSessions.removeValue(forKey: peerID), other.isReported else { return }
         board.solve(.sessionIDDiffers, of: peerID)
@@ -235,7 +235,7 @@ extension SyncedSession {
         let now = steadyClock.now
         for (peerID, other) in otherSessions.sorted(by: { $0.key < $1.key }) where !other.isMatched && !other.isReported
         {
-            // Dates are rounded to less than a millisecond.
+            // Allows for `Date` rounding, which is below a millisecond.
             guard now.timeIntervalSince(other.since) > problemPatience.seconds - 0.001 else { continue }
             guard !isKnownHere(other.featureID, other.sessionID), core.heard[peerID] == nil,
                 !core.tellsReachability || core.reachablePeerIDs.contains(peerID)
@@ -262,17 +262,17 @@ extension SyncedSession {
 // MARK: - What lasts
 
 extension SyncedSession {
-    /// After `storeError` has changed.
+    /// Updates the problem after `storeError` has changed.
     func reportStoreError() {
         let waits = configuration.storeFailure == .wait
         board.set(
             .storeFailed, of: featureID, storeError.map { .storeFailed(featureID, $0, waits: waits) })
     }
 
-    /// - Parameter error: nil after a send that succeeded.
+    /// - Parameter error: nil after a successful send.
     func reportSend(of subject: String, _ error: (any Error)?) {
         guard let error else { return board.solve(.sendFailed, of: subject) }
-        // A state that no message holds: members have the events, and a device that joins gets a copy in pieces.
+        // The state doesn't fit into a message. Members have the events, and a device that joins gets a copy in pieces.
         if subject != featureID, case SessionSyncError.payloadTooLarge = error { return }
         if error.isLasting { board.report(.sendFailed(subject, error)) }
     }
@@ -288,7 +288,7 @@ extension SyncedSession {
         }
     }
 
-    /// With the status: reports who waits to be taken in, and solves what is over.
+    /// Reports devices that wait to be admitted, and resolves problems that are over. Called with each status.
     func reportCompany(_ peers: [SessionPeerStatus]) {
         if core.engine.isSealed { board.solve(.notAdmitted, of: featureID) }
         if !core.engine.hasDivergedMember { board.solve(.stateDiverged) }
@@ -303,7 +303,7 @@ extension SyncedSession {
         for peerID in waiting.sorted() {
             let since = waitingPeers[peerID, default: now]
             waitingPeers[peerID] = since
-            // A group that is being founded takes in the next device soon.
+            // A group that is being founded admits the next device soon.
             if now.timeIntervalSince(since) >= problemPatience.seconds {
                 board.report(.notAdmitted(peerID, to: featureID))
             }
@@ -312,7 +312,7 @@ extension SyncedSession {
 
     func reportFull(_ error: any Error) {
         switch error as? SessionSyncError {
-        // One of a high rate may be left out sooner.
+        // High-rate events are rejected before the log is full.
         case .logFull, .queueFull:
             guard !core.hasRoom else { return }
             isFull = true

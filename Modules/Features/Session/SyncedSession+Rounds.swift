@@ -11,12 +11,12 @@ extension SyncedSession {
     func beginRounds() {
         guard isRunning, !isDraining else { return }
         isDraining = true
-        // Writes must not overlap, not even after a stop and a start.
+        // Writes must not overlap, even after a stop and a start.
         let task = Task { [weak self, earlier = drain] in
             await earlier?.value
             while let self, let round = await self.nextRound() {
                 await self.perform(round)
-                // Without a store and with nothing to send it has not paused.
+                // A round without a store or messages doesn't suspend, so give other tasks a turn.
                 if round.directives.confirmed.count >= 64 { await Task.yield() }
             }
         }
@@ -24,7 +24,7 @@ extension SyncedSession {
         drainOwner.hold([task])
     }
 
-    /// Returns when everything that waits has been handed to the transport.
+    /// Returns when all queued messages have been handed to the transport.
     func drained() async {
         while isRunning, isDraining { await drain?.value }
     }
@@ -49,7 +49,7 @@ extension SyncedSession {
         await send(round)
     }
 
-    /// Events and samples together; samples alone where the session has no store.
+    /// Writes events and samples in one batch. Without a store, samples go to `memory`.
     private func write(_ round: OutgoingRound<State, Event>) async throws {
         var batch = try writer == nil ? StoreBatch() : round.batch?.get() ?? StoreBatch()
         guard let series = try round.seriesBatch?.get() else {
@@ -90,7 +90,7 @@ extension SyncedSession {
     private func send(_ round: OutgoingRound<State, Event>) async {
         let windowEnd = core.windowEnd
         let ready = round.events.prefix { $0.metadata.sequence <= windowEnd }
-        // What is put back leaves when a member has acknowledged more, or after the next start.
+        // The rest leaves when a member has acknowledged more, or after the next start.
         core.outgoing.putBack(round.events[await send(ready)...])
         guard !Task.isCancelled else { return }
         var parcel = Parcel()
@@ -120,7 +120,7 @@ extension SyncedSession {
         if let snapshot = round.snapshot { await send(snapshot, to: round.snapshotReceivers) }
     }
 
-    /// - Returns: how many were handed over, or given up for the log to bring: all, unless the session was stopped.
+    /// - Returns: the index after the last event that was sent, or that the log must resend.
     private func send(_ events: ArraySlice<AnySessionSyncEnvelope>) async -> Int {
         for slice in Slices(events) {
             guard !Task.isCancelled else { return slice.startIndex }
@@ -131,7 +131,7 @@ extension SyncedSession {
                     }
                 }
             }
-            // One patience is enough for a peer that reads nothing.
+            // After one full wait for a peer that reads nothing, leave the rest to the log.
             guard isSent else { return Task.isCancelled ? slice.startIndex : events.endIndex }
             turn { $0.markSent(slice) }
             if slice.endIndex < events.endIndex { await Task.yield() }
@@ -146,7 +146,7 @@ extension SyncedSession {
             add(control, for: peerID, to: &parcel)
             await send(parcel, to: [peer(peerID)])
         case .events(let events, let peerID):
-            // A peer that lacks the rest asks again.
+            // A peer that lacks the rest requests it again.
             for slice in Slices(events[...]) {
                 let isSent = await attempt(isVital: false) {
                     let erased = try slice.map { try AnySessionSyncEnvelope($0) }
@@ -175,7 +175,7 @@ extension SyncedSession {
         }
     }
 
-    /// In halves where a message does not hold it; a peer that lacks the rest asks again.
+    /// Splits a relay in halves until each fits into a message. A peer requests lost parts again.
     private func send(_ relay: SessionSyncEnvelope<SessionRelay<Event>>, to peer: SessionPeer?) async {
         let records = relay.payload.records
         do {
@@ -190,12 +190,12 @@ extension SyncedSession {
         } catch {}
     }
 
-    /// Off the main actor: a copy may be of any size.
+    /// Encodes off the main actor, because a copy has no size limit.
     nonisolated private static func bytes(
         of checkpoint: SessionCheckpoint<State, Event>, _ coding: CheckpointCoding
     ) async throws -> [UInt8] { try coding.bytes(of: checkpoint) }
 
-    /// - Throws: `SessionSyncError.payloadTooLarge` where pieces are to be sent.
+    /// - Throws: `SessionSyncError.payloadTooLarge` if the copy must be sent in pieces.
     private func send(_ checkpoint: [UInt8], _ metadata: SessionSyncMetadata, to peer: SessionPeer?) async throws {
         let limit = min(configuration.copyMessageBytesMax, transport.capabilities.maximumPayloadSize ?? .max)
         guard checkpoint.count <= limit else {
@@ -203,14 +203,14 @@ extension SyncedSession {
         }
         let copy = try turn { try $0.makeCopy(checkpoint, metadata) }
         do {
-            // Not as the latest snapshot: the next state would take its place on the way.
+            // Not in mode `latestSnapshot`: the next state would replace the copy on its way.
             try await transport.sendSnapshot(copy, mode: .realtimeBestEffort, to: peer)
         } catch SessionSyncError.unsupportedDeliveryMode {
             try await transport.sendSnapshot(copy, mode: .latestSnapshot, to: peer)
         }
     }
 
-    /// What is lost is asked for again.
+    /// Sends part of a copy, or a request for one. The receiver of the copy requests lost parts again.
     private func send(_ message: CopyMessage) async {
         await attempt(isVital: false) {
             let isKept = transport.capabilities.supportsDurableQueue
@@ -220,7 +220,7 @@ extension SyncedSession {
         }
     }
 
-    /// Small messages that leave in one call, so that the radio wakes once. The session repeats lost ones, or sends newer ones.
+    /// Small messages that leave in one call, so that the radio wakes once. Lost ones are repeated or superseded.
     private struct Parcel {
         var envelopes: [AnySessionSyncEnvelope] = []
         var controlCount = 0
@@ -235,7 +235,7 @@ extension SyncedSession {
         _ control: SessionSyncEnvelope<SessionControl>, for peerID: String?, to parcel: inout Parcel
     ) {
         var control = control
-        // The round trip is measured from here, not from before the write.
+        // The round-trip time starts here, so the write isn't included.
         control.metadata.causalTimestamp = steadyClock.now
         guard let erased = try? core.encoded(control, for: peerID) else { return }
         parcel.envelopes.append(erased)
@@ -248,7 +248,7 @@ extension SyncedSession {
             do {
                 try await transport.send(parcel.envelopes, mode: .acknowledgement, to: peer)
             } catch SessionSyncError.payloadTooLarge {
-                // One large value doesn't keep the others from leaving.
+                // One oversized value must not keep the others from leaving.
                 for envelope in parcel.envelopes {
                     try? await transport.send(envelope, mode: .acknowledgement, to: peer)
                 }
@@ -259,7 +259,7 @@ extension SyncedSession {
         }
     }
 
-    /// Samples that a peer has asked for. What is lost is asked for again.
+    /// Sends samples that a peer has requested. It requests lost ones again.
     func send(_ message: SeriesMessage) async {
         await attempt(isVital: false) {
             let erased = try core.encoded(message)
@@ -279,7 +279,7 @@ extension SyncedSession {
                 } catch let error as SessionSyncError {
                     guard case .payloadTooLarge = error else { throw error }
                     stateWasTooLargeAt = steadyClock.now
-                    // Members have the events, and who joins gets a copy in pieces. Others get nothing.
+                    // Members have the events, and a joining device gets a copy in pieces. Others get nothing.
                     if !isMember { throw error }
                 }
             }
@@ -287,18 +287,19 @@ extension SyncedSession {
         }
     }
 
-    /// To find out costs as much as to send it.
+    /// True for a minute after a state was too large, because trying costs as much as sending.
     private var isStateTooLarge: Bool {
         stateWasTooLargeAt.map { abs(steadyClock.now.timeIntervalSince($0)) < 60 } ?? false
     }
 
-    /// Whom to send what is for all; nil is everybody, also where the transport cannot tell peers apart.
+    /// Returns the receivers of messages for all. `[nil]` stands for every peer, and is also used if the transport
+    /// can't address single peers.
     private func audience(isKept: Bool) -> [SessionPeer?] {
         guard transport.capabilities.supportsPeerDiscovery else { return [nil] }
         return core.audience(of: transport.knownPeers, isKept: isKept)
     }
 
-    /// Succeeds when one of them could be sent it.
+    /// Sends to each receiver. Succeeds if at least one send does.
     private func sendToAudience(_ send: (SessionPeer?) async throws -> Void) async throws {
         var failure: (any Error)? = SessionSyncError.notReachable
         for peer in audience(isKept: false) {
@@ -312,12 +313,13 @@ extension SyncedSession {
         if let failure { throw failure }
     }
 
-    /// nil is everybody: where the transport cannot tell peers apart, each takes what is for it.
+    /// Returns the peer to address. nil means every peer: if the transport can't address one, receivers ignore messages
+    /// for others.
     private func peer(_ id: String?) -> SessionPeer? { id.flatMap { id in transport.knownPeers.first { $0.id == id } } }
 
     /// - Parameters:
-    ///   - isVital: whether a user should know that it failed; what is not is said again with the next exchange.
-    ///   - subject: what is sent, for the session's problems; nil is the feature.
+    ///   - isVital: true if the user should learn of a failure. Other messages are repeated with the next exchange.
+    ///   - subject: the name of the message in the session's problems; nil is the feature.
     @discardableResult
     private func attempt(
         isVital: Bool = true, of subject: String? = nil, counting count: WritableKeyPath<SessionStatistics, Int>? = nil,
@@ -332,8 +334,8 @@ extension SyncedSession {
             if let count { turn { $0.statistics[keyPath: count] += 1 } }
             return true
         } catch {
-            // What was not sent is in the log, and sent when a peer's engine says that it lacks it; the state travels
-            // again with the next snapshot: on request, or when a peer becomes reachable.
+            // Unsent events are in the log, and leave when a peer's engine reports that it lacks them. The state leaves
+            // with the next snapshot: on request, or when a peer becomes reachable.
             if isVital, !Task.isCancelled {
                 turn { $0.statistics.sendFailures += 1 }
                 lastSendError = error
@@ -343,8 +345,8 @@ extension SyncedSession {
         }
     }
 
-    /// Waits while the transport's queue is full, so that a burst is slowed down and not dropped: events gather in
-    /// `outgoing` until `submit` throws `queueFull`.
+    /// Waits while the transport's queue is full, so that a burst is slowed down and not dropped. Meanwhile events
+    /// gather in `outgoing` until `submit` throws `queueFull`.
     private func waitingForRoom(_ send: () async throws -> Void) async throws {
         var backoff = Backoff(from: .milliseconds(1), to: .milliseconds(20))
         var waited = Duration.zero
@@ -359,11 +361,11 @@ extension SyncedSession {
         }
     }
 
-    /// A queue that stays full for longer belongs to a peer that has stopped reading.
+    /// Maximum wait. If a queue stays full longer, the peer has stopped reading.
     private static var roomPatience: Duration { .seconds(2) }
 }
 
-/// As much as is done at once on the main actor, which has a screen to draw.
+/// The batches of 128 elements in which the main actor works, so that it can draw in between.
 struct Slices<Element>: Sequence, IteratorProtocol {
     private var rest: ArraySlice<Element>
 

@@ -4,17 +4,17 @@ import MeshEngine
 public import MeshIdentity
 public import MeshTransport
 
-// For call sites that don't catch.
+// For callers that don't catch errors.
 extension SyncedSession {
-    /// Submits an event now. An event that can't be taken is one of the `problems` until the next one is.
+    /// Submits an event now. If it isn't accepted, that is one of the `problems` until the next one is.
     ///
-    /// For buttons; a caller that handles errors uses `submit`.
-    /// - Returns: the event with its identity, for `delivery(of:)`; nil if it wasn't taken.
+    /// Intended for buttons; use `submit` to handle errors yourself.
+    /// - Returns: the event with its identity, for `delivery(of:)`; nil if it wasn't accepted.
     @discardableResult
     public func send(_ event: Event) -> SessionSyncEnvelope<Event>? { send { _ in event } }
 
     /// Submits an event that carries the moment of its tap: `session.send { .pause(at: $0) }`.
-    /// - Returns: the event with its identity, for `delivery(of:)`; nil if it wasn't taken.
+    /// - Returns: the event with its identity, for `delivery(of:)`; nil if it wasn't accepted.
     @discardableResult
     public func send(_ event: (Date) -> Event) -> SessionSyncEnvelope<Event>? { send(at: now, event) }
 
@@ -33,9 +33,9 @@ extension SyncedSession {
     /// Waits for a state: `try await session.state { $0.home == 1 }`.
     ///
     /// - Parameters:
-    ///   - limit: how long to wait, by `configuration.wait`.
+    ///   - limit: the maximum wait, by `configuration.wait`.
     ///   - isWanted: called with the present state, then with the newest one after each change.
-    /// - Throws: `SessionStateTimeout`; `SessionSyncError.sessionClosed` if the session closes first; `CancellationError`.
+    /// - Throws: `SessionStateTimeout`; `SessionSyncError.sessionClosed` if the session closes; `CancellationError`.
     @discardableResult
     public func state(
         within limit: Duration = .seconds(10), where isWanted: @escaping @MainActor (State) -> Bool
@@ -62,11 +62,11 @@ extension SyncedSession {
     }
 }
 
-/// No state was the wanted one within the time.
+/// The session didn't reach the wanted state in time.
 public struct SessionStateTimeout: ExplainedError, Hashable {
     /// The feature whose session waited.
     public let featureID: String
-    /// The time that the caller was willing to wait.
+    /// The maximum wait that the caller set.
     public let limit: Duration
     /// The last state, as text.
     public let state: String
@@ -78,9 +78,9 @@ public struct SessionStateTimeout: ExplainedError, Hashable {
 }
 
 extension SessionProblem.Code {
-    /// The session, or the queue before it opens, didn't take an event.
+    /// The session, or the queue before it opens, refused an event.
     public static let eventRefused = Self("eventRefused")
-    /// A `SharedSession` could not open its session.
+    /// A `SharedSession` couldn't open its session.
     public static let openingFailed = Self("openingFailed")
 }
 

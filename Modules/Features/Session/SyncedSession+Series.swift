@@ -5,43 +5,43 @@ import MeshIdentity
 public import MeshSeries
 import MeshStorage
 
-/// Samples beside the order of events.
+/// Series of samples, which are stored outside the order of events.
 extension SyncedSession {
-    /// Adds a sample to this device's series: it is written, then travels together with those after it.
+    /// Adds a sample to this device's series. It is written, then travels together with later samples.
     ///
-    /// It has no place in the order of events, so it waits for no peer, and neither its loss on the way nor a long time
-    /// alone is a gap. It is safe once `seriesStatuses` counts it as stored. Complexity: O(numbers of the sample).
-    /// - Parameter moment: when it was measured; nil is now.
-    /// - Throws: `WireError` with `encodingFailed` for what no series holds; `StorageError` with `oversized` where series have as many
-    ///   bytes as `seriesBytesMax`, or 65,536 samples wait to be written; `sessionEnded`, `closed`.
+    /// A sample has no place in the order of events, so it waits for no peer, and neither loss nor a long time alone
+    /// leaves a gap. It is safe once `seriesStatuses` counts it as stored. Complexity: O(numbers of the sample).
+    /// - Parameter moment: the time of the measurement; nil is now.
+    /// - Throws: `WireError` with `encodingFailed` if a series can't hold the sample. `StorageError` with `oversized`
+    ///   if series have `seriesBytesMax` bytes, or if 65,536 samples wait to be written. `sessionEnded`,
+    ///   `sessionClosed`.
     public func record<Sample>(_ sample: Sample, in series: Series<Sample>, at moment: Date? = nil) throws {
-        // By the core, since to read what is observed takes longer than all the rest.
+        // Asks the core: reading the observed `phase` would cost more than the rest of the call.
         guard !core.isClosed else { throw SessionSyncError.sessionClosed }
         if !hasStarted { expectStart() }
         let time = try SampleTime.microseconds(moment ?? now)
         if try core.record(sample, in: series, at: time) { turn { $0.beginWritingSamples() } }
     }
 
-    /// Returns the samples of a series that this device holds, ordered by time: of all devices or of one, at all times
-    /// or in a range.
+    /// Returns the samples of a series that this device holds, ordered by time: of all devices or one, at all times or
+    /// in a range.
     ///
-    /// All of it is in memory then: `forEachSamples` is for many. Blocks that no sample of that time is in are not read.
-    /// - Throws: `StorageError`, `DecodingError` for samples of another shape.
+    /// Loads all of them into memory; for large series use `forEachSamples`. Skips blocks without samples in the range.
+    /// - Throws: `StorageError`, or `DecodingError` for samples of another shape.
     public func samples<Sample>(
         of series: Series<Sample>, by peerID: String? = nil, in times: ClosedRange<Date>? = nil
     ) async throws -> [RecordedSample<Sample>] {
         let all = Locked<[RecordedSample<Sample>]>([])
         try await forEachSamples(of: series, by: peerID, in: times) { samples in all.withLock { $0 += samples } }
         let samples = all.withLock { $0 }
-        // One device's clock may have been set back: that is the order in which it recorded.
+        // A single device's samples stay in the order of recording, because its clock may have been set back.
         let sources = core.series.streams(named: series.name, by: peerID).count
         return sources > 1 ? samples.sorted { $0.moment < $1.moment } : samples
     }
 
-    /// Passes the samples to `body` in batches of at most 1,024, off the main actor. Devices follow one another; each
-    /// one's samples are in the order of recording.
+    /// Passes samples to `body` in batches of at most 1,024, off the main actor: by device, in the order of recording.
     ///
-    /// - Parameter body: may throw to end it early.
+    /// - Parameter body: may throw to stop.
     public func forEachSamples<Sample>(
         of series: Series<Sample>, by peerID: String? = nil, in times: ClosedRange<Date>? = nil,
         _ body: @escaping @Sendable ([RecordedSample<Sample>]) throws -> Void
@@ -72,8 +72,8 @@ extension SyncedSession {
         }
     }
 
-    /// Sums, extremes and last values of a series as it is held here, of all devices or of one. Complexity: O(1) for each device
-    /// and launch, and the samples that are not written yet.
+    /// Returns sums, extremes and last values of a series as held here, of all devices or one. Complexity: O(devices
+    /// and launches, and samples not written yet).
     public func summary<Sample>(of series: Series<Sample>, by peerID: String? = nil) -> SeriesSummary {
         _ = seriesTurn
         return core.series.summary(named: series.name, by: peerID)
@@ -85,12 +85,12 @@ extension SyncedSession {
         return core.series.statuses
     }
 
-    /// Where series lie.
+    /// The store of series.
     private var seriesWriter: StoreWriter { writer ?? memory }
 
     // MARK: - For peers
 
-    /// Reads what peers have asked for and sends it, one peer after another.
+    /// Reads samples that peers have requested and sends them, one peer after another.
     func serve(_ requests: [SeriesServing]) {
         for request in requests.suffix(SeriesShelf.peersMax) { servings[request.receiver] = request }
         guard phase == .running, !isServing else { return }
@@ -114,7 +114,7 @@ extension SyncedSession {
             }
             for message in messages where !Task.isCancelled { await send(message) }
         } catch {
-            // Whoever asked asks again.
+            // The peer requests them again.
             storeError = error
         }
     }

@@ -2,17 +2,17 @@ import MeshBase
 import MeshEngine
 import MeshIdentity
 
-/// What is shown and changes with nearly every turn.
+/// The observed values that change with nearly every turn.
 ///
-/// A key path of a generic class is put together anew, in microseconds, wherever it is written; an observed property
-/// writes one each time that it is read or set. So the paths of these are made once for each session (`ShownPaths`), and
-/// inside of it values are read where they lie.
+/// In a generic class, a key path literal is built anew wherever it is evaluated, which takes microseconds. An observed
+/// property evaluates one with each read and write. So a session builds the key paths of these values once
+/// (`ShownPaths`), and its own code reads their storage.
 struct ShownValues<State> {
     var state: State
     var peers: [SessionPeerStatus] = []
     var confirmedCount: UInt64 = 0
     var statistics = SessionStatistics()
-    /// Moves on when `delivery(of:)` may say something else.
+    /// Changes whenever the result of `delivery(of:)` may have changed.
     var deliveryTurn: UInt64 = 0
 }
 
@@ -25,8 +25,8 @@ struct ShownPaths<Session, State> {
 }
 
 extension SyncedSession {
-    /// What is decided, is decided there. It is lent where it lies: a copy costs microseconds here, where nothing is known of
-    /// its types. So never lend it to a call that suspends.
+    /// The core, which makes all decisions. Yielded in place: copying it takes microseconds, because its types aren't
+    /// known here. So never pass it to a call that suspends.
     var core: Core {
         _read { yield heldCore }
         _modify {
@@ -37,7 +37,7 @@ extension SyncedSession {
 }
 
 extension SyncedSession {
-    /// The feature's state as this peer sees it now, local events included.
+    /// The feature's state on this device now, local events included.
     public var state: State {
         access(keyPath: shownPaths.state)
         return shown.state
@@ -49,20 +49,20 @@ extension SyncedSession {
         return shown.peers
     }
 
-    /// Events whose place will never change, since the group began.
+    /// Number of events with a final place, since the group began.
     public var confirmedCount: UInt64 {
         access(keyPath: shownPaths.confirmedCount)
         return shown.confirmedCount
     }
 
-    /// The counters of the session since it was created. They change with nearly every event or message: observe them
-    /// only where you show them.
+    /// The counters of the session since it was created. They change with nearly every event or message, so observe
+    /// them only where you show them.
     public var statistics: SessionStatistics {
         access(keyPath: shownPaths.statistics)
         return shown.statistics
     }
 
-    /// Reading it lets a view follow what becomes of its events.
+    /// A counter that changes with deliveries, so that a view which reads it follows them.
     var deliveryTurn: UInt64 {
         access(keyPath: shownPaths.deliveryTurn)
         return shown.deliveryTurn

@@ -4,14 +4,14 @@ import MeshEngine
 import MeshIdentity
 import MeshWire
 
-/// What a turn leaves to be done later, or off the main actor.
+/// Work that a turn leaves for later, or for another thread.
 extension SyncedSession {
     func read(_ copy: ArrivingCopy) {
         copyTask.hold([Task { [weak self] in await self?.turnAside { $0.adopt(copy) } }])
     }
 
     #if DEBUG
-        /// Perhaps nobody listens to alarms, and each device shows something else.
+        /// Prints nondeterministic reducers. The app may not observe alarms, so devices could silently differ.
         func warn(of alarms: [SessionAlarm]) {
             for case .nondeterministicReducer(let place) in alarms {
                 let range = SessionRange(source: place.source, first: place.sequence, last: place.sequence)
@@ -27,7 +27,7 @@ extension SyncedSession {
         }
     #endif
 
-    /// Off the main actor: a state may be of any size.
+    /// Makes the digest of a state off the main actor, because a state has no size limit.
     func makeDigest(of milestone: SessionMilestone<State>) {
         digestTask.hold([
             Task { [weak self, measure = configuration.measure] in
@@ -57,7 +57,7 @@ extension SyncedSession {
         ])
     }
 
-    /// In slices, between which the main actor does other things.
+    /// Reduces late events in slices, so that the main actor can do other work in between.
     func catchUp(in delay: Duration) {
         guard isRunning, !isCatchingUp else { return }
         isCatchingUp = true
@@ -65,7 +65,7 @@ extension SyncedSession {
             Task { [weak self, wait = configuration.wait] in
                 if delay > .zero { try? await wait(delay) }
                 while !Task.isCancelled, let self {
-                    // Else it would have to be done again.
+                    // Wait: `turnAside` discards its result when the core changes.
                     if self.turnsAside > 0 {
                         try? await wait(.milliseconds(1))
                     } else if self.catchUpSlice() {
@@ -79,7 +79,7 @@ extension SyncedSession {
         ])
     }
 
-    /// - Returns: whether there is more to do.
+    /// - Returns: true if there is more to do.
     private func catchUpSlice() -> Bool {
         let end = ContinuousClock.now + configuration.catchUpTime
         return turn { core in
@@ -88,7 +88,7 @@ extension SyncedSession {
         }
     }
 
-    /// Runs what is confirmed, unless that is under way.
+    /// Runs the side effects of confirmed events, unless they are already running.
     func runEffects() {
         guard let run = configuration.onConfirmed, !isRunningEffects else { return }
         isRunningEffects = true

@@ -18,20 +18,20 @@ public import Observation
 /// session.peers                            // who is up to date, who is behind
 /// ```
 ///
-/// What is shown is optimistic: every event applies at once, at its place in the order that all devices share, and a
-/// late one moves what came after it. What must happen once and for good waits for confirmation: `confirmedEvents()`
-/// and `SyncedSessionConfiguration.onConfirmed`.
+/// The shown state is optimistic. Every event applies at once, at its place in the order that all devices share. A late
+/// event moves the events after it. Work that must happen once and for good waits for confirmation: use
+/// `confirmedEvents()` or `SyncedSessionConfiguration.onConfirmed`.
 ///
-/// Lives on the main actor. Nothing it starts keeps it alive; dropping the last reference stops it.
+/// Lives on the main actor. Its tasks don't keep it alive; releasing the last reference stops it.
 @MainActor @Observable
 public final class SyncedSession<State, Event, Reducer, ConflictPolicy>
 where
     Reducer: SessionSyncReducer<State, Event>, ConflictPolicy: SessionConflictPolicy<State, Event>,
     State: Codable & Sendable, Event: Codable & Sendable
 {
-    /// Whether the session listens.
+    /// The stages of a session.
     public enum Phase: Hashable, Sendable {
-        /// The session isn't listening (before `start` and after `stop`), or is.
+        /// The session is stopped (before `start` and after `stop`), or running.
         case stopped, running
         /// The session is closed and can't be started again.
         case closed
@@ -40,73 +40,73 @@ where
     typealias Core = SessionCore<State, Event, Reducer, ConflictPolicy>
     @usableFromInline typealias HotPath = SessionHotPath<State, Event, Reducer, ConflictPolicy>
 
-    /// Whether the session listens.
+    /// The session's present stage.
     public private(set) var phase = Phase.stopped
-    /// Members that the session has gone on without since it was opened here, this device itself included, in the order in which
-    /// that became known: the newest 64. Who has come back is in `memberIDs`.
+    /// Members that left the group or were removed since the session was opened here, this device included. Ordered by
+    /// when this device learned of it; the newest 64. A member that came back is in `memberIDs`.
     public private(set) var departures: [SessionDeparture] = []
     /// The number of departures so far, which may exceed the number in `departures`.
     public private(set) var departureCount = 0
-    /// Whether this device is in a sealed group. From then on its events are confirmed.
+    /// True if this device is in a sealed group. From then on its events are confirmed.
     public private(set) var isMember = false
-    /// Whether a member has ended the session. `submit` then throws on every device; events that were accepted before
+    /// True if a member has ended the session. `submit` then throws on every device; events that were accepted before
     /// still arrive.
     public private(set) var hasEnded = false
-    /// The state is a peer's, of which the events are not held here.
+    /// True while the state is a peer's snapshot and this device doesn't hold the events behind it.
     public private(set) var isProvisional = false
     /// The progress of a copy of the session that is too large for one message; nil if none is arriving.
     public private(set) var copyProgress: SessionCopyProgress?
     /// The number of membership changes since the group began.
     public private(set) var viewNumber: UInt64 = 0
-    /// Peers that the transport calls reachable.
+    /// Peers that the transport reports as reachable.
     public private(set) var reachablePeerIDs: Set<String> = []
-    /// Why the last send did not succeed; nil after one that did.
+    /// The error of the last send, or nil if it succeeded.
     public internal(set) var lastSendError: (any Error)?
-    /// Why the store could not be read or written; nil once it could. Until then nothing is sent or confirmed, unless
-    /// the session goes on in memory. `StorageError.Code.damaged` just after `open`: that series was set aside, everything else is
-    /// loaded.
+    /// The error of the store, or nil if the last write succeeded. While writes fail, the session sends and confirms
+    /// nothing, unless it continues in memory. `StorageError.Code.damaged` just after `open` means that a damaged
+    /// series was set aside and everything else is loaded.
     public internal(set) var storeError: (any Error)? {
         didSet { reportStoreError() }
     }
-    /// The failure that an accepted event survives.
+    /// The kind of failure that accepted events survive.
     public internal(set) var durability = StoreDurability.memory
-    /// Moves on when `shown` may say something else.
+    /// Changes whenever the result of `values(of:)` may have changed.
     private(set) var ephemeralTurn: UInt64 = 0
-    /// Moves on when series may have grown.
+    /// Changes whenever series may have grown.
     private(set) var seriesTurn: UInt64 = 0
 
-    /// `state`, `peers`, `statistics` and what else nearly every turn changes; see `ShownValues`.
+    /// `state`, `peers`, `statistics` and the other values that change with nearly every turn; see `ShownValues`.
     @ObservationIgnored var shown: ShownValues<State>
     @ObservationIgnored let shownPaths = ShownPaths<SyncedSession, State>(
         state: \.state, peers: \.peers, confirmedCount: \.confirmedCount, statistics: \.statistics,
         deliveryTurn: \.deliveryTurn)
 
-    /// The transport that connects the session with its peers. The session starts it, and doesn't close it.
+    /// The transport that connects the session with its peers. The session starts it, but doesn't close it.
     @ObservationIgnored public let transport: any SessionSyncTransport
     /// The configuration that the session was created with.
     @ObservationIgnored public let configuration: SyncedSessionConfiguration<State, Event>
     @ObservationIgnored let board = ProblemBoard()
     @ObservationIgnored let steadyClock: SteadyClock
-    /// See `core`.
+    /// Storage of `core`.
     @ObservationIgnored var heldCore: Core
-    /// Another one after each change of the core.
+    /// Increases with every mutating access to `core`.
     @ObservationIgnored var coreVersion: UInt64 = 0
     @ObservationIgnored var turnsAside = 0
     @ObservationIgnored var writer: StoreWriter?
-    /// For series, where the session has no store.
+    /// Keeps series if the session has no store.
     @ObservationIgnored let memory = StoreWriter(MemoryStore())
 
     @ObservationIgnored let guests: SessionGuests
     @ObservationIgnored let life: SessionLife
-    // See `SyncedSession+Problems`.
+    // Used in `SyncedSession+Problems`.
     @ObservationIgnored var hasStarted = false
     @ObservationIgnored var isStartExpected = false
     @ObservationIgnored let startTimer = OwnedTasks()
-    /// By peer.
+    /// Sessions and features that peers run and this device doesn't, by peer ID.
     @ObservationIgnored var otherSessions: [String: OtherSession] = [:]
     @ObservationIgnored var isAnswerAwaited = false
     @ObservationIgnored let differenceTimer = OwnedTasks()
-    /// Peers that aren't admitted, and since when.
+    /// Peers that wait to be admitted, with the time since when.
     @ObservationIgnored var waitingPeers: [String: Date] = [:]
     @ObservationIgnored var isFull = false
     @ObservationIgnored private let listeners = OwnedTasks()
@@ -122,13 +122,13 @@ where
     @ObservationIgnored let copyTask = OwnedTasks()
     @ObservationIgnored let digestTask = OwnedTasks()
     @ObservationIgnored let servingTask = OwnedTasks()
-    /// What peers have asked for, the last of each.
+    /// The latest series request of each peer.
     @ObservationIgnored var servings: [String: SeriesServing] = [:]
     @ObservationIgnored var isServing = false
     @ObservationIgnored let drainOwner = OwnedTasks()
     @ObservationIgnored var drain: Task<Void, Never>?
     @ObservationIgnored var isDraining = false
-    /// When a message last did not hold the state.
+    /// The last time that the state didn't fit into a message.
     @ObservationIgnored var stateWasTooLargeAt: Date?
 
     @ObservationIgnored let stateTopic = Topic<State>(bufferLimit: 1)
@@ -138,14 +138,14 @@ where
     @ObservationIgnored let remoteSnapshotTopic = Topic<SessionSyncSnapshot<State>>(bufferLimit: 16)
     @ObservationIgnored let confirmedTopic = Topic<SessionConfirmedEvent<Event>>(bufferLimit: 4096)
     @ObservationIgnored let alarmTopic = Topic<SessionAlarm>(bufferLimit: SessionAlarm.keptMax)
-    /// The newest, for the first subscriber.
+    /// The newest alarms, kept for the first subscriber.
     @ObservationIgnored var unheardAlarms: [SessionAlarm] = []
     @ObservationIgnored let ephemeralTopic = Topic<EphemeralLane<[UInt8]>.Sample>(bufferLimit: 256)
     @ObservationIgnored let updateConsumers = UpdateConsumers<State, Event>()
     @ObservationIgnored private let roomTopic = Topic<Void>(bufferLimit: 1)
     @ObservationIgnored private var isRoomAwaited = false
 
-    /// A session with nothing in it, in memory. One that has a store is opened with `open`.
+    /// Creates an empty session in memory. To use a store, call `open`.
     @inlinable
     public convenience init(
         sessionID: UUID, featureID: String, transport: any SessionSyncTransport, initialState: State, reducer: Reducer,
@@ -194,23 +194,23 @@ where
         showStatus()
     }
 
-    /// A relaunch begins with what the store has of the initial state, and a newcomer with what a copy has. A state that can't
-    /// be encoded is an error where it is to be written or sent.
+    /// Returns a decoded copy of the initial state, because a relaunch reads it from the store and a newcomer from a
+    /// copy. Returns the state itself if it can't be encoded. Writing or sending it reports that error.
     private static func decodedCopy(of initialState: State, _ featureID: String) -> State {
         guard let copy = try? CompactCodec().decodedCopy(of: initialState) else { return initialState }
         CodingLoss.report(from: initialState, to: copy, in: "the initial state of '\(featureID)'")
         return copy
     }
 
-    /// The run of the feature that this session is.
+    /// The ID of this run of the feature.
     public var sessionID: UUID { core.engine.sessionID }
-    /// The feature that it belongs to.
+    /// The feature that the session belongs to.
     public var featureID: String { core.engine.featureID }
-    /// This peer's store, as it signs its events.
+    /// The source that signs this device's events: its peer ID and incarnation.
     public var source: SessionSource { core.engine.source }
 
-    /// Begins to listen, starts the transport, takes the newest snapshot that the transport has kept, and asks the peers for theirs.
-    /// A transport that can't start is one of the `problems`; another call tries again. Does nothing once closed.
+    /// Starts listening, starts the transport, takes the newest snapshot that the transport kept, and requests peers'
+    /// snapshots. If the transport can't start, `problems` says so; call again to retry. Does nothing once closed.
     public func start() {
         guard phase == .stopped else {
             if phase == .running { board.start(transport) }
@@ -228,7 +228,7 @@ where
         board.start(transport)
     }
 
-    /// Stops listening and sending; what waits to be sent stays and leaves after the next `start`.
+    /// Stops listening and sending. Queued messages stay and leave after the next `start`.
     public func stop() {
         guard phase == .running else { return }
         phase = .stopped
@@ -237,21 +237,21 @@ where
         noteStop()
     }
 
-    /// Stops for good, once what was submitted and the final snapshot have been handed to the transport and reachable
-    /// members have acknowledged; at most for `closePatience`. The transport stays open: it may serve other features.
+    /// Closes the session for good, once all events and a final snapshot are with the transport and the reachable
+    /// members have acknowledged. Waits at most for `closePatience`. The transport stays open for other features.
     ///
-    /// With a final event, for which there is always room, it **ends the session on every device**: there `hasEnded` is
-    /// true as soon as they hear of it, and `submit` throws `SessionSyncError.sessionEnded`. A device that was away hears
-    /// of it from a later launch here: opened again, an ended session delivers what is owed, and is closed from the start
-    /// when nothing is. Without a final event only this device leaves. Where another has ended the session already, the
-    /// final event is not taken.
-    /// - Throws: what the reducer throws; the session is then still running.
+    /// Without a final event only this device closes its session. With one, for which there is always room, the call
+    /// **ends the session on every device**. `hasEnded` becomes true on a device as soon as it hears of the end, and
+    /// `submit` throws `SessionSyncError.sessionEnded` there. A device that was away hears of it when this device opens
+    /// the session again: an ended session delivers what it still owes, and opens closed if it owes nothing. If a
+    /// member has already ended the session, the final event is dropped.
+    /// - Throws: the reducer's error; the session is then still running.
     public func close(with finalEvent: Event? = nil, at moment: Date? = nil) async throws {
         guard phase != .closed else { return }
         if let finalEvent, !core.engine.hasEnded {
             let moment = moment ?? now
             try turn { try $0.end(with: finalEvent, at: moment) }
-            // What is stopped writes and sends nothing.
+            // A stopped session neither writes nor sends.
             start()
         }
         turn { [now] in $0.hideAll(at: now) }
@@ -267,7 +267,7 @@ where
         finish()
     }
 
-    /// A session that is over does not begin again: its state can be read.
+    /// Closes a session that is over. Its state can still be read.
     func closeIfOver() {
         if core.engine.isOver { finish() }
     }
@@ -289,8 +289,8 @@ where
         roomTopic.finish()
     }
 
-    /// Returns when reachable members have acknowledged every own event, and have been told what is held here; or when
-    /// patience is at its end.
+    /// Returns when reachable members have acknowledged all own events and heard what this device holds, or after
+    /// `closePatience`.
     private func acknowledged() async {
         await waited(while: { $0.isSomebodyBehind })
         turn { $0.exchangeNow() }
@@ -298,7 +298,7 @@ where
         await effectTask.finished()
     }
 
-    /// Exchanges until it is so no longer, or patience is at its end.
+    /// Exchanges controls until the condition is false or `closePatience` is over.
     func waited(while isWaiting: (Core) -> Bool) async {
         let step = Duration.milliseconds(100)
         var waited = Duration.zero
@@ -310,16 +310,16 @@ where
         }
     }
 
-    /// Applies a local event at once, then writes it, sends it and, unless it is of a high rate, the new state.
+    /// Applies a local event at once, then writes and sends it. The new state follows, unless the event is high-rate.
     ///
-    /// The event is encoded once, and its decoded copy is reduced and returned: this device shows what the event's bytes say, as
-    /// every other one does.
+    /// The event is encoded once, and its decoded copy is reduced and returned. So this device shows the same event as
+    /// all others, even if encoding loses a field.
     ///
-    /// - Parameter moment: the time of the tap, by the session's clock (`now`) where devices compare times.
-    /// - Throws: what the reducer throws, `SessionSyncError.queueFull` while too much waits to be sent, `logFull` while
-    ///   too much is unconfirmed (see `waitForRoom`) or an event of a high rate is left out, `sessionEnded`, or `sessionClosed`;
-    ///   `payloadEncodingFailed` for an event that can't be encoded, `payloadDecodingFailed` for one that no device could
-    ///   read. No sequence is taken then.
+    /// - Parameter moment: the time of the tap, by the session's clock (`now`) if devices compare times.
+    /// - Throws: the reducer's error. `SessionSyncError.queueFull` while too many events wait to be sent. `logFull`
+    ///   while too many are unconfirmed (see `waitForRoom`), or if a high-rate event is thinned out. `sessionEnded` or
+    ///   `sessionClosed`. `payloadEncodingFailed` if the event can't be encoded, `payloadDecodingFailed` if no device
+    ///   could read it. A rejected event uses up no sequence number.
     @discardableResult
     public func submit(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
         guard _phase != .closed else { throw SessionSyncError.sessionClosed }
@@ -330,20 +330,19 @@ where
         }
     }
 
-    /// Submits an event that happens now. See ``submit(_:at:)`` for errors.
+    /// Submits an event that happens now. Throws the errors of ``submit(_:at:)``.
     @discardableResult
     public func submit(_ event: Event) throws -> SessionSyncEnvelope<Event> { try submit(event, at: now) }
 
-    /// Submits an event that carries the moment of its tap, which the session's clock supplies: `try session.submit {
-    /// .pause(at: $0) }`.
+    /// Submits an event that carries the moment of its tap. The session's clock supplies the moment:
+    /// `try session.submit { .pause(at: $0) }`.
     @discardableResult
     public func submit(_ event: (Date) -> Event) throws -> SessionSyncEnvelope<Event> {
         let moment = now
         return try submit(event(moment), at: moment)
     }
 
-    /// Returns when there is room for an event of any kind: at once, or when peers have confirmed some; and when the session
-    /// closes.
+    /// Returns when there is room for any event: at once, after peers have confirmed some, or when the session closes.
     /// - Throws: `CancellationError`.
     public func waitForRoom() async throws {
         while phase != .closed, !core.hasRoom {
@@ -373,7 +372,7 @@ where
     }
 
     private func listen() {
-        // The controls of other features too: they tell of a peer whose IDs differ.
+        // Controls of other features count too: they reveal a peer whose IDs differ.
         let envelopes = transport.envelopeBatches { [featureID] in
             $0.featureID == featureID || SessionControl.isControl($0.payloadType)
         }
@@ -391,7 +390,7 @@ where
                 while let batch = await envelopes.next() {
                     for slice in Slices(batch[...]) {
                         self?.receive(Array(slice))
-                        // A stream that has more gives it without a pause.
+                        // A full stream delivers without suspending, so give other tasks a turn.
                         if slice.count >= 64 { await Task.yield() }
                     }
                 }
@@ -425,15 +424,15 @@ where
 // MARK: - Turns
 
 extension SyncedSession {
-    /// Tells the core something, and does at once what it asks for.
+    /// Runs one change of the core and carries out the directives that it leaves.
     func turn<Result>(_ body: (inout Core) throws -> Result) rethrows -> Result {
         core.moment = Core.Moment(now: steadyClock.now, knownPeers: transport.knownPeers)
         defer { carryOut(core.takeDirectives()) }
         return try body(&core)
     }
 
-    /// For what takes long: the same on a copy of the core, off the main actor, kept if nothing has happened here meanwhile.
-    /// Where something happens all the time it is done here in the end.
+    /// Runs a slow change on a copy of the core, off the main actor. Keeps the copy if the core hasn't changed
+    /// meanwhile. After three failed tries it runs on the main actor.
     func turnAside<Result: Sendable>(_ body: @escaping @Sendable (inout Core) -> Result) async -> Result {
         turnsAside += 1
         defer { turnsAside -= 1 }
@@ -458,7 +457,7 @@ extension SyncedSession {
     }
 
     private func carryOut(_ directives: Core.Directives) {
-        // Observers are told before the core is looked at again, and may call the session.
+        // Observers may call the session, so they are notified before the core is read again.
         if directives.showsState {
             let state = core.engine.state
             show(state: state)
@@ -501,9 +500,9 @@ extension SyncedSession {
         if !directives.servings.isEmpty { serve(directives.servings) }
     }
 
-    /// What observers see beside the state, where it has changed.
+    /// Updates the observed values other than the state, if they have changed.
     private func showStatus() {
-        // Read where they lie: see `ShownValues`.
+        // The underscored storage is cheaper to read: see `ShownValues`.
         if _isMember != core.engine.isSealed { isMember = core.engine.isSealed }
         if _hasEnded != core.engine.hasEnded { hasEnded = core.engine.hasEnded }
         if _isProvisional != core.engine.isProvisional { isProvisional = core.engine.isProvisional }
@@ -521,10 +520,10 @@ extension SyncedSession {
         reportCompany(peers)
     }
 
-    /// Whether it is running, for those who do not follow it.
+    /// True if the session is running. Reads the storage, so the caller doesn't observe `phase`.
     var isRunning: Bool { _phase == .running }
 
-    /// A send has succeeded.
+    /// Clears `lastSendError` after a successful send.
     func forgetSendError() {
         if _lastSendError != nil { lastSendError = nil }
     }
@@ -538,7 +537,7 @@ extension SyncedSession {
 // MARK: - How things stand
 
 extension SyncedSession {
-    /// The mistakes and failures of this session and its transport that are not solved, for an app to show.
+    /// The unsolved mistakes and failures of this session and its transport, for an app to show.
     public var problems: [SessionProblem] { transport.problems + board.problems }
 
     /// Returns the status of a peer, or nil if the session doesn't know the peer.
@@ -551,14 +550,14 @@ extension SyncedSession {
 
     /// Returns the delivery of one of this device's events by its ID, and its effect.
     public func delivery(of eventID: UUID) -> SessionEventDelivery {
-        // Reading these lets a view follow.
+        // Registers the caller as an observer.
         _ = (peers, deliveryTurn)
         return core.delivery(of: eventID)
     }
 
-    /// Events whose effect is in the state and whose place may still change. Complexity: O(events that aren't confirmed).
+    /// Number of events that have changed the state and may still move. Complexity: O(unconfirmed events).
     package var unconfirmedEffectCount: Int { core.engine.unconfirmedEffectCount }
 
-    /// The last event held of a peer without a gap, the local one included; 0 when nothing is.
+    /// Returns the sequence of the last event held without a gap from a peer or this device; 0 if none is held.
     public func heldSequence(of peerID: String) -> UInt64 { core.heldSequence(of: peerID) }
 }

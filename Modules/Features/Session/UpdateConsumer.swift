@@ -1,12 +1,12 @@
 import MeshBase
 import MeshEngine
 
-/// What one reader of updates has not read: at most one update of each kind, and so many events.
+/// The unread updates of one reader: at most one of each kind, and at most `limit` events and confirmations.
 struct UnreadUpdates<State: Codable & Sendable, Event: Codable & Sendable> {
     typealias Update = SessionUpdate<State, Event>
 
     let limit: Int
-    /// The newest that was told, read or not.
+    /// The newest reported state, read or not.
     private var state: State
     private var snapshot: (reason: SessionSnapshotReason, state: State, missed: Int)?
     private var events: [SessionAppliedEvent<Event>] = []
@@ -55,7 +55,7 @@ struct UnreadUpdates<State: Codable & Sendable, Event: Codable & Sendable> {
     }
 }
 
-/// A reader of updates. Held by its stream alone: where that goes, it goes.
+/// A reader of updates. Only its stream holds it, so it is released with the stream.
 ///
 /// Safe to use from any thread.
 final class UpdateConsumer<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
@@ -76,7 +76,7 @@ final class UpdateConsumer<State: Codable & Sendable, Event: Codable & Sendable>
         content = Locked(Content(unread: UnreadUpdates(state, limit: limit)))
     }
 
-    /// It reads no more, or nothing more comes.
+    /// True if the reader has cancelled or the session has closed.
     var hasEnded: Bool { content.withLock { $0.hasEnded } }
 
     func append(_ updates: [SessionUpdate<State, Event>]) {
@@ -86,7 +86,7 @@ final class UpdateConsumer<State: Codable & Sendable, Event: Codable & Sendable>
         }
     }
 
-    /// What is unread can still be read.
+    /// Ends the updates. Unread ones can still be read.
     func finish() { change { $0.hasEnded = true } }
 
     func cancel() {
@@ -121,7 +121,7 @@ final class UpdateConsumer<State: Codable & Sendable, Event: Codable & Sendable>
     }
 }
 
-/// All readers of a session's updates, none of which it keeps. They end where it goes.
+/// Weak references to all readers of a session's updates. Their streams end when this is released.
 final class UpdateConsumers<State: Codable & Sendable, Event: Codable & Sendable> {
     private struct Reference {
         weak var consumer: UpdateConsumer<State, Event>?

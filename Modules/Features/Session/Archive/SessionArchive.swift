@@ -4,7 +4,16 @@ import MeshIdentity
 public import MeshStorage
 import MeshWire
 
-/// One session of one feature in a store: what the engine asks to persist as batches, and the way back.
+// Layout of a session in a store (Docs/Guides/Storage.md, "What a session writes"):
+//
+// - head: everything of an engine that is neither base nor log, with the list of sources. A value.
+// - base: the state at a confirmed position, and the sequence up to which it includes each source. A value.
+// - log: one journal per source with its records above the base. A record's position is its sequence.
+// - effects: a journal of confirmed events whose side effects haven't run.
+//
+// The compact codec encodes all of it. Each save is one atomic batch.
+
+/// One session of one feature in a store. Turns the engine's changes into batches, and loads them again.
 ///
 /// ```swift
 /// var archive = try SessionArchive<State, Event>(store: store, sessionID: id, featureID: "workout")
@@ -13,41 +22,39 @@ import MeshWire
 /// if let persistence = directives.persist { try archive.save(persistence, of: engine) }
 /// ```
 ///
-/// A journal for each source holds its records above the base, numbered by their sequences, and one more the side
-/// effects that are due; the base and the head, which is everything else, are values. All bytes are `compact`. A value,
-/// owned by the code that drives the engine.
+/// An archive is a value, owned by the code that drives the engine.
 public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
     /// The store that holds the session's journals and values. Its calls block: keep the archive off the main thread.
     public let store: any SessionStore
-    /// The session that is kept.
+    /// The ID of the archived session.
     public let sessionID: UUID
-    /// The feature that it belongs to.
+    /// The feature that the session belongs to.
     public let featureID: String
-    /// What the names of everything that this archive stores begin with.
+    /// The prefix of all names that this archive uses in the store.
     let prefix: String
-    /// The source of each journal; a journal's number is its place here.
+    /// The source of each journal; a journal's number is its index here.
     private var sources: [SessionSource] = []
-    /// Their names, which are asked for with every event.
+    /// The journals' names, cached because they are needed with every event.
     private var journals: [String] = []
-    /// Every journal that the store may have; nil until somebody has looked.
+    /// All journals that the store may have; nil until the store's catalog was read.
     private var stored: Set<String>?
-    /// The position at which each goes on; 0 before its first entry.
+    /// The next position of each journal; 0 before its first entry.
     private var next: [UInt64] = []
-    /// Side effects that are due, one entry for each, so that one costs the same however many wait.
+    /// The due side effects, one entry each, so that adding or removing one costs the same no matter how many wait.
     private var effects: StoreJournal
-    /// Some are still in the head, where an earlier layout had them.
+    /// True if the head still contains due side effects, from an earlier layout.
     private var headHasEffects = false
-    /// Own events that were encoded for another purpose and go into the next batch, by sequence.
+    /// Own events that were already encoded for sending and go into the next batch, by sequence.
     private var encoded: [UInt64: [UInt8]] = [:]
     private var encodedSource: SessionSource?
     private let codec = CompactCodec()
 
-    /// How many sequences a source may pass over: far more than it may have unconfirmed.
+    /// Maximum number of sequences that a source may skip: far more than it may have unconfirmed.
     private static var voidMax: UInt64 { 1 << 20 }
 
     /// Creates the archive of one session of one feature. Reads nothing yet: call `load()`.
     ///
-    /// - Throws: `StorageError.Code.oversized` for a feature id of which no name can be made.
+    /// - Throws: `StorageError.Code.oversized` if the feature ID is too long for the names in the store.
     public init(store: any SessionStore, sessionID: UUID, featureID: String) throws {
         self.store = store
         self.sessionID = sessionID
@@ -63,7 +70,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         "session/\(featureID)/\(sessionID.uuidString)/"
     }
 
-    /// Of everything that is stored of series.
+    /// Returns the prefix of all names of a session's series in a store.
     package static func seriesPrefix(_ featureID: String, _ sessionID: UUID) -> String {
         prefix(featureID, sessionID) + "series/"
     }
@@ -74,23 +81,22 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
 
     // MARK: - Saving
 
-    /// Writes what has changed, and returns when the store has it.
-    /// - Throws: `StorageError`, or what a state or an event throws that cannot be encoded.
+    /// Writes the changes, and returns when the store has them.
+    /// - Throws: `StorageError`, or the error of a state or an event that can't be encoded.
     public mutating func save<Reducer, Policy>(
         _ persistence: SessionPersistence, of engine: SessionSyncEngine<State, Event, Reducer, Policy>
     ) throws {
         try store.commit(try batch(persistence, of: engine))
     }
 
-    /// Returns the batch that `save` would commit, for a caller that commits elsewhere. Batches have to be committed in
-    /// the order in which they were made, each once.
+    /// Returns the batch that `save` would commit. Commit each batch once, in the order of creation.
     public mutating func batch<Reducer, Policy>(
         _ persistence: SessionPersistence, of engine: SessionSyncEngine<State, Event, Reducer, Policy>
     ) throws -> StoreBatch {
         defer { encoded = [:] }
         var batch = StoreBatch()
         if persistence.replacesEverything {
-            // What an archive that was not loaded does not know of goes too.
+            // Also erases journals that this archive doesn't know because it wasn't loaded.
             let stored = try (stored ?? Set(catalog().map(\.name))).union(journals)
             for name in stored { batch.erase(name) }
             self.stored = stored
@@ -101,7 +107,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
             try addHead(of: engine, to: &batch)
             return batch
         }
-        // A base that passes over entries that were never written says so before the entries that follow.
+        // The base comes first: it may skip entries that were never written, before later ones are appended.
         if persistence.movesBase { try add(engine.baseImage, to: &batch) }
         let known = sources.count
         for range in persistence.appended {
@@ -114,7 +120,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         return batch
     }
 
-    /// - Returns: whether the head has to say that there are some, or that it has none itself any more.
+    /// - Returns: true if the head must be written: it has to announce the first effect, or to drop its own list.
     private mutating func addEffects<Reducer, Policy>(
         _ persistence: SessionPersistence, of engine: SessionSyncEngine<State, Event, Reducer, Policy>,
         to batch: inout StoreBatch
@@ -159,7 +165,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     private mutating func add(_ record: SessionRecord<Event>, to batch: inout StoreBatch) throws {
         let bytes = try codec.encode(direct: StoredRecord(record, codec, encoded: encodedEvent(record)))
         let number = number(of: record.source)
-        // Sequences that a source passed over when it joined: a journal has no holes.
+        // Fill sequences that the source skipped when it joined, because a journal has no holes.
         if next[number] > 0, next[number] < record.sequence {
             guard record.sequence - next[number] <= Self.voidMax else {
                 throw StorageError(
@@ -171,7 +177,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         next[number] = try position(after: record.sequence)
     }
 
-    /// An own event as this archive would encode it, until the next batch.
+    /// Keeps the bytes of an own event, encoded as this archive would do it, until the next batch.
     mutating func keep(_ bytes: [UInt8], of source: SessionSource, _ sequence: UInt64) {
         if encodedSource != source { encoded = [:] }
         encodedSource = source
@@ -189,7 +195,8 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         return sequence + 1
     }
 
-    /// While no side effects are due, and the group is as it was founded, earlier versions of the library can read it.
+    /// Adds the head. Uses the oldest layout that fits, so that earlier versions of the library can read it while no
+    /// side effects are due and the membership hasn't changed.
     private func addHead<Reducer, Policy>(
         of engine: SessionSyncEngine<State, Event, Reducer, Policy>, to batch: inout StoreBatch
     ) throws {
@@ -212,12 +219,12 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
 
     // MARK: - Loading
 
-    /// The image as it was when it was last saved; nil when the store has none.
+    /// Returns the image as last saved; nil if the store has none.
     ///
-    /// Complexity: O(what is stored of this session).
-    /// - Throws: `StorageError`: `damaged` for parts that do not fit together, `unreadableState` for a state or an event that the app's
-    ///   types can't be made of, `newerSchema` for what a newer version of the library has written, and what the store
-    ///   throws. Nothing has been changed then.
+    /// Complexity: O(stored bytes of this session).
+    /// - Throws: `StorageError`, and changes nothing then. `damaged` if parts contradict each other. `unreadableState`
+    ///   if the app's types can't be decoded from a state or an event. `newerSchema` if a newer version of the library
+    ///   wrote it. The store's own errors.
     public mutating func load() throws -> SessionEngineImage<State, Event>? {
         let catalog = try catalog()
         stored = Set(catalog.map(\.name))
@@ -266,7 +273,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         }
     }
 
-    /// The log, and what follows from it since the head was written.
+    /// Adds the log, and derives the values that have changed since the head was written.
     private mutating func addLog(
         _ catalog: [StoreCatalog.Journal], to image: inout SessionEngineImage<State, Event>
     ) throws {
@@ -285,16 +292,16 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         image.head.held = SequenceVector(
             held + image.head.held.entries.filter { entry in !sources.contains(entry.source) })
         image.head.sequence = max(image.head.sequence, image.head.held[image.head.source])
-        // A peer's stamp may lie further ahead than the clock follows.
+        // A peer's stamp may lie further ahead than the clock follows, so only own stamps count.
         let lastOwn = image.log.last { $0.source == image.head.source }?.stamp ?? .zero
         image.head.clock = max(image.head.clock, lastOwn)
     }
 
-    /// The last sequence held of a source.
+    /// Returns the last sequence held of a source.
     ///
-    /// Up to `done` nothing has to be in the journal: it is in the base, or lies before the source's first sequence and
-    /// stands for no event. A source that was seen before it joined has left a beginning there, which ends anywhere.
-    /// - Throws: `damaged` unless the journal has everything between there and the end.
+    /// The journal needs no entries up to `done`. They are in the base, or lie before the source's first sequence and
+    /// stand for no event. A source that was seen before it joined may have left some entries there.
+    /// - Throws: `damaged` unless the journal has every entry after that.
     private func last(
         of source: SessionSource, _ written: Range<UInt64>, in image: SessionEngineImage<State, Event>
     ) throws -> UInt64 {
@@ -338,7 +345,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         do {
             return try codec.decode(SessionBase<State>.self, from: bytes)
         } catch {
-            // The base's own fields are the library's.
+            // Errors in the base's own fields mean damage: only the state is of the app's type.
             guard let error = UnreadableValue(State.self, error, below: ["reduced", "state"]) else {
                 throw damaged("the base cannot be read", cause: error)
             }
@@ -364,7 +371,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
 
     // MARK: - Ending
 
-    /// Forgets the session: what it stored is gone when this returns, but for its id if it has ended (`SessionTombstones`).
+    /// Erases the session from the store. Keeps the ID of a session that has ended (`SessionTombstones`).
     /// - Throws: `StorageError`.
     public mutating func erase() throws {
         var batch = StoreBatch()
@@ -376,7 +383,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         (effects, headHasEffects) = (StoreJournal(effects.name), false)
     }
 
-    /// The sessions of a feature that a store holds.
+    /// Returns the sessions of a feature that a store holds.
     /// - Throws: `StorageError`.
     public static func sessionIDs(of featureID: String, in store: any SessionStore) throws -> [UUID] {
         let prefix = "session/\(featureID)/"

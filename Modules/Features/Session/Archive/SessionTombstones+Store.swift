@@ -3,10 +3,10 @@ package import MeshFoundation
 package import MeshIdentity
 public import MeshStorage
 
-// A value for each session, named by its id, so that ending one reads nothing and two sessions don't overwrite each other's.
+// Each ended session has a value named by its ID. So ending one reads nothing and overwrites no other tombstone.
 extension SessionTombstones {
-    /// The sessions of a feature that have ended in this store, whether it still has them or not. Blocks as the store does.
-    /// O(countMax).
+    /// Loads the sessions of a feature that have ended in this store, erased ones included. Blocks as the store does.
+    /// Complexity: O(countMax).
     /// - Throws: `StorageError`.
     public init(of featureID: String, in store: any SessionStore) throws {
         self.init()
@@ -23,7 +23,7 @@ extension SessionTombstones {
         try store.value(for: name(sessionID, featureID)) != nil
     }
 
-    /// Removes those that ended first from the store, if it has more than `countMax`.
+    /// Removes the oldest tombstones from the store if it has more than `countMax`.
     package static func prune(of featureID: String, in store: any SessionStore) throws {
         guard try store.catalog(prefix: prefix(featureID)).keys.count > countMax else { return }
         var batch = StoreBatch()
@@ -33,7 +33,7 @@ extension SessionTombstones {
         try store.commit(batch)
     }
 
-    /// Those that ended first come first. A value of another size counts as the oldest.
+    /// Returns the tombstones, oldest first. A value of another size counts as the oldest.
     private static func stored(
         of featureID: String, in store: any SessionStore
     ) throws -> [(sessionID: UUID, endedAt: UInt64)] {

@@ -1,7 +1,7 @@
 import Dispatch
 import MeshStorage
 
-/// Calls a store, which may block, on a queue of its own and one after another.
+/// Serializes calls of a store, which may block, on its own queue.
 struct StoreWriter: Sendable {
     let store: any SessionStore
     private let queue = DispatchQueue(label: "sessionmesh.store", qos: .userInitiated)
@@ -14,7 +14,7 @@ struct StoreWriter: Sendable {
 
     /// - Parameter body: reads or writes the store.
     func perform<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-        // What lives in memory does not block.
+        // A store in memory doesn't block.
         guard store.durability > .memory else { return try body() }
         return try await withCheckedThrowingContinuation { continuation in
             queue.async { continuation.resume(with: Swift.Result { try body() }) }

@@ -2,7 +2,7 @@ import MeshEngine
 import MeshIdentity
 import MeshWire
 
-/// A confirmed event whose side effect is due, as it lies in the journal of effects.
+/// A confirmed event with a due side effect, as stored in the journal of effects.
 struct StoredEffect: WireCodable {
     enum WireKeys: Int, CodingKey {
         case position = 1
@@ -10,7 +10,7 @@ struct StoredEffect: WireCodable {
     }
 
     var position: UInt64
-    /// The place of its source in the head's list.
+    /// The index of its source in the head's list.
     var source: UInt64
     var sequence: UInt64
     var outcome: UInt8
@@ -42,7 +42,7 @@ struct StoredEffect: WireCodable {
         record = try StoredRecord(effect.record, codec)
     }
 
-    /// - Throws: `WireError` for a source that is not listed or an outcome that is none.
+    /// - Throws: `WireError` for an unlisted source or an unknown outcome.
     func effect<Event: Codable & Sendable>(
         of sources: [SessionSource], _ codec: CompactCodec
     ) throws -> SessionConfirmedRecord<Event> {

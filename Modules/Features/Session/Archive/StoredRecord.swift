@@ -3,7 +3,7 @@ import MeshEngine
 import MeshIdentity
 import MeshWire
 
-/// A record as it lies in a journal: its source and sequence are the journal's name and the position.
+/// A record as stored in a journal, whose name and position are the record's source and sequence.
 struct StoredRecord: WireCodable {
     enum WireKeys: Int, CodingKey {
         case stamp = 1
@@ -14,7 +14,7 @@ struct StoredRecord: WireCodable {
     var causalTimestamp: Date
     var monotonicTimestamp: Double?
     var eventID: UUID?
-    /// One of the three is there.
+    /// The event, its undecoded form, or a replacement of a source: exactly one is set.
     var event: [UInt8]?
     var opaque: Opaque?
     var replacement: [UInt8]?
@@ -52,7 +52,7 @@ struct StoredRecord: WireCodable {
         replacement = try fields.read(.replacement)
     }
 
-    /// - Parameter encoded: the event's bytes, where they are known.
+    /// - Parameter encoded: the event's bytes, if already encoded.
     init<Event: Codable & Sendable>(
         _ record: SessionRecord<Event>, _ codec: CompactCodec, encoded: [UInt8]? = nil
     ) throws {
@@ -91,16 +91,16 @@ struct StoredRecord: WireCodable {
     }
 }
 
-/// Which layout a head has: read before the rest, so that a newer one is told from a damaged one.
+/// The layout version of a head. Decoded before the rest, so that a newer layout isn't taken for damage.
 struct StoredLayout: Codable {
-    /// 3 is of a group that has views; 2 has side effects that are due in a journal of their own; 1, which is written while
-    /// there are none, in the head.
+    /// Layout 3 has a group with views. Layout 2 has due side effects in their own journal. Layout 1 has them in the
+    /// head, and is still written while there are none.
     static let current = 3
 
     var version = current
 }
 
-/// Everything of an engine that is neither base nor log, and whose the journals are.
+/// Everything of an engine that is neither base nor log, with the sources of the journals.
 struct StoredHead<Event: Codable & Sendable>: Codable {
     var version: Int
     var head: SessionEngineHead<Event>

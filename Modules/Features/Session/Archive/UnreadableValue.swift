@@ -1,15 +1,15 @@
 import MeshIdentity
 import MeshWire
 
-/// A stored value of an app's type that the type can't be made of, although its bytes are whole.
+/// A stored value whose bytes are intact but can't be decoded as the app's type.
 struct UnreadableValue: Error {
-    /// The type, and the field if it is known.
+    /// The type, and the field if known.
     let place: String
     let cause: any Error
 
-    /// nil for an error that isn't about the type: bytes that contradict their format, or a field outside of `prefix`.
+    /// Returns nil if the error isn't about the app's type: the bytes are malformed, or the field is outside `prefix`.
     ///
-    /// - Parameter prefix: the path to the app's value in what was decoded.
+    /// - Parameter prefix: the path to the app's value inside the decoded one.
     init?(_ type: Any.Type, _ error: any Error, below prefix: [String]) {
         let path: [String]
         switch error {

@@ -1,19 +1,19 @@
 import MeshBase
 
-/// Hands a stream's elements on as they are asked for, one after another, on the main actor. What is not asked for waits in the
-/// stream's own bounded buffer.
+/// Passes on a stream's elements as a subscriber requests them, one after another, on the main actor. Other elements
+/// wait in the stream's own bounded buffer.
 ///
-/// Safe to use from any thread. Ends its task when it goes, or is cancelled.
+/// Safe to use from any thread. Ends its task when it is released or cancelled.
 final class DemandPump: Sendable {
     private let demand = Demand()
     private let task = OwnedTasks()
 
     deinit { cancel() }
 
-    /// Once.
+    /// Starts the stream. Call it once.
     /// - Parameters:
-    ///   - receive: returns how many more are wanted; nil is all.
-    ///   - finish: the stream has ended and somebody asked for more; not after `cancel`.
+    ///   - receive: returns the number of additional elements wanted; nil is all.
+    ///   - finish: called if the stream has ended and more was requested; not after `cancel`.
     func start<Element: Sendable>(
         _ stream: @escaping @MainActor @Sendable () -> AsyncStream<Element>,
         receive: @escaping @MainActor @Sendable (Element) -> Int?, finish: @escaping @MainActor @Sendable () -> Void
@@ -30,7 +30,7 @@ final class DemandPump: Sendable {
         ])
     }
 
-    /// - Parameter count: nil is all.
+    /// - Parameter count: the number of additional elements wanted; nil is all.
     func request(_ count: Int?) { demand.add(count) }
 
     func cancel() {
@@ -39,7 +39,7 @@ final class DemandPump: Sendable {
     }
 }
 
-/// How many elements are wanted, and the task that waits for more to be.
+/// The number of requested elements, and the task that waits for a request.
 private final class Demand: Sendable {
     private struct Content: Sendable {
         var count = 0
@@ -68,8 +68,8 @@ private final class Demand: Sendable {
         waiter?.resume()
     }
 
-    /// Waits until one is wanted.
-    /// - Returns: false when cancelled.
+    /// Waits until an element is requested.
+    /// - Returns: false if cancelled.
     func takeOne() async -> Bool {
         await withCheckedContinuation { waiter in
             let isDue = content.withLock { content in
@@ -80,7 +80,7 @@ private final class Demand: Sendable {
         }
         return content.withLock { content in
             guard !content.isCancelled else { return false }
-            // All there are is never used up.
+            // Unlimited demand is never used up.
             if content.count < .max { content.count -= 1 }
             return true
         }

@@ -4,23 +4,23 @@
     import MeshEngine
 
     extension SyncedSession {
-        /// `updates()` for Combine: each subscriber has a buffer of its own, and is left a `snapshot` where it asks for less than
-        /// happens. Ends with the session, also where that is let go of; does not keep it alive.
+        /// Returns `updates()` as a publisher. Each subscriber has its own buffer, and gets a `snapshot` if it requests
+        /// less than what happens. Completes when the session closes or is released, and doesn't keep it alive.
         public func updatesPublisher(bufferLimit: Int = 1024) -> StreamPublisher<SessionUpdate<State, Event>> {
             StreamPublisher { [weak self] in self?.updates(bufferLimit: bufferLimit) ?? .finished }
         }
 
-        /// `states()` for Combine: the state now, and then the newest when it is asked for.
+        /// Returns `states()` as a publisher: the current state, then the newest with each request.
         public func statesPublisher() -> StreamPublisher<State> {
             StreamPublisher { [weak self] in self?.states() ?? .finished }
         }
     }
 
-    /// A stream for Combine: any of a session's, `StreamPublisher { session.alarms() }`.
+    /// A publisher of any stream of a session: `StreamPublisher { session.alarms() }`.
     ///
-    /// Each subscriber begins a stream of its own and has as many of its elements as it asks for, on the main actor; what it does
-    /// not ask for waits in that stream's bounded buffer. Completes when it asks for one more and there is none. Subscribe,
-    /// ask and cancel from any thread.
+    /// Each subscriber starts a stream of its own and gets as many elements as it requests, on the main actor. Other
+    /// elements wait in that stream's bounded buffer. Completes when a subscriber requests one more and the stream has
+    /// ended. Subscribe, request and cancel from any thread.
     public struct StreamPublisher<Output: Sendable>: Publisher, Sendable {
         public typealias Failure = Never
 
@@ -28,7 +28,7 @@
 
         /// Creates a publisher of a stream's elements.
         ///
-        /// - Parameter stream: makes one for each subscriber.
+        /// - Parameter stream: makes a stream for each subscriber.
         public init(_ stream: @escaping @MainActor @Sendable () -> AsyncStream<Output>) { self.stream = stream }
 
         public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Never {
@@ -40,7 +40,7 @@
 
     private final class StreamSubscription<S: Subscriber>: Subscription, Sendable
     where S.Input: Sendable, S.Failure == Never {
-        /// Combine's subscribers know nothing of `Sendable`: this one is called on the main actor alone.
+        /// Makes a subscriber sendable, because Combine's subscribers aren't. It is called on the main actor only.
         private struct Held: @unchecked Sendable {
             let subscriber: S
         }
@@ -51,7 +51,7 @@
         init(_ subscriber: S) { held = Locked(Held(subscriber: subscriber)) }
 
         func start(_ stream: @escaping @MainActor @Sendable () -> AsyncStream<S.Input>) {
-            // A subscriber holds its subscription, and is held until that ends.
+            // The subscriber holds its subscription, which holds the subscriber until it ends.
             pump.start(stream) { [weak self] element in
                 self?.subscriber.map { $0.receive(element).max } ?? 0
             } finish: { [weak self] in

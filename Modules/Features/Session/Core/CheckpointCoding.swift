@@ -2,7 +2,7 @@ import MeshEngine
 import MeshIdentity
 import MeshWire
 
-/// The opaque section of a snapshot: the number of the codec, then a `SessionCheckpoint` as that codec writes it.
+/// The opaque section of a snapshot: the codec's number, then a `SessionCheckpoint` encoded by that codec.
 struct CheckpointCoding: Sendable {
     let codec: any PayloadCodec
 
@@ -10,7 +10,7 @@ struct CheckpointCoding: Sendable {
         [codec.id.number] + (try codec.encode(checkpoint))
     }
 
-    /// - Throws: what the codec throws; `SessionSyncError.payloadDecodingFailed` for a codec that is not known here.
+    /// - Throws: the codec's errors; `SessionSyncError.payloadDecodingFailed` for an unknown codec.
     func checkpoint<State, Event>(
         _ type: SessionCheckpoint<State, Event>.Type = SessionCheckpoint<State, Event>.self, from bytes: [UInt8]
     ) throws -> SessionCheckpoint<State, Event> {
@@ -24,6 +24,6 @@ struct CheckpointCoding: Sendable {
 }
 
 extension AnySessionSyncSnapshot {
-    /// Whether to read it would hold up the main actor.
+    /// True if decoding would block the main actor for too long.
     var isLarge: Bool { (encodedByteCount ?? 0) + (checkpoint?.count ?? 0) > 32 << 10 }
 }

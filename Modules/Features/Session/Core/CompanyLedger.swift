@@ -1,20 +1,20 @@
 import MeshEngine
 import MeshIdentity
 
-/// Who is in the group, what was heard of why somebody may go, and who has gone.
+/// The group's members, the reasons for which some may leave, and the members that have left.
 struct CompanyLedger {
     private(set) var group: SessionSource?
     private(set) var members: [SessionSource] = []
-    /// Members that have said so of themselves.
+    /// Members that announced that they leave.
     private(set) var leaving: Set<SessionSource> = []
-    /// Members that the user of a device does not wait for, and whose.
+    /// Members that a user has decided to remove, and the peer ID of that user's device.
     private(set) var goneOnBy: [SessionSource: String] = [:]
-    /// Peers that were not heard here for long.
+    /// Peers that this device hasn't heard for too long, and members that the user has revoked.
     var suspected: Set<String> = []
-    /// Peers that the user has revoked as lost, and the view in which this device last went on without them.
+    /// Peers that the user has revoked as lost, and the view in which this device last removed them.
     var revoked: Set<String> = []
     var revokedInView: UInt64?
-    /// The newest, in the order in which they became known.
+    /// The newest departures, in the order in which this device learned of them.
     private(set) var departures: [SessionDeparture] = []
     private(set) var departureCount = 0
 
@@ -37,7 +37,7 @@ struct CompanyLedger {
         departureCount += 1
     }
 
-    /// What was heard before concerned the members there were.
+    /// Installs a new membership. User decisions of the view before no longer apply.
     mutating func install(_ members: [SessionSource], of group: SessionSource?) {
         (self.members, self.group) = (members, group)
         leaving.formIntersection(members)
@@ -46,11 +46,11 @@ struct CompanyLedger {
 }
 
 extension SessionCore {
-    /// Compares the group with what it was, and records who is not in it any more. Complexity: O(members).
+    /// Compares the group with the one before, and records members that are no longer in it. Complexity: O(members).
     mutating func recordDepartures() {
         let members = engine.membership.open.map(\.source)
         guard members != company.members || engine.group != company.group else { return }
-        // Who joins another group has lost nobody.
+        // A device that joins another group has lost no members.
         let isSame = engine.group != nil && engine.group == company.group && members.contains(engine.source)
         let gone = isSame ? company.members.filter { !members.contains($0) } : []
         for source in gone {
@@ -58,13 +58,13 @@ extension SessionCore {
                 SessionDeparture(
                     source: source, reason: reason(toCloseOne: source, members), moment: moment.now,
                     viewNumber: engine.view))
-            // It may still show something, and what it clears is not heard any more.
+            // A removed peer may still show values, and is no longer heard when it hides them.
             if !engine.hears(source.peerID) { forgetEphemerals(of: source.peerID) }
         }
         company.install(members, of: engine.group)
     }
 
-    /// The others go on without this device.
+    /// Records that the others have removed this device, or agreed that it leaves.
     mutating func recordOwnDeparture(view: UInt64) {
         company.record(
             SessionDeparture(
@@ -79,7 +79,7 @@ extension SessionCore {
         if livesOn || members.contains(where: { $0.peerID == source.peerID }) { return .replaced }
         if company.leaving.contains(source) { return .left }
         if let peerID = company.goneOnBy[source] { return .goneOn(by: peerID) }
-        // Suspicion is updated with each exchange. The link may have lost the peer since.
+        // Suspicion is updated with each exchange, and the link may have lost the peer since.
         let isSilent =
             company.suspected.contains(source.peerID)
             || heard.map { isGone(source.peerID, heardAt: $0.at) } ?? false

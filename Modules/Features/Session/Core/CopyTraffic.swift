@@ -3,25 +3,32 @@ import MeshEngine
 import MeshFoundation
 import MeshIdentity
 
+// Copies that are too large for one message go in pieces (Convergence.md, rule 7). The receiver drives a window:
+//
+// 1. The sender announces the copy with a piece without bytes.
+// 2. The newcomer requests one range after another, up to a window of 256 KiB ahead of what it has.
+// 3. The sender answers with pieces of at most 32 KiB. The newcomer accepts them in order only (go-back-N).
+// 4. If nothing arrives in time, the newcomer requests the rest from its last byte. The wait doubles with each try.
+// 5. An empty range at the end tells the sender that the newcomer has everything.
+
 /// A part of a copy that is too large for one message.
 ///
-/// Who has the copy says so by a piece without bytes; the newcomer asks for one stretch after the other, so that a break
-/// costs what was under way, and what else is to be said goes in between.
+/// A broken connection costs only the pieces in flight, and other messages travel in between.
 struct CopyPiece: Hashable, Sendable, Codable {
     static let payloadType = "sessionmesh.copy"
-    /// More bytes are in no piece.
+    /// Maximum number of bytes of a piece.
     static let bytesMax = 32 << 10
-    /// A transport may take every message to everybody.
+    /// The addressed peer, because a transport may send every message to all peers.
     var receiver: String
-    /// Names the copy; random.
+    /// The random ID of the copy.
     var copy: UInt64
-    /// The bytes of all of it.
+    /// Number of bytes of the complete copy.
     var size: UInt64
     var offset: UInt64
     var bytes: [UInt8]
 }
 
-/// What the newcomer lacks of a copy next; an empty stretch at its end says that it lacks nothing more.
+/// The next range of a copy that a newcomer lacks. An empty range at the end says that it has everything.
 struct CopyRequest: Hashable, Sendable, Codable {
     static let payloadType = "sessionmesh.copy.request"
     var receiver: String
@@ -41,18 +48,18 @@ enum CopyMessage: Hashable, Sendable {
         }
     }
 
-    /// Of the copy that it carries.
+    /// Number of bytes of the copy in this message.
     var byteCount: Int { if case .piece(let piece) = self { piece.bytes.count } else { 0 } }
 }
 
-/// What a copy's pieces put together: what a snapshot with a copy has, without the state, which follows from the copy.
+/// The decoded content of a copy's pieces: a snapshot with a copy, without its state, which follows from the copy.
 struct WholeCopy: Sendable, Codable {
     var metadata: SessionSyncMetadata
     var revision: UInt64
     var checkpoint: [UInt8]
 }
 
-/// Whose copy a session goes on from.
+/// The origin of a copy that this session has adopted.
 struct AdoptedCopy: Sendable {
     let metadata: SessionSyncMetadata
     let revision: UInt64
@@ -60,7 +67,7 @@ struct AdoptedCopy: Sendable {
 
 /// The copy that is kept for a newcomer, one at a time.
 struct OfferedCopy: Sendable {
-    /// For whom it was made: one that was made for an earlier life, or before others came, is of no use.
+    /// The circumstances of a copy. It is useless for another incarnation of the newcomer, or once others have joined.
     struct Terms: Equatable, Sendable {
         var group: SessionSource?
         var membership: SessionMembership
@@ -78,12 +85,12 @@ struct OfferedCopy: Sendable {
     let terms: Terms
     let bytes: [UInt8]
 
-    /// Says that it is there.
+    /// The piece without bytes that announces the copy.
     var announcement: CopyPiece {
         CopyPiece(receiver: receiver, copy: id, size: UInt64(bytes.count), offset: 0, bytes: [])
     }
 
-    /// What is asked for, in pieces of at most that many bytes, and no more than a window of them.
+    /// Returns the requested range in pieces of at most `pieceBytes`, limited to one window.
     func pieces(_ request: CopyRequest, pieceBytes: Int) -> [CopyPiece] {
         guard request.first < request.end, request.end <= UInt64(bytes.count) else { return [] }
         let first = Int(request.first)
@@ -97,9 +104,9 @@ struct OfferedCopy: Sendable {
     }
 }
 
-/// What a newcomer has of a copy.
+/// The part of a copy that a newcomer has received.
 struct ArrivingCopy: Sendable {
-    /// Bytes that are asked for and not there.
+    /// Maximum number of bytes that are requested ahead.
     static let windowBytes = 8 * CopyPiece.bytesMax
 
     let id: UInt64
@@ -107,10 +114,10 @@ struct ArrivingCopy: Sendable {
     let size: Int
     private(set) var bytes: [UInt8] = []
     private var requestedEnd = 0
-    /// When the last bytes came.
+    /// The time at which the last bytes arrived.
     private(set) var heardAt: Date
     private var askedAt: Date
-    /// How long after that what was under way counts as lost; doubled each time, as it may be a slow link.
+    /// Time without bytes after which requested pieces count as lost. Doubles with each try: the link may be slow.
     private var patience: Backoff
 
     init(_ piece: CopyPiece, from sender: String, size: Int, patience: Duration, at moment: Date) {
@@ -124,7 +131,7 @@ struct ArrivingCopy: Sendable {
     var isComplete: Bool { bytes.count == size }
     var progress: SessionCopyProgress { SessionCopyProgress(receivedBytes: bytes.count, totalBytes: size) }
 
-    /// What comes twice, or after one that is missing, is left out.
+    /// Appends a piece. Ignores duplicates, and pieces that come after a missing one.
     mutating func take(_ piece: CopyPiece, at moment: Date) {
         guard !piece.bytes.isEmpty, piece.offset == UInt64(bytes.count), piece.bytes.count <= size - bytes.count
         else { return }
@@ -133,7 +140,7 @@ struct ArrivingCopy: Sendable {
         patience.reset()
     }
 
-    /// What is to be asked for next: nil while enough is under way.
+    /// Returns the next request; nil while enough is in flight.
     mutating func nextRequest() -> CopyRequest? {
         guard requestedEnd < size, requestedEnd - bytes.count <= Self.windowBytes / 2 else { return nil }
         let first = requestedEnd
@@ -141,7 +148,7 @@ struct ArrivingCopy: Sendable {
         return request(from: first)
     }
 
-    /// The same once what was under way counts as lost; else nil.
+    /// Returns a request for everything in flight if it counts as lost; otherwise nil.
     mutating func requestAgain(at moment: Date) -> CopyRequest? {
         guard !isComplete, abs(moment.timeIntervalSince(max(heardAt, askedAt))) >= patience.wait.seconds else {
             return nil

@@ -1,26 +1,26 @@
 import Foundation
 import MeshIdentity
 
-/// What is known of own events by their ids, whatever sequence they have: an event that is issued again keeps its id.
+/// The delivery of own events by event ID, which stays when an event is issued again with another sequence.
 ///
-/// The newest `countMax`.
+/// Keeps the newest `countMax`.
 struct DeliveryLedger {
     struct Entry {
         var sequence: UInt64
         var stamp: HybridTimestamp
         var isSent = false
         var isConfirmed = false
-        /// At its final place.
+        /// The outcome at the final place.
         var isRejected = false
     }
 
     private var entries: [UUID: Entry] = [:]
-    /// Oldest first, and where it begins.
+    /// The IDs, oldest first, and the index of the oldest.
     private var order: [UUID] = []
     private var head = 0
-    /// Those that left the state as it was when they were submitted.
+    /// Events that left the state as it was when they were submitted.
     private var unchanged: Set<UUID> = []
-    /// Everything up to here is in the store.
+    /// The sequence up to which all own events are in the store.
     private var acceptedSequence: UInt64 = 0
 
     static var countMax: Int { 16_384 }
@@ -59,7 +59,7 @@ struct DeliveryLedger {
         entries[id]?.isRejected = isRejected
     }
 
-    /// Events before them have come late.
+    /// Forgets unchanged effects after late events have changed the order. Effects of confirmed events are final.
     mutating func forgetUnchanged() {
         if !unchanged.isEmpty { unchanged = unchanged.filter { entries[$0]?.isConfirmed ?? false } }
     }

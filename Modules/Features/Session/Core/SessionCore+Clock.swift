@@ -1,24 +1,24 @@
 import Foundation
 import MeshEngine
 
-/// Whose clock the session goes by.
+/// The choice of the session's clock. `ClockOffsetEstimate` has the measurement of other clocks.
 extension SessionCore {
-    /// The member with the lowest peer id.
+    /// The member with the lowest peer ID.
     var clockOwner: String {
         let lowest = engine.membership.open.map(\.source.peerID).min { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         return lowest ?? engine.localPeerID
     }
 
-    /// The moment of the session's clock from which it is known to run steadily; nil while nothing is known of it.
+    /// Returns the moment from which the session's clock is known to run steadily; nil if unknown.
     func clockSteadySince(_ offset: ClockOffsetEstimate?, isLocal: Bool) -> Date? {
         guard !engine.isProvisional, isLocal || offset != nil else { return nil }
-        // Before there is a group, another device's taps show moments of a clock that this device does not know.
+        // Before there is a group, another device's taps may carry moments of a clock that isn't measured yet.
         let knowsOnlyItself = heard.isEmpty && engine.held.entries.allSatisfy { $0.source.peerID == engine.localPeerID }
         guard engine.isSealed || knowsOnlyItself else { return nil }
         return [isLocal ? steadySince : offset?.steadySince, ownerChange?.at].compactMap { $0 }.max()
     }
 
-    /// Moments by the clock of a member that has gone, or that another one has come before, are not those of the next.
+    /// Notes a change of the clock's owner. Moments by the earlier owner's clock don't fit the next one's.
     mutating func noteClockOwner() {
         guard engine.isSealed else { return }
         let (owner, last) = (clockOwner, ownerChange?.owner)

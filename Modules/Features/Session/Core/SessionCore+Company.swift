@@ -3,9 +3,16 @@ import MeshBase
 import MeshEngine
 import MeshIdentity
 
-/// Who is here, who joins and who is let go.
+// Membership as the session drives it (Convergence.md, rules 19 to 21). The engine decides on views. This file tells it
+// which members are suspected, invited, revoked, or removed by the user.
+//
+// - lease: the seconds of silence after which a member is suspected: `memberTimeout`, at least 30 exchange intervals.
+// - announced silence: each control states the time within which its sender speaks again. The lease begins after it.
+// - own: a device that belongs to the same user, according to the link.
+
+/// Presence, joining and removal of members.
 extension SessionCore {
-    /// Tells the engine which members this device hasn't heard for long, and which the user has revoked as lost.
+    /// Reports members to the engine that this device hasn't heard for too long, or that the user has revoked as lost.
     mutating func suspectTheAbsent() {
         company.suspected = absentMembers().union(company.revoked.intersection(otherMembers))
         engine.suspect(company.suspected)
@@ -13,7 +20,7 @@ extension SessionCore {
 
     private mutating func absentMembers() -> Set<String> {
         guard let lease else { return [] }
-        // A device that slept has heard no one.
+        // A device that was suspended has heard no member.
         if abs(moment.now.timeIntervalSince(lastExchangeAt)) > silenceMaximum.seconds + lease / 2 {
             listeningSince = moment.now
         }
@@ -25,8 +32,8 @@ extension SessionCore {
         engine.membership.open.map(\.source.peerID).filter { $0 != engine.localPeerID }
     }
 
-    /// The moment up to which nothing tells that a peer has gone. One that the link reaches may be silent for as long as it
-    /// has announced; one that the link has lost was there until then.
+    /// Returns the last moment at which a peer counts as present. A reachable peer may be silent for as long as it
+    /// announced. A peer that the link has lost was present until then.
     private func lastSign(of peerID: String) -> Date {
         guard let heard = heard[peerID] else { return listeningSince }
         let isLost = tellsReachability && !reachablePeerIDs.contains(peerID)
@@ -34,7 +41,7 @@ extension SessionCore {
         return max(silentUntil, heard.linkChangedAt ?? heard.at, listeningSince)
     }
 
-    /// Seconds until the next member is suspected that the link has lost; nil if none is.
+    /// Seconds until the next member that the link has lost is suspected; nil if there is none.
     var secondsUntilSuspicion: TimeInterval? {
         guard let lease, tellsReachability, engine.isSealed else { return nil }
         let lost = otherMembers.filter { !reachablePeerIDs.contains($0) && !company.suspected.contains($0) }
@@ -42,34 +49,34 @@ extension SessionCore {
         return max(lease - moment.now.timeIntervalSince(earliest), 0) + configuration.exchangeInterval.seconds / 10
     }
 
-    /// Seconds; longer than members are silent while there is nothing to say.
+    /// Seconds of silence after which a member is suspected; nil for never.
     private var lease: TimeInterval? {
         configuration.memberTimeout.map { max($0.seconds, 30 * configuration.exchangeInterval.seconds) }
     }
 
-    /// Asks the link about a peer before the engine reads what that says of groups.
+    /// Passes on the link's statement about a peer before the engine evaluates what the peer says about groups.
     mutating func regard(_ peerID: String) {
         guard configuration.admits == .paired else { return }
         engine.regard(peerID, asOwn: isOwn(peerID))
     }
 
-    /// Asks again about the peers that are the user's own: the user may have unpaired one since it spoke.
+    /// Asks the link again about the user's own devices, because the user may have unpaired one since it spoke.
     mutating func regardOwnPeers() {
         for peerID in engine.ownPeerIDs { regard(peerID) }
     }
 
-    /// Goes on without the peers that the user has revoked as lost, and takes back their invitations.
+    /// Removes the peers that the user has revoked as lost, and withdraws their invitations.
     ///
-    /// - Parameter peerIDs: all of them, each time. A peer that is none any more may join again.
+    /// - Parameter peerIDs: all revoked peers, each time. A peer that is no longer among them may join again.
     mutating func revoke(_ peerIDs: Set<String>) {
         guard peerIDs != company.revoked else { return }
         (company.revoked, company.revokedInView) = (peerIDs, nil)
         exchangeNow()
     }
 
-    /// A revoked member counts as absent (`suspectTheAbsent`), so a majority goes on without it as soon as no other member
-    /// hears it. If the others are no majority, the user's word stands in for it: once for each view, because it would hold
-    /// up a group in which another member still hears the peer.
+    /// Removes revoked members. They count as absent (`suspectTheAbsent`), so a majority removes them as soon as no
+    /// other member hears them. If the others are no majority, the user's decision replaces it. That happens once per
+    /// view, because it would hold up a group in which another member still hears the peer.
     mutating func endRevoked() {
         guard !company.revoked.isEmpty, engine.group != nil, company.revokedInView != engine.view else { return }
         company.revokedInView = engine.view
@@ -103,8 +110,8 @@ extension SessionCore {
         engine.membership.open.map(\.source).filter { peerIDs.contains($0.peerID) }
     }
 
-    /// Peers that belong to this session, whoever is paired with them: the other members, and whom this device has invited.
-    /// nil while it is no member itself. Complexity: O(members).
+    /// Peers that belong to this session, no matter who is paired with them: the other members, and peers that this
+    /// device has invited. nil while this device isn't a member. Complexity: O(members).
     var companions: Set<String>? {
         guard engine.isSealed else { return nil }
         return Set(engine.membership.open.map(\.source.peerID)).union(engine.invited).subtracting([engine.localPeerID])
@@ -115,6 +122,6 @@ extension SessionCore {
         exchangeNow()
     }
 
-    /// The others have agreed that this device leaves, or there are none.
+    /// True once the others have agreed that this device leaves, or if there are no others.
     var hasLeft: Bool { !engine.isSealed || engine.hasForked || engine.membership.open.count < 2 }
 }

@@ -4,29 +4,35 @@ import MeshEngine
 import MeshIdentity
 import MeshWire
 
-/// When the next digest of a state may be made, so that digests take a millisecond of CPU a minute at most.
+// Comparison of states (Convergence.md, rule 11).
+//
+// - milestone: the state after a multiple of 32 confirmed events. All members reach the same milestones.
+// - digest: a hash of a milestone's state. Members exchange digests, and a difference raises `.stateDiverged`.
+// - stride: the number of confirmed events between two digests. It doubles while digests would exceed the CPU budget.
+
+/// The schedule of digests, which limits them to a millisecond of CPU time a minute.
 struct ComparisonSchedule {
-    /// Confirmed events from one digest to the next. Doubles while digests would come too soon; since it is a power of two
-    /// times the interval of milestones, members whose strides differ still meet at the multiples of the longer one.
+    /// Number of confirmed events from one digest to the next. Always a power of two times the interval of milestones,
+    /// so members with different strides still meet at the multiples of the longer one.
     private(set) var stride = ConfirmationChain.interval
-    /// The newest milestone that was considered.
+    /// The position of the newest milestone that was considered.
     private(set) var seen: UInt64 = 0
-    /// One digest is under way.
+    /// True while a digest is being made.
     var isUnderWay = false
     private var dueAt: Date?
     private var pause = Duration.zero
 
-    /// CPU time of a minute is this many times the budget.
+    /// The reciprocal of the budget: a digest is followed by this many times its CPU time.
     private static let thrift = 60_000
-    /// Beyond it a session compares no states.
+    /// Maximum stride.
     private static let strideMax = UInt64(1) << 40
 
-    /// - Returns: whether a milestone at `position` gets a digest.
+    /// - Returns: true if the milestone at `position` gets a digest.
     mutating func takes(_ position: UInt64, at moment: Date) -> Bool {
         seen = position
         guard let dueAt else { return true }
         let wait = dueAt.timeIntervalSince(moment)
-        // A clock that was set back must not stop comparisons for longer than they would pause anyway.
+        // A clock that was set back must not stop comparisons for longer than the normal pause.
         if wait > 0, wait <= pause.seconds {
             stride = min(stride * 2, Self.strideMax)
             return false
@@ -44,9 +50,9 @@ struct ComparisonSchedule {
 }
 
 extension SessionCore {
-    /// Whether the state that follows from confirmed events is the others', at milestones that the budget allows.
+    /// Starts a digest of the newest milestone if the budget allows it.
     mutating func compareStates() {
-        // Another group counts anew.
+        // The count restarts with another group.
         if engine.confirmedCount < comparisons.seen { comparisons = ComparisonSchedule() }
         guard isRunning, !comparisons.isUnderWay,
             let milestone = engine.milestone(every: comparisons.stride, after: comparisons.seen),
@@ -57,8 +63,8 @@ extension SessionCore {
     }
 
     /// - Parameters:
-    ///   - digest: nil for a state whose encoding isn't the same each time.
-    ///   - cost: CPU time that it took.
+    ///   - digest: nil if the state's encoding isn't the same each time.
+    ///   - cost: CPU time of the digest.
     mutating func takeDigest(_ digest: UInt64?, of milestone: SessionMilestone<State>, cost: Duration) {
         comparisons.note(cost, at: moment.now)
         checkStateCoding()
@@ -71,7 +77,7 @@ extension SessionCore {
         scheduleExchange(.regular)
     }
 
-    /// In debug builds, whether encoding loses something of the state: a newcomer and a relaunch have the decoded copy.
+    /// Reports, in debug builds, if encoding loses a field of the state: newcomers and relaunches get the decoded copy.
     mutating func checkStateCoding() {
         report(
             CodingLoss.report(

@@ -5,20 +5,20 @@ import MeshIdentity
 import MeshTransport
 import MeshWire
 
-/// Copies that are too large for one message.
+/// Copies that are too large for one message; `CopyTraffic` has the steps.
 extension SessionCore {
     // MARK: - Giving
 
-    /// A newcomer asks with every exchange until it has one.
-    /// - Returns: whether what it asks for is there already; then it is told so.
+    /// Announces the kept copy again. A newcomer asks for one with every exchange until it has adopted one.
+    /// - Returns: false if no copy is kept for that peer on these terms.
     mutating func offersAgain(on terms: OfferedCopy.Terms, to peerID: String) -> Bool {
         guard let offered = offeredCopy, offered.receiver == peerID, offered.terms == terms else { return false }
         say(.piece(offered.announcement))
         return true
     }
 
-    /// - Parameter bytes: the checkpoint's, as a snapshot has them.
-    /// - Throws: `SessionSyncError.payloadTooLarge` for a copy that a peer would not take; what the codec throws.
+    /// - Parameter bytes: the encoded checkpoint, as a snapshot contains it.
+    /// - Throws: `SessionSyncError.payloadTooLarge` if the copy exceeds `copyBytesMax`; the codec's errors.
     mutating func offer(
         _ bytes: [UInt8], on terms: OfferedCopy.Terms, _ metadata: SessionSyncMetadata, to peerID: String
     ) throws {
@@ -38,11 +38,11 @@ extension SessionCore {
     private mutating func receive(_ request: CopyRequest, from peerID: String) {
         guard let offered = offeredCopy, offered.id == request.copy, offered.receiver == peerID else { return }
         guard request.first < UInt64(offered.bytes.count) else {
-            // It has all of it, whatever it does with it.
+            // The newcomer has everything, even if it can't use it.
             offeredCopy = nil
             return
         }
-        // What is not sent is asked for again.
+        // The newcomer requests unsent pieces again.
         guard outgoing.copyMessages.reduce(0, { $0 + $1.byteCount }) < ArrivingCopy.windowBytes else { return }
         for piece in offered.pieces(request, pieceBytes: pieceBytes) { say(.piece(piece)) }
     }
@@ -57,7 +57,7 @@ extension SessionCore {
         else { throw SessionSyncError.outOfRange(field: "copy") }
         let isOfAnother = arrivingCopy?.id != piece.copy
         if arrivingCopy == nil || isOfAnother || arrivingCopy?.sender != peerID {
-            // One that has stopped coming makes room for another, of the same peer at once.
+            // A new copy of this sender replaces this one at once, another sender's only if this one has stalled.
             if let arriving = arrivingCopy, arriving.sender != peerID, !hasStopped(arriving) { return }
             arrivingCopy = ArrivingCopy(
                 piece, from: peerID, size: Int(piece.size), patience: configuration.exchangeInterval * 2, at: moment.now
@@ -76,7 +76,7 @@ extension SessionCore {
         return (whole, try checkpoints.checkpoint(from: whole.checkpoint))
     }
 
-    /// All of it is there. Complexity: O(copy), which may be of any size.
+    /// Adopts a complete copy. Complexity: O(copy), which has no size limit here.
     mutating func adopt(_ arrived: ArrivingCopy) {
         guard isRunning, arrivingCopy?.id == arrived.id else { return }
         forgetArrivingCopy()
@@ -93,7 +93,7 @@ extension SessionCore {
         wake()
     }
 
-    /// What was under way may have been lost with a connection.
+    /// Requests pieces again that were lost with a connection.
     mutating func askForCopyAgain() {
         guard !engine.isSealed else { return forgetArrivingCopy() }
         guard let request = arrivingCopy?.requestAgain(at: moment.now) else { return }
@@ -125,7 +125,7 @@ extension SessionCore {
     }
 
     private mutating func say(_ message: CopyMessage) {
-        // One announcement tells as much as several.
+        // One announcement is enough.
         guard !outgoing.copyMessages.contains(message) else { return }
         outgoing.copyMessages.append(message)
         wake()
@@ -138,7 +138,7 @@ extension SessionCore {
         }
     }
 
-    /// Of what is no event.
+    /// Wraps a message that isn't an event.
     func envelope<Payload: Codable & Sendable>(
         of payload: Payload, as payloadType: String
     ) throws -> AnySessionSyncEnvelope {

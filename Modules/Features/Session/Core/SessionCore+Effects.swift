@@ -2,18 +2,18 @@ import Foundation
 import MeshEngine
 import MeshIdentity
 
-/// Confirmed events whose side effects have not run, in order. Bounded by `SessionEngineOptions.confirmedMax`, beyond
-/// which the engine confirms nothing.
+/// Confirmed events whose side effects haven't run, in order. Bounded by `SessionEngineOptions.confirmedMax`: beyond it
+/// the engine confirms nothing.
 struct EffectQueue<Event: Codable & Sendable> {
     struct Item {
         var event: SessionConfirmedEvent<Event>
-        /// nil once positions count from elsewhere.
+        /// The event's position; nil after the engine was replaced and positions no longer match.
         var position: UInt64?
     }
 
-    /// A slice, because it gives up its beginning without moving the rest.
+    /// A slice, because it drops its first elements without moving the rest.
     private(set) var due: ArraySlice<Item> = []
-    /// The newest ids that ran: an event that is confirmed again under another name has had its effect.
+    /// The newest event IDs whose effects ran. If an event is confirmed again under another source, its effect has run.
     private var done: Set<UUID> = []
     private var doneOrder: ArraySlice<UUID> = []
 
@@ -40,20 +40,20 @@ struct EffectQueue<Event: Codable & Sendable> {
     }
 }
 
-/// Confirm, write, run, mark: by the time an effect runs, its event is in the store as confirmed.
+/// Side effects: confirm, write, run, mark. When an effect runs, the store already has its event as confirmed.
 extension SessionCore {
-    /// What had not been marked when the process ended. It is in the store: that is where it comes from.
+    /// Queues effects that weren't marked when the process ended. They come from the store.
     mutating func queueEffectsDue() {
         guard configuration.onConfirmed != nil else { return }
         for event in engine.sideEffectsDue { effects.append(event) }
     }
 
-    /// What waits is to run; what threw the last time is tried again.
+    /// Runs waiting effects, and retries the one that threw.
     mutating func runEffects() {
         if effects.next != nil { directives.runsEffects = true }
     }
 
-    /// The next event whose effect has not run. Those that ran under another name are marked on the way.
+    /// Returns the next event whose effect hasn't run. Marks events on the way whose effect ran under another source.
     mutating func nextEffect() -> SessionConfirmedEvent<Event>? {
         while let item = effects.next {
             guard effects.hasRun(item) else { return item.event }
@@ -62,7 +62,7 @@ extension SessionCore {
         return nil
     }
 
-    /// The effect of `nextEffect` has run.
+    /// Marks the effect that `nextEffect` returned as run.
     mutating func finishEffect() {
         statistics.effects += 1
         markEffect()

@@ -4,28 +4,30 @@ import MeshEngine
 import MeshIdentity
 import MeshTransport
 
-/// A peer's newest values, those that have changed or all of them.
+/// A peer's newest values: all of them, or only changes.
 struct EphemeralMessage: Sendable, Codable {
     static let payloadType = "sessionmesh.newest"
 
     var samples: [EphemeralLane<[UInt8]>.Sample]
 }
 
-/// What bounds the values that peers show.
+/// Bounds of the values that peers show.
 enum EphemeralLimits {
     static let keysMax = 64
     static let peersMax = 64
     static let nameBytesMax = 128
     static let valueBytesMax = 4096
-    /// In one message, where the transport takes that much.
+    /// Maximum number of bytes in one message, unless the transport takes less.
     static let messageBytesMax = 16 << 10
 }
 
-/// When values are sent again, in case they were lost: first after two exchange intervals, then ever more seldom.
+/// The schedule on which values are sent again, in case they were lost. The interval of each value doubles.
 struct EphemeralRepeats {
     private var entries: [String: (sentAt: Date, interval: TimeInterval)] = [:]
 
-    /// - Parameter first: seconds until a new value is sent again.
+    /// - Parameters:
+    ///   - first: seconds until a new value is sent again.
+    ///   - most: maximum seconds between two repeats.
     mutating func send(
         _ names: Set<String>, new: Set<String>, at moment: Date, after first: TimeInterval, most: TimeInterval
     ) {
@@ -41,13 +43,13 @@ struct EphemeralRepeats {
         Set(entries.filter { abs(moment.timeIntervalSince($0.value.sentAt)) >= $0.value.interval - 0.001 }.keys)
     }
 
-    /// Seconds until the next one; nil if there is none.
+    /// Seconds until the next repeat; nil if there is none.
     func wait(at moment: Date) -> TimeInterval? {
         entries.values.map { max(0, $0.interval - abs(moment.timeIntervalSince($0.sentAt))) }.min()
     }
 }
 
-/// Values of which only the newest counts. They pass by the engine: no order, no log, no store.
+/// Values of which only the newest counts. They bypass the engine: no order, no log, no store.
 extension SessionCore {
     mutating func show(_ bytes: [UInt8], as name: String, at moment: Date) throws {
         guard (1...EphemeralLimits.nameBytesMax).contains(name.utf8.count) else {
@@ -61,14 +63,14 @@ extension SessionCore {
         sendEphemerals([name])
     }
 
-    /// Nothing is shown under that name any more. Said like any value, as the newest: an empty one, which no version reads.
+    /// Stops showing a value. Sends an empty value, which no version displays, as the newest.
     mutating func hide(_ name: String, at moment: Date) {
         guard let known = ephemerals[name, by: engine.localPeerID], !known.value.isEmpty else { return }
         record([], as: name, at: moment)
         sendEphemerals([name])
     }
 
-    /// The last word before this device goes: it does not wait for its turn.
+    /// Hides all values before this device goes, without waiting for `ephemeralInterval`.
     mutating func hideAll(at moment: Date) {
         ephemeralsSentAt = nil
         for sample in ephemerals.samples(of: engine.localPeerID) { hide(sample.key, at: moment) }
@@ -80,7 +82,7 @@ extension SessionCore {
         directives.showsEphemerals = true
     }
 
-    /// What is shown under a name, of each peer at most one, in the order of their ids; this device's too.
+    /// Returns the values shown under a name, this device's included, at most one per peer, ordered by peer ID.
     /// Complexity: O(peers).
     func shown(_ name: String) -> [EphemeralLane<[UInt8]>.Sample] {
         ([engine.localPeerID] + ephemeralHeardAt.keys).sorted()
@@ -90,20 +92,20 @@ extension SessionCore {
 
     // MARK: - Sending
 
-    /// What is shown faster than `ephemeralInterval` waits, and of each name the newest leaves.
+    /// Queues values. If they come faster than `ephemeralInterval`, only the newest of each name is sent.
     private mutating func sendEphemerals(_ names: some Sequence<String>) {
         guard !isAlone else { return }
         outgoing.ephemeralNames.formUnion(names)
         timeEphemerals()
     }
 
-    /// Their time has come.
+    /// Sends queued values and due repeats. Called by the timer.
     mutating func sendEphemerals() {
         if !isAlone { outgoing.repeatedNames.formUnion(ephemeralRepeats.due(at: moment.now)) }
         timeEphemerals()
     }
 
-    /// A peer has come that has none.
+    /// Sends all own values to a peer that has appeared.
     mutating func sendAllEphemerals() {
         sendEphemerals(ephemerals.samples(of: engine.localPeerID).map(\.key))
     }
@@ -119,15 +121,15 @@ extension SessionCore {
         }
     }
 
-    /// nil when some may leave now.
+    /// Time until values may leave; nil if they may leave now.
     private var ephemeralWait: Duration? {
         guard let sentAt = ephemeralsSentAt else { return nil }
         let wait = configuration.ephemeralInterval - .seconds(abs(moment.now.timeIntervalSince(sentAt)))
-        // A timer may wake a little early.
+        // A timer may fire slightly early.
         return wait > .milliseconds(1) ? wait : nil
     }
 
-    /// - Returns: those that may leave with this round; the others wait.
+    /// - Returns: the messages that may leave with this round; other values stay queued.
     mutating func takeEphemeralMessages(_ new: Set<String>, _ repeated: Set<String>) -> [EphemeralMessage] {
         let names = new.union(repeated)
         guard !names.isEmpty else { return [] }
@@ -138,7 +140,7 @@ extension SessionCore {
         }
         ephemeralsSentAt = moment.now
         ephemerals.rename(engine.source)
-        // A peer of an earlier version forgets what it isn't told again.
+        // A peer of an earlier version forgets values that aren't repeated.
         let pace = mayBeSilent ? ExchangeSchedule.Pace.settled : .idle
         let first = 2 * configuration.exchangeInterval.seconds
         let most = pace.interval(configuration.exchangeInterval).seconds
@@ -147,7 +149,7 @@ extension SessionCore {
         return ephemeralMessages(names)
     }
 
-    /// No device shows what is long gone.
+    /// Forgets the values of peers that are gone.
     mutating func forgetAbsentEphemerals() {
         for (peerID, heardAt) in ephemeralHeardAt where isGone(peerID, heardAt: heardAt) {
             forgetEphemerals(of: peerID)
@@ -158,11 +160,11 @@ extension SessionCore {
         ephemeralHeardAt[peerID] = nil
         guard ephemerals.forget(peerID) else { return }
         directives.showsEphemerals = true
-        // What it said last may come after the word that it has gone.
+        // A late message of the peer may bring its values back. The next exchange forgets them again.
         scheduleExchange(.regular)
     }
 
-    /// The newest of those names, in messages of a bounded size.
+    /// Returns the newest values of those names in messages of bounded size.
     private func ephemeralMessages(_ names: Set<String>) -> [EphemeralMessage] {
         var messages: [EphemeralMessage] = []
         var room = 0
@@ -178,7 +180,7 @@ extension SessionCore {
         return messages
     }
 
-    /// - Throws: `SessionSyncError.outOfRange` for what no peer says that means well; nothing changes then.
+    /// - Throws: `SessionSyncError.outOfRange` for values that no honest peer sends; nothing changes then.
     mutating func receiveEphemerals(
         _ erased: AnySessionSyncEnvelope,
         _ read: (AnySessionSyncEnvelope) throws -> [EphemeralLane<[UInt8]>.Sample]
@@ -202,7 +204,7 @@ extension SessionCore {
         directives.ephemerals += news
     }
 
-    /// A transport may have kept it until now for want of a connection.
+    /// Returns true if the message is too old: a transport may have kept it until there was a connection.
     private func isOld(_ metadata: SessionSyncMetadata) -> Bool {
         let ahead = engine.clockOffset(of: metadata.sourcePeerID)?.offsetSeconds ?? configuration.clockOffsetSeconds
         let age = moment.now.timeIntervalSince(metadata.causalTimestamp.addingTimeInterval(-ahead))

@@ -5,17 +5,25 @@ import MeshIdentity
 import MeshSeries
 import MeshTransport
 
-/// When the next control leaves.
+// Pacing of controls (Convergence.md, rule 2: every control carries a promise; rules 19 and 20: who counts as absent).
+//
+// - pace: how soon the next control leaves, as a multiple of the exchange interval: 1/5 to 300.
+// - settled: the members in reach hold and have confirmed the same, so there is nothing to report.
+// - announced silence: the time until a sender speaks again, stated in each control. Absence is measured from its end.
+// - repeat: a control with the same facts as the last one. After 20 repeats the interval doubles, up to 10 intervals.
+//   A peer that becomes reachable resets the count.
+
+/// The schedule of the next control.
 struct ExchangeSchedule {
     enum Pace: Int, Comparable {
-        /// The members in reach hold the same, and judge this one by the silence that it announces.
+        /// The members in reach hold the same, and measure this device's absence by the silence that it announces.
         case settled
-        /// The same, with a member of an earlier version.
+        /// The members in reach hold the same, and one of them has a version that announces no silence.
         case idle
-        /// Samples are to be told.
+        /// There are samples to report.
         case samples
         case regular, missing
-        /// The members decide on a change of membership.
+        /// The members are deciding on a change of membership.
         case deciding
         case soon
 
@@ -33,7 +41,7 @@ struct ExchangeSchedule {
         }
     }
 
-    /// The parts of a control that an answer of the peer can change.
+    /// The parts of a control that a peer's answer can change.
     struct Facts: Equatable {
         let group: SessionSource?
         let isSealed: Bool
@@ -45,24 +53,24 @@ struct ExchangeSchedule {
     }
 
     var scheduled: Pace?
-    /// Remote events since the last control.
+    /// Number of remote events since the last control.
     var unacknowledgedCount = 0
-    /// The facts of the last control, and the number of controls since then that had the same.
+    /// The facts of the last control, and the number of controls since then with the same facts.
     private(set) var facts: Facts?
     private(set) var repeatCount = 0
     private(set) var saidAt: Date?
 
-    /// A control leaves.
+    /// Resets the schedule when a control leaves.
     mutating func begin(_ facts: Facts, at moment: Date) {
         saidAt = moment
         repeatCount = facts == self.facts ? repeatCount + 1 : 0
         (self.facts, scheduled, unacknowledgedCount) = (facts, nil, 0)
     }
 
-    /// Whoever heard none of them has come.
+    /// Resets the back-off for a peer that has heard none of the repeats.
     mutating func forgetRepeats() { repeatCount = 0 }
 
-    /// Repeats become rare when they change nothing.
+    /// Returns the delay of the next control. Repeats that change nothing become rare.
     func interval(_ pace: Pace, _ regular: Duration, samples: Duration, backsOff: Bool) -> Duration {
         let interval = pace.interval(regular, samples: samples)
         guard backsOff, pace == .regular || pace == .missing, repeatCount > Self.repeatsMax else { return interval }
@@ -71,30 +79,31 @@ struct ExchangeSchedule {
 
     private static var repeatsMax: Int { 20 }
 
-    /// A sender stops at its bound of unconfirmed events: it must not wait for the clock.
+    /// Number of remote events after which a control leaves at once. Their sender stops at its bound of unconfirmed
+    /// events, so it must not wait for a timer.
     static var unacknowledgedMax: Int { 512 }
 }
 
-/// What a peer said last.
+/// The last report of a peer.
 struct HeardPeer {
     var at: Date
-    /// Since then it has been heard without a long silence.
+    /// Start of the present period without a long silence.
     var since: Date
-    /// Of its life that was heard last.
+    /// The incarnation that was heard last.
     var incarnation: UInt32?
     private(set) var held = SequenceVector()
     var position: UInt64 = 0
-    /// The sequence up to which its events were sent and did not come.
+    /// The sequence up to which the peer sent events that didn't arrive; 0 if none are lost.
     var lostThrough: UInt64 = 0
     var isNotAdmitted = false
-    /// When the transport last said that it can be reached, or can't.
+    /// The last time that the transport reported the peer as reachable or unreachable.
     var linkChangedAt: Date?
-    /// It stated what nobody counts to.
+    /// True if the peer sent a number outside its bounds, which is reported once.
     var isOutOfRange = false
-    /// Seconds for which it announced silence; nil of an earlier version.
+    /// Seconds of silence that the peer announced; nil if its version announces none.
     var silence: TimeInterval?
 
-    /// It reads `ShortForm`.
+    /// True if the peer reads `ShortForm`.
     var readsShortForms = false
 
     /// The events that a peer holds, and the number that it has confirmed.
@@ -105,14 +114,14 @@ struct HeardPeer {
 
     var standing: Standing { Standing(held: held, position: position) }
 
-    /// Of more peers than this nothing is remembered.
+    /// Maximum number of peers that are remembered.
     static var countMax: Int { 256 }
     /// Maximum number of bytes of peer IDs in `held`. 1,025 sources with IDs of 64 bytes have half of it.
     static var heldBytesMax: Int { 128 << 10 }
 
     init(at moment: Date) { (at, since) = (moment, moment) }
 
-    /// A statement with too many bytes counts as none, so the peer isn't taken for one that has everything.
+    /// Takes the peer's vector. An oversized vector counts as empty, so the peer isn't considered up to date.
     mutating func hear(_ held: SequenceVector) {
         let bytes = held.entries.reduce(0) { $0 + $1.source.peerID.utf8.count }
         self.held = bytes <= Self.heldBytesMax ? held : SequenceVector()
@@ -120,8 +129,8 @@ struct HeardPeer {
 }
 
 extension SessionCore {
-    /// Tells the peers what is held here, and goes on doing so.
-    /// - Parameter isClosing: samples too, as no more will come.
+    /// Sends a control now, and schedules the next one.
+    /// - Parameter isClosing: sends samples too, because no more will come.
     mutating func exchangeNow(isClosing: Bool = false) {
         guard isRunning else { return }
         regardOwnPeers()
@@ -145,23 +154,23 @@ extension SessionCore {
             position: engine.chain.position, missing: engine.missing, heard: heard.mapValues(\.standing))
     }
 
-    /// After a turn that has added to `exchange.unacknowledgedCount`.
+    /// Schedules a control after a turn that has added to `exchange.unacknowledgedCount`.
     mutating func acknowledgeSoon() {
-        // While something is missing: as soon as what was asked for last may have come.
+        // While something is missing, request the next range as soon as the last one may have arrived.
         let limit = engine.gapCount > 0 || isLagging ? engine.options.rangeMax : ExchangeSchedule.unacknowledgedMax
         if exchange.unacknowledgedCount >= limit { return exchangeNow() }
         scheduleExchange(.soon)
     }
 
-    /// Makes the next exchange come that soon, unless it comes sooner anyway.
+    /// Schedules the next exchange at that pace, unless an earlier one is scheduled.
     mutating func scheduleExchange(_ pace: ExchangeSchedule.Pace) {
         guard isRunning, exchange.scheduled.map({ $0 < pace }) ?? true else { return }
         exchange.scheduled = pace
-        // The engines of a newcomer, and of members that decide on one, forget peers that fall silent.
+        // No back-off near peers that aren't members: engines forget silent peers while one joins, or is decided on.
         var interval = exchange.interval(
             pace, configuration.exchangeInterval, samples: configuration.seriesInterval,
             backsOff: engine.isSealed && strangers.isDisjoint(with: reachablePeerIDs))
-        // The first peer by ID speaks first and the others answer, so that the radio wakes once.
+        // The peer with the lowest ID speaks first and the others answer, so that the radio wakes once.
         if pace == .settled, reachablePeerIDs.contains(where: { $0 < engine.localPeerID }) {
             interval += configuration.exchangeInterval
         }
@@ -180,14 +189,15 @@ extension SessionCore {
         return mayBeSilent ? .settled : .idle
     }
 
-    /// Whether silence says nothing wrong: the link tells who is gone, the peers in reach wait for as long as they are told, and
-    /// the app's effects have run.
+    /// True if silence means that all is well: the link reports lost peers, the peers in reach have announced their own
+    /// silence, and the app's side effects have run.
     var mayBeSilent: Bool {
         tellsReachability && effects.next == nil && strangers.isDisjoint(with: reachablePeerIDs)
             && reachablePeerIDs.allSatisfy { peerID in heard[peerID].map { $0.silence != nil } ?? true }
     }
 
-    /// A peer that goes on asking is answered. One that breaks a long silence is joined, so that both wake the radio once.
+    /// Answers a peer that keeps asking. After a long silence this device speaks together with the peer that broke it,
+    /// so that both wake the radio once.
     mutating func answer(_ control: SessionControl, of peerID: String) {
         guard control.isDigest, exchange.scheduled == .settled, let silence = heard[peerID]?.silence else { return }
         let pace = ExchangeSchedule.Pace.self
@@ -214,7 +224,7 @@ extension SessionCore {
         series.greet(change.peer?.id)
         sendAllEphemerals()
         if let staleSnapshot {
-            // Now a live peer stands behind it.
+            // A live peer now vouches for it.
             self.staleSnapshot = nil
             receive(staleSnapshot)
         }
@@ -225,19 +235,19 @@ extension SessionCore {
     private mutating func lose(_ peerID: String) {
         forgetEphemerals(of: peerID)
         publishOwedState()
-        // Whether it is suspected, and when, has changed.
+        // The peer may now be suspected earlier or later.
         scheduleExchange(.regular)
     }
 
     // MARK: - How things stand
 
-    /// The last events of a peer are missing: no later one shows a gap, but the peer has said how far it is.
+    /// True if the last events of a peer are missing. No later event shows that gap, but the peer's promise does.
     var isLagging: Bool {
         heard.contains { $0.value.lostThrough > 0 && $0.value.lostThrough > heldSequence(of: $0.key) }
     }
 
-    /// Seconds after which a peer that tells nothing is not here: some more than those for which it announced silence. A peer
-    /// of an earlier version announces none, and says something every ten intervals.
+    /// Seconds of silence after which a peer counts as gone: 20 exchange intervals more than it announced. A peer of an
+    /// earlier version announces none and speaks every ten intervals.
     func silenceMax(of peerID: String) -> TimeInterval {
         20 * configuration.exchangeInterval.seconds + announcedSilence(of: peerID)
     }
@@ -246,25 +256,25 @@ extension SessionCore {
         heard[peerID]?.silence ?? ExchangeSchedule.Pace.idle.interval(configuration.exchangeInterval).seconds
     }
 
-    /// The transport says so, or it was not heard since for long.
+    /// Returns true if the transport reports the peer as gone, or if it has been silent for too long.
     func isGone(_ peerID: String, heardAt: Date) -> Bool {
         if tellsReachability, !reachablePeerIDs.contains(peerID) { return true }
         let heardAt = max(heardAt, heard[peerID]?.at ?? heardAt)
         return abs(moment.now.timeIntervalSince(heardAt)) > silenceMax(of: peerID)
     }
 
-    /// Nobody can be reached, as far as the transport tells; when that changes, an exchange follows at once.
+    /// True if no peer is reachable, as far as the transport reports it. An exchange follows at once when that changes.
     var isAlone: Bool {
         reachablePeerIDs.isEmpty && (tellsReachability || (heard.isEmpty && moment.knownPeers.isEmpty))
     }
 
-    /// Nothing is to be said: every member in reach holds and has confirmed as much as this one, and has said so.
+    /// True if there is nothing to report: all members in reach hold and have confirmed the same, and have said so.
     private var isSettled: Bool {
         guard engine.isSealed, !engine.hasEnded || engine.isOver, !engine.isChangingView else { return false }
         let members = engine.membership.open.map(\.source)
         let others = members.filter { $0 != engine.source }
         let present = others.filter { !tellsReachability || reachablePeerIDs.contains($0.peerID) }
-        // An absent member is waited for, or suspected in time.
+        // The group waits for an absent member, or suspects it in time.
         guard engine.unconfirmedCount == 0 || present.count < others.count else { return false }
         return present.allSatisfy { member in
             guard let heard = heard[member.peerID], heard.position == engine.chain.position else { return false }
@@ -272,7 +282,7 @@ extension SessionCore {
         }
     }
 
-    /// A member that can be reached has not acknowledged every own event, or does not know of the end.
+    /// True if a reachable member lacks own events or samples, or doesn't know of the session's end.
     var isSomebodyBehind: Bool {
         acknowledgedByReachableMembers.contains { $0 < engine.held[engine.source] }
             || engine.hasEnded && reachableMembers.contains { !engine.knowsEnd($0) }

@@ -5,9 +5,9 @@ import MeshIdentity
 import MeshSeries
 import MeshTransport
 
-/// Events and controls of peers.
+/// Messages from peers: events, controls and the rest.
 extension SessionCore {
-    /// All of it in one turn: the state is shown once, and one round does what follows.
+    /// Receives a batch in one turn, so that the state is shown once and one round handles all results.
     mutating func receive(_ batch: [AnySessionSyncEnvelope]) {
         guard isRunning, batch.contains(where: { isMine($0.metadata) }) else { return }
         let wasProvisional = engine.isProvisional
@@ -30,7 +30,7 @@ extension SessionCore {
         wake()
     }
 
-    /// Those that aren't of this session.
+    /// Returns the messages of other sessions.
     func envelopesOfOthers(in batch: [AnySessionSyncEnvelope]) -> [AnySessionSyncEnvelope] {
         batch.contains { !isMine($0.metadata) } ? batch.filter { !isMine($0.metadata) } : []
     }
@@ -47,7 +47,7 @@ extension SessionCore {
         tell(.outOfRange(peerID: peerID, field: field))
     }
 
-    /// Changes what is known of a peer, unless too many are known.
+    /// Changes the remembered facts about a peer, unless too many peers are remembered.
     @discardableResult
     mutating func remember(_ peerID: String, _ change: (inout HeardPeer) -> Void) -> Bool {
         guard heard[peerID] != nil || heard.count < HeardPeer.countMax else { return false }
@@ -55,7 +55,7 @@ extension SessionCore {
         return true
     }
 
-    /// Tells of the remote events that the last call to the engine put in their place.
+    /// Publishes the events that the last call to the engine put in their places.
     mutating func announceApplied() {
         let applied = hotPath.takeApplied(&engine, updates.isKept)
         updates.record(applied.events)
@@ -75,21 +75,21 @@ extension SessionCore {
         tellArrivals(atMost: Self.arrivalsAtOnce)
     }
 
-    /// The rest of it is reduced in later turns.
+    /// Leaves the rest of the late events to later turns.
     private mutating func stayBehind() {
         let since = behindSince ?? moment.now
         behindSince = since
-        // A member that goes on sending what comes late must not keep the screen as it is.
+        // A member that keeps sending late events must not freeze the screen.
         if abs(moment.now.timeIntervalSince(since)) > Self.behindMax { return catchUp() }
-        // While a peer's events go on coming, what is reduced between them may have to be reduced again.
+        // While more of a peer's events are coming, what is reduced now may have to be reduced again.
         directives.catchUpIn = engine.missing.isEmpty && !isLagging ? .zero : Self.gatheringTime
     }
 
     private static var gatheringTime: Duration { .milliseconds(50) }
-    /// Seconds.
+    /// Maximum time that the state stays behind, in seconds.
     private static var behindMax: TimeInterval { 5 }
 
-    /// As many as a reader's buffer takes, and the others in later turns.
+    /// Publishes as many events as a reader's buffer holds. Later turns publish the rest.
     mutating func tellArrivals(atMost count: Int) {
         if directives.remoteEvents.isEmpty, arrivals.count <= count {
             directives.remoteEvents = arrivals
@@ -101,13 +101,13 @@ extension SessionCore {
         if !arrivals.isEmpty { directives.catchUpIn = .zero }
     }
 
-    /// Half of what a reader of remote events may leave unread.
+    /// Half of the buffer of a reader of remote events.
     private static var arrivalsAtOnce: Int { 512 }
 
-    /// Whether `catchUp` has something to do.
+    /// True if `catchUp` has work.
     var isCatchingUp: Bool { engine.isBehind || !arrivals.isEmpty }
 
-    /// Goes on with what came late: reduces at most that many events, and shows what has come of it at the end.
+    /// Reduces late events, at most that many, and shows the result once all are reduced.
     mutating func catchUp(atMost count: Int = .max) {
         guard engine.isBehind else { return tellArrivals(atMost: Self.arrivalsAtOnce) }
         engine.catchUp(atMost: count)
@@ -121,7 +121,7 @@ extension SessionCore {
 
     private mutating func receive(events: ArraySlice<AnySessionSyncEnvelope>) {
         let taken = hotPath.receive(&engine, events) { [checkpoints] erased, engine in
-            // A kind of event that this version does not know is kept unread.
+            // Keep events of a type that this version doesn't know unread.
             let payload = try erased.encodedPayload(with: checkpoints.codec)
             let number = payload.codec.id.number
             return TakenEvent(try engine.receiveOpaque(erased.metadata, bytes: payload.bytes, codec: number))
@@ -142,7 +142,7 @@ extension SessionCore {
             statistics.unread += 1
         case .early:
             statistics.gaps += 1
-            // A member's engine sends the missing range; anybody else has nothing but snapshots.
+            // A member's engine sends the missing range. Another peer has only snapshots.
             if !engine.isSealed || !isOpenMember(metadata.sourcePeerID) { requestSnapshot() }
         }
     }
@@ -226,8 +226,8 @@ extension SessionCore {
         announceApplied()
     }
 
-    /// Groups of one session find each other, and newcomers theirs, by controls: beside a peer that isn't a member a session goes on
-    /// speaking.
+    /// Notes peers that aren't members. Groups of one session find each other by controls, and newcomers find their
+    /// group, so a session doesn't fall silent near such a peer.
     private mutating func noteStranger(_ peerID: String) {
         if isOpenMember(peerID) {
             strangers.remove(peerID)
@@ -239,10 +239,10 @@ extension SessionCore {
     mutating func note(_ control: SessionControl, from metadata: SessionSyncMetadata) {
         let peerID = metadata.sourcePeerID
         guard engine.hears(peerID) else { return }
-        // No event since the last exchange: what the peer has sent was lost, and is not under way.
+        // No event came since the last exchange, so the peer's events up to its promise are lost, not in flight.
         let promised = exchange.unacknowledgedCount == 0 && isOpenMember(peerID) ? metadata.promise?.sequence : nil
         let lostThrough = promised.map { $0 > heldSequence(of: peerID) ? $0 : 0 }
-        // It may have lost what it held.
+        // A new incarnation may have lost its samples.
         if let known = heard[peerID]?.incarnation, known != metadata.incarnation { series.greet(peerID) }
         let longest = ExchangeSchedule.Pace.settled.interval(configuration.exchangeInterval).seconds
         remember(peerID) { [now = moment.now, silenceMax = silenceMax(of: peerID)] peer in
@@ -259,7 +259,7 @@ extension SessionCore {
 }
 
 extension TakenEvent {
-    /// Of an event that was not read.
+    /// Converts the result for an event that was kept unread.
     fileprivate init<State>(_ result: SessionSyncReceiveResult<State>) {
         self =
             switch result {

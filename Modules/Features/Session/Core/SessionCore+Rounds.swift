@@ -5,15 +5,20 @@ import MeshSeries
 import MeshStorage
 import MeshTransport
 
-/// What waits for the next round, coalesced but for the events.
+// Rounds: take, write, confirm, send (Convergence.md, rules 3 and 17: persisted before it is sent). All decisions up to
+// one moment are written in one batch. Only then does the session send its messages and report its confirmations.
+// Work that comes meanwhile waits for the next round, so one write serves all of it. After a failed write the round is
+// put back, and nothing of it was visible outside.
+
+/// The work that waits for the next round. Only the newest of everything but events is kept.
 struct OutgoingQueue {
-    /// Own events in order, with the bytes that the store has too.
+    /// Own events in order, with the bytes that the store gets too.
     var events: [AnySessionSyncEnvelope] = []
     var snapshotReceivers = SnapshotReceivers()
     var asksForSnapshot = false
     var copyMessages: [CopyMessage] = []
     var ephemeralNames: Set<String> = []
-    /// Of those that have left before.
+    /// Names of values that are sent again.
     var repeatedNames: Set<String> = []
     var seriesMessages: [SeriesMessage] = []
     var needsRound = false
@@ -28,7 +33,7 @@ struct OutgoingQueue {
     }
 }
 
-/// Who is to be sent the state: each peer once, however often it asks.
+/// The receivers of the state: each peer once, no matter how often it asks.
 struct SnapshotReceivers {
     var isEverybody = false
     var peers: Set<SessionPeer> = []
@@ -41,24 +46,24 @@ struct SnapshotReceivers {
     }
 }
 
-/// What a store has not taken yet.
+/// Changes that the store hasn't accepted yet.
 struct UnsavedWork<Event: Codable & Sendable> {
     var changes: SessionPersistence?
     var confirmed: [SessionConfirmedEvent<Event>] = []
 }
 
-/// What was decided up to one moment: written together, then sent.
+/// The decisions up to one moment, which are written together and then sent.
 struct OutgoingRound<State: Codable & Sendable, Event: Codable & Sendable> {
-    /// nil when nothing is to be written.
+    /// The batch of events; nil if there is nothing to write.
     var batch: Result<StoreBatch, any Error>?
-    /// The same of series; one that is tried again may be in the store.
+    /// The batch of series; nil if there is nothing to write. A retried batch may already be in the store.
     var seriesBatch: Result<StoreBatch, any Error>?
     var isSeriesRetry: Bool
-    /// The own sequence up to which the batch has everything.
+    /// The own sequence up to which the batch is complete.
     var sequence: UInt64
     var directives: SessionDirectives<State, Event>
     var events: [AnySessionSyncEnvelope]
-    /// Made together with the batch, so that it shows nothing that a crash could take back.
+    /// The state, taken together with the batch, so that a crash can't take back anything it shows.
     var snapshot: SessionSyncSnapshot<State>?
     var snapshotReceivers: SnapshotReceivers
     var asksForSnapshot: Bool
@@ -67,21 +72,20 @@ struct OutgoingRound<State: Codable & Sendable, Event: Codable & Sendable> {
     var seriesMessages: [SeriesMessage]
 }
 
-/// Rounds: taken, written, settled, sent. What happens in between waits for the next one, so that one write serves
-/// everything that came while the last one was under way.
+/// Rounds; the opening of this file has the steps.
 extension SessionCore {
-    /// Whether to take it costs as much as the whole log.
+    /// True if taking the round costs as much as listing the whole log.
     var isRoundLarge: Bool {
         engine.logCount > 1024 && (engine.directivesHaveEverything || unsaved.changes != nil)
     }
 
-    /// Nothing changes the engine between the directives, the snapshot and the batch.
-    /// - Returns: nil when there is nothing to do.
+    /// Takes everything that waits. The engine doesn't change between the directives, the snapshot and the batch.
+    /// - Returns: nil if there is nothing to do.
     mutating func takeRound() -> OutgoingRound<State, Event>? {
         guard isRunning, outgoing.needsRound else { return nil }
         var outgoing = outgoing.takeAll()
         if engine.isBehind {
-            // A state goes out when it tells of all that is held.
+            // Don't send a state that lacks held events.
             self.outgoing.snapshotReceivers = outgoing.snapshotReceivers
             outgoing.snapshotReceivers = SnapshotReceivers()
         }
@@ -93,7 +97,7 @@ extension SessionCore {
         unsaved.confirmed = []
         var batch: Result<StoreBatch, any Error>?
         if archive != nil, var changes = decided.persist ?? unsaved.changes {
-            // After a failure nobody knows what the store has.
+            // After a failure the store's contents are unknown.
             if unsaved.changes != nil { changes.replacesEverything = true }
             decided.persist = changes
             if changes.movesBase { checkStateCoding() }
@@ -112,7 +116,7 @@ extension SessionCore {
             ephemerals: ephemerals, seriesMessages: outgoing.seriesMessages)
     }
 
-    /// What was written counts now.
+    /// Makes a round's results effective after it was written.
     mutating func settle(_ round: OutgoingRound<State, Event>) {
         if round.batch != nil { unsaved.changes = nil }
         if round.seriesBatch != nil { settleSeries() }
@@ -125,9 +129,9 @@ extension SessionCore {
         directives.showsDeliveries = true
     }
 
-    /// The store has not taken it: nothing of the round may be seen outside. Controls and answers are made again with
-    /// the next exchange, which is also when the store is tried again.
-    /// - Parameter leavesStore: the session goes on in memory.
+    /// Takes back a round that the store didn't accept, so that nothing of it becomes visible. Controls and answers are
+    /// made again with the next exchange, which also tries the store again.
+    /// - Parameter leavesStore: true if the session continues in memory.
     mutating func putBack(_ round: OutgoingRound<State, Event>, leavesStore: Bool) {
         unsaved.changes = round.directives.persist
         unsaved.confirmed = round.directives.confirmed
@@ -139,7 +143,7 @@ extension SessionCore {
         if leavesStore { leaveStore() } else { scheduleExchange(.regular) }
     }
 
-    /// The store has an older session from now on. It must not be continued under the name under which this one goes on.
+    /// Continues in memory under a new incarnation, because the store has an older session under the present one.
     mutating func leaveStore() {
         archive = nil
         unsaved.changes = nil
@@ -166,28 +170,28 @@ extension SessionCore {
 
     // MARK: - Sending
 
-    /// The last own sequence that may be under way: a member that reads slowly must not lose what its transport cannot
-    /// keep. Members that are away do not count; they get from the log what they lack.
+    /// The last own sequence that may be in flight. Bounds what a slow member's transport has to hold. Absent members
+    /// don't count: they get missing events from the log.
     var windowEnd: UInt64 {
         acknowledgedByReachableMembers.min().map { $0 + min(Self.windowMax, .max - $0) } ?? .max
     }
 
-    /// Half of what a transport keeps for a subscriber.
+    /// Half of the events that a transport keeps for a subscriber.
     private static var windowMax: UInt64 { 2048 }
 
-    /// Whether what is said here is for that peer.
+    /// Returns true if that peer may get this session's messages.
     func mayKnow(_ peer: SessionPeer) -> Bool { configuration.audience == .everyPeer || engine.hears(peer.id) }
 
-    /// Whom to send what is for all. nil is everybody: before the group is for good, and where the transport connects
-    /// nobody who may not know.
-    /// - Parameter isKept: the transport keeps it for peers that it does not know yet.
+    /// Returns the receivers of messages for all. `[nil]` stands for every peer: used before the group is sealed, and
+    /// if all connected peers may get the messages.
+    /// - Parameter isKept: true if the transport keeps the message for peers that it doesn't know yet.
     func audience(of known: [SessionPeer], isKept: Bool) -> [SessionPeer?] {
         guard configuration.audience == .members, engine.isSealed else { return [nil] }
         let members = known.filter { engine.hears($0.id) }
         return isKept || members.count < known.count ? members : [nil]
     }
 
-    /// The state with a copy of the whole session.
+    /// Makes a snapshot with a copy of the complete session.
     mutating func makeCopy(_ checkpoint: [UInt8], _ metadata: SessionSyncMetadata) throws -> AnySessionSyncSnapshot {
         catchUp()
         var metadata = metadata
@@ -215,18 +219,18 @@ extension SessionCore {
     private mutating func heed(_ alarms: [SessionAlarm]) {
         for alarm in alarms {
             if case .notAdmitted(let source) = alarm, source != engine.source {
-                // Said with every control of that peer; told once.
+                // The engine raises it with every control of that peer. Report it once.
                 guard heard[source.peerID]?.isNotAdmitted != true else { continue }
                 remember(source.peerID) { $0.isNotAdmitted = true }
             }
             if case .fenced(let view) = alarm { recordOwnDeparture(view: view) }
             tell(alarm)
-            // Who wanted to leave has left.
+            // A member that wanted to leave stays out.
             if isOwnFork(alarm), !engine.isLeaving { reincarnate() }
         }
     }
 
-    /// Another has written in this store's name, or it is an older copy of itself: it goes on under a new one.
+    /// Takes a new incarnation: another engine has used this source, or this store is an older copy of itself.
     private mutating func reincarnate() {
         catchUp()
         guard

@@ -5,32 +5,41 @@ import MeshIdentity
 import MeshSeries
 import MeshTransport
 
-/// When series were last told.
+// Exchange of series, which are append-only. A peer reports how far it holds a series, and others request the rest.
+//
+// - holding: the range of a series that a device holds.
+// - push: sending new own samples with the holdings.
+// - answer: reporting holdings of others' samples, which acknowledges them.
+// - retry: reporting again what a peer hasn't acknowledged. The interval doubles, up to 32 times the first.
+//
+// Intervals here are `seriesInterval`s unless a comment says otherwise.
+
+/// The last times at which series were reported, and the state of answers and retries.
 struct SeriesSchedule {
-    /// Everything, anything, and samples.
+    /// Last times of reporting all series, of reporting any, and of pushing samples.
     var fullAt = Date.distantPast
     var toldAt = Date.distantPast
     var pushedAt = Date.distantPast
-    /// When samples came whose recorders haven't heard that they have come: the first and the last.
+    /// Arrival times of samples that aren't acknowledged yet: the first and the last.
     var news: (since: Date, at: Date)?
-    /// How often in a row a peer was told that has not said that it holds the samples.
+    /// Number of reports in a row without an acknowledgement.
     var retryCount = 0
 
-    /// The intervals between a sample's arrival and its acknowledgement: after the last sample, which is before its recorder
-    /// repeats it, and at most.
+    /// Intervals from a sample's arrival to its acknowledgement: counted from the last sample, early enough that its
+    /// recorder doesn't repeat it, and at most from the first.
     static var answerIntervals: (after: Double, most: Double) { (1.25, 24) }
-    /// Intervals after which what a peer lacks is told again; they double.
+    /// Intervals after which series are reported again to a peer that lacks samples. They double.
     var retryIntervals: Double { 1.5 * Double(1 << min(retryCount, 5)) }
 
-    /// Samples that are told at once, however soon after the last.
+    /// Number of new samples that are sent at once, no matter how recent the last message is.
     static var pushedMax: UInt64 { 64 }
-    /// Bytes in a message, where the transport takes that much.
+    /// Maximum number of bytes in a message, unless the transport takes less.
     static var messageBytesMax: Int { 32 << 10 }
 }
 
-/// Samples beside the order. They share the store's writes with events, and pass by the engine.
+/// Series. They share the store's writes with events, but bypass the engine.
 extension SessionCore {
-    /// Nothing, to be loaded from a store that has something.
+    /// Returns an empty shelf, to be loaded from the store if there is one.
     static func makeSeries(
         _ featureID: String, _ sessionID: UUID, _ peerID: String,
         _ configuration: SyncedSessionConfiguration<State, Event>
@@ -40,7 +49,7 @@ extension SessionCore {
             byteCountMax: configuration.seriesBytesMax, newLife: configuration.randomSeed)
     }
 
-    /// - Returns: whether `beginWritingSamples` is to be called.
+    /// - Returns: true if `beginWritingSamples` is to be called.
     mutating func record<Sample>(_ sample: Sample, in samples: Series<Sample>, at time: Int64) throws -> Bool {
         guard !engine.hasEnded else { throw SessionSyncError.sessionEnded }
         try series.record(sample, in: samples, at: time)
@@ -52,7 +61,7 @@ extension SessionCore {
         wake()
     }
 
-    /// What was written may be told.
+    /// Reports samples after they were written.
     mutating func settleSeries() {
         series.settle()
         directives.showsSeries = true
@@ -61,8 +70,8 @@ extension SessionCore {
         scheduleSeries()
     }
 
-    /// With each exchange: how far series are, and from time to time samples.
-    /// - Parameter isClosing: all that a peer lacks, as no more will come.
+    /// Reports holdings with an exchange, and sends samples from time to time.
+    /// - Parameter isClosing: sends everything that a peer lacks, because no more will come.
     mutating func tellSeries(isClosing: Bool = false) {
         guard !isAlone else { return }
         series.ageFetch(reachable: seriesPeers)
@@ -72,7 +81,7 @@ extension SessionCore {
         tellSeries(telling, atOnce: isClosing, answers: true)
     }
 
-    /// Between exchanges, which cost a control.
+    /// Reports between exchanges without a control.
     mutating func tellDueSeries() {
         guard isRunning, !isAlone else { return }
         let isRetry = seriesRetry.map { $0 <= moment.now } ?? false
@@ -83,7 +92,7 @@ extension SessionCore {
         }
     }
 
-    /// Adds news that is due within a second to a round that shows values, because that round sends anyway.
+    /// Adds news that is due within a second to a round that shows values, because that round wakes the radio anyway.
     mutating func tellSeriesAlong(in round: inout OutgoingQueue) {
         guard let due = seriesDue, due <= moment.now + 2 * seriesLeeway else { return }
         tellSeries(.news, atOnce: true)
@@ -94,10 +103,10 @@ extension SessionCore {
     private var seriesLeeway: TimeInterval { configuration.exchangeInterval.seconds / 2 }
 
     /// - Parameters:
-    ///   - atOnce: sends new samples before they are due.
-    ///   - answers: acknowledges before that is due.
+    ///   - atOnce: true to send new samples before they are due.
+    ///   - answers: true to acknowledge samples before that is due.
     private mutating func tellSeries(_ telling: SeriesShelf.Telling, atOnce: Bool = false, answers: Bool = false) {
-        // Peers ask for samples that are announced without being sent.
+        // Peers request samples that are announced without being sent.
         let isDueNow = atOnce || telling != .news || series.unpushedCount >= SeriesSchedule.pushedMax
         let pushes = isDue(&seriesSchedule.pushedAt, after: isDueNow ? .zero : configuration.seriesInterval)
         let answers = answers || telling != .news || answersDue.map { $0 <= moment.now } ?? false
@@ -115,19 +124,19 @@ extension SessionCore {
         scheduleSeries()
     }
 
-    /// Tells series in time, whether or not there is an exchange.
+    /// Schedules the next report, independent of exchanges.
     private mutating func scheduleSeries() {
         guard isRunning, let due = [seriesDue, seriesRetry].compactMap({ $0 }).min() else { return }
         directives.seriesIn = .seconds(max(0, due.timeIntervalSince(moment.now)))
     }
 
-    /// When something new is to be told; nil if nothing is.
+    /// The time at which news is to be reported; nil if there is none.
     private var seriesDue: Date? {
         let interval = configuration.seriesInterval.seconds
         var dates: [Date] = []
         if series.unpushedCount > 0 {
             let isMuch = series.unpushedCount >= SeriesSchedule.pushedMax
-            // Waits for the next shown value.
+            // Wait for the next shown value.
             let isShowing = ephemeralsSentAt.map { moment.now < $0 + 4 * seriesLeeway } ?? false
             let due = seriesSchedule.pushedAt + interval + (isShowing ? seriesLeeway : 0)
             dates.append(isMuch ? moment.now : max(moment.now, due))
@@ -136,9 +145,9 @@ extension SessionCore {
         return dates.min()
     }
 
-    /// When those that record samples are to hear that they have come; nil if they have heard.
+    /// The time at which recorders are to get an acknowledgement; nil if they have it.
     private var answersDue: Date? {
-        // However often a peer asks, all hear it once in an interval.
+        // Peers may ask often, but one report per exchange interval answers all of them.
         if series.isAskedAgain {
             return max(moment.now, seriesSchedule.toldAt + configuration.exchangeInterval.seconds)
         }
@@ -147,7 +156,7 @@ extension SessionCore {
         return min(news.since + wait.most * interval, news.at + wait.after * interval)
     }
 
-    /// When what a peer lacks is told again; nil if none lacks anything.
+    /// The time at which series are reported again to a peer that lacks samples; nil if none lacks any.
     private var seriesRetry: Date? {
         guard series.isLacking(seriesPeers) else { return nil }
         return seriesSchedule.toldAt + seriesSchedule.retryIntervals * configuration.seriesInterval.seconds
@@ -159,15 +168,15 @@ extension SessionCore {
         return true
     }
 
-    /// Peers that may answer.
+    /// Peers that can answer.
     var seriesPeers: Set<String> {
         (tellsReachability ? reachablePeerIDs : Set(heard.keys)).filter { heard[$0] != nil && engine.hears($0) }
     }
 
-    /// As much of samples as goes into one message.
+    /// Maximum number of bytes of samples in one message.
     var seriesMessageBytes: Int { min(SeriesSchedule.messageBytesMax, pieceBytes) }
 
-    /// - Throws: `WireError` for what no peer says that means well.
+    /// - Throws: `WireError` for a message that no honest peer sends.
     mutating func receiveSeries(
         _ erased: AnySessionSyncEnvelope, _ read: (AnySessionSyncEnvelope, SeriesShelf) throws -> SeriesMessage
     ) throws {
@@ -182,7 +191,7 @@ extension SessionCore {
             directives.showsSeries = true
             seriesSchedule.retryCount = 0
             scheduleSeries()
-            // What doesn't come is asked for again with an exchange.
+            // With the next exchange, lost samples are requested again.
             if series.isFetching { scheduleExchange(.regular) }
             wake()
         }

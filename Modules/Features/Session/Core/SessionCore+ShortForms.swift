@@ -4,22 +4,22 @@ import MeshIdentity
 import MeshSeries
 import MeshTransport
 
-/// The form in which messages leave: without names where each receiver reads that.
+/// The wire form of outgoing messages: `ShortForm` if all receivers read it.
 extension SessionCore {
-    /// A control in the shortest form that the receiver reads: nil is every peer.
+    /// Encodes a control in the shortest form that the receiver reads; nil means every peer.
     func encoded(_ control: SessionSyncEnvelope<SessionControl>, for peerID: String?) throws -> AnySessionSyncEnvelope {
         var control = control
         if configuration.usesShortForms { control.payload.reads = 1 }
         guard readsShortForms(peerID) else { return try AnySessionSyncEnvelope(control) }
         var metadata = control.metadata
         metadata.payloadType = ShortForm.controlType
-        // It follows from the stamp, which no two controls share.
+        // The event ID follows from the stamp, which no two controls share.
         metadata.explicitEventID = nil
         let payload = try ShortForm(control.payload, of: engine.source)
         return try AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: payload))
     }
 
-    /// Whether that peer reads `ShortForm`, or each peer that the transport knows.
+    /// Returns true if that peer reads `ShortForm`; for nil, if all peers do that the transport knows.
     private func readsShortForms(_ peerID: String?) -> Bool {
         guard configuration.usesShortForms else { return false }
         let peerIDs = peerID.map { [$0] } ?? moment.knownPeers.map(\.id)
@@ -47,7 +47,7 @@ extension SessionCore {
 
     private var shortStamp: HybridTimestamp { HybridTimestamp(milliseconds: moment.now.millisecondsSince1970) }
 
-    /// Without an event ID, which costs 16 bytes.
+    /// Wraps a short form without an event ID, which would cost 16 bytes.
     private func envelope(of payload: ShortForm, named payloadType: String) throws -> AnySessionSyncEnvelope {
         let metadata = SessionSyncMetadata(
             protocolVersion: SessionSyncProtocol.currentVersion, sessionID: engine.sessionID,

@@ -4,11 +4,11 @@ import MeshEngine
 import MeshIdentity
 import MeshTransport
 
-/// Peers' states and copies, and what is asked and answered about them.
+/// Peers' states and copies, and the requests and answers about them.
 extension SessionCore {
     mutating func receive(_ erased: AnySessionSyncSnapshot) {
         guard isRunning, isMine(erased.metadata), erased.metadata.sourcePeerID != engine.localPeerID else { return }
-        // A shown state, or a copy, would come between what waits and what is told of it.
+        // Waiting events would otherwise mix with the news about a shown state or a copy.
         if !engine.isSealed { catchUp() }
         do {
             guard !isStale(erased) else {
@@ -25,21 +25,21 @@ extension SessionCore {
         wake()
     }
 
-    /// - Returns: whether the copy became this session's.
+    /// - Returns: true if this session adopted the copy.
     private mutating func adopt(_ bytes: [UInt8]?, with snapshot: SessionSyncSnapshot<State>) throws -> Bool {
         guard let bytes else { return false }
         let checkpoint: SessionCheckpoint<State, Event>
         do {
             checkpoint = try checkpoints.checkpoint(from: bytes)
         } catch {
-            // The state beside it can still be read.
+            // The state next to it can still be read.
             statistics.rejected += 1
             return false
         }
         return try adopt(checkpoint, from: snapshot.metadata, revision: snapshot.revision)
     }
 
-    /// - Returns: whether the copy became this session's.
+    /// - Returns: true if this session adopted the copy.
     mutating func adopt(
         _ checkpoint: SessionCheckpoint<State, Event>, from metadata: SessionSyncMetadata, revision: UInt64
     ) throws -> Bool {
@@ -51,7 +51,7 @@ extension SessionCore {
             return false
         }
         statistics.copiesAdopted += 1
-        // What the copy's timers began by was another clock, if this is the session's from now on.
+        // Timers in the copy may have started by another clock.
         steadySince = max(steadySince, moment.now, engine.firstUnusedMoment)
         note(checkpoint.control, from: metadata)
         effects.forgetPositions()
@@ -63,7 +63,7 @@ extension SessionCore {
         return true
     }
 
-    /// What came with it is told as one.
+    /// Publishes an adopted copy as one snapshot.
     mutating func tellAdopted() {
         guard let copy = adoptedCopy.take() else { return }
         let store = engine.store
@@ -86,7 +86,7 @@ extension SessionCore {
         }
     }
 
-    /// What came with it is told as one.
+    /// Publishes a shown state as one snapshot.
     private mutating func tellReplaced(by snapshot: SessionSyncSnapshot<State>) {
         _ = engine.takeApplied()
         updates.record(.shown(from: snapshot.metadata.sourcePeerID))
@@ -99,7 +99,7 @@ extension SessionCore {
         if !engine.isSealed { requestSnapshot() }
     }
 
-    /// Only a retained snapshot without a live peer behind it can be too old: a workout may be paused for an hour.
+    /// Returns true if a retained snapshot is too old. Only if no peer is reachable: a workout may pause for an hour.
     private func isStale(_ snapshot: AnySessionSyncSnapshot) -> Bool {
         guard isRetained(snapshot), reachablePeerIDs.isEmpty else { return false }
         let measured = engine.clockOffset(of: snapshot.metadata.sourcePeerID)?.offsetSeconds
@@ -133,15 +133,15 @@ extension SessionCore {
         wake()
     }
 
-    /// Sends the state to everybody; once, however often it is asked for.
+    /// Sends the state to every peer, once per round no matter how often it is requested.
     mutating func publishSnapshot() {
         isStateOwed = false
         outgoing.snapshotReceivers.isEverybody = true
         wake()
     }
 
-    /// Sends the state after an own event. Members that hear the events need it for their next launch alone: while all are in
-    /// reach, it leaves at most every five seconds.
+    /// Sends the state after an own event. Members that hear the events need it only for their next launch. So while
+    /// all of them are in reach, it leaves at most every five exchange intervals.
     mutating func publishState() {
         let interval = 5 * configuration.exchangeInterval.seconds
         guard let told, doAllHearEvents else { return publishSnapshot() }
@@ -156,7 +156,7 @@ extension SessionCore {
         if isStateOwed { publishSnapshot() }
     }
 
-    /// Whether every peer that gets the state is a member in reach that has spoken.
+    /// True if every peer that gets the state is a member in reach that has been heard.
     private var doAllHearEvents: Bool {
         guard engine.isSealed, tellsReachability else { return false }
         let others = engine.membership.open.map(\.source.peerID).filter { $0 != engine.localPeerID }
@@ -164,8 +164,8 @@ extension SessionCore {
             && (configuration.audience == .members || moment.knownPeers.allSatisfy { engine.hears($0.id) })
     }
 
-    /// An own event is followed by the state. What came from members since then is told to who only watches, at most once in
-    /// an exchange interval.
+    /// Sends the state to peers that only watch, if members' events have changed it. At most once per exchange
+    /// interval. Own events already cause a state.
     mutating func showSpectators() {
         guard configuration.audience == .everyPeer, engine.isSealed, engine.hasHistory,
             moment.knownPeers.contains(where: { !engine.hears($0.id) })
@@ -179,8 +179,8 @@ extension SessionCore {
 
     // MARK: - Asking
 
-    /// Asks the peers for their state, at most once in `requestInterval`; what is asked sooner is asked when that is
-    /// over. The answer under way may be older than what is missing now, and no later event may come to show the gap.
+    /// Requests peers' state, at most once in `requestInterval`. A request that comes sooner waits for its turn: the
+    /// answer in flight may be older than the gap, and no later event may show that gap again.
     mutating func requestSnapshot() {
         let sinceLast = lastRequestAt.map { moment.now.timeIntervalSince($0) } ?? .infinity
         let remaining = configuration.requestInterval.seconds - sinceLast

@@ -3,7 +3,7 @@ import MeshEngine
 import MeshIdentity
 import MeshTransport
 
-/// How things stand, for a screen.
+/// The status for a screen.
 extension SessionCore {
     func isOpenMember(_ peerID: String) -> Bool { engine.membership.open.contains { $0.source.peerID == peerID } }
 
@@ -34,7 +34,7 @@ extension SessionCore {
         return deliveries.isUnchanged(id) ? .unchanged : .applied
     }
 
-    /// In the order of their ids. Complexity: O(peers × members).
+    /// The status of all known peers, ordered by ID. Complexity: O(peers × members).
     var peers: [SessionPeerStatus] {
         let members = engine.membership.open
         let missing = engine.missing
@@ -60,7 +60,7 @@ extension SessionCore {
         heard[peerID].map { !isGone(peerID, heardAt: $0.at) } ?? false
     }
 
-    /// Events of those sources that are held here and not acknowledged.
+    /// Returns the number of events of those sources that are held here and not acknowledged.
     private func heldCount(missingIn acknowledged: SequenceVector, of isCounted: (SessionSource) -> Bool) -> UInt64 {
         engine.held.entries.filter { isCounted($0.source) }
             .reduce(0) { $0 &+ ($1.sequence &- min($1.sequence, acknowledged[$1.source])) }

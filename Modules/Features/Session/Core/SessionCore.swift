@@ -7,9 +7,20 @@ import MeshStorage
 import MeshTransport
 import MeshWire
 
-/// A session as a value: what the app, the transport and the timers tell goes in, each with its time; what is to be shown,
-/// written, sent and waited for comes out. It owns the engine. No task, no clock, no transport; `SyncedSession` has those
-/// and drives it, and so may a test.
+// Terms of this folder:
+//
+// - turn: one change of the core, with its time. It leaves directives, which the driver carries out.
+// - round: the work of several turns, which is written and then sent (`SessionCore+Rounds`).
+// - control: the engine's periodic message. It says what the engine holds, and asks for what it lacks.
+// - exchange: sending a control. `SessionCore+Exchange` decides when.
+// - behind: late events have their places, but the state doesn't show them until `catchUp` has reduced them.
+// - copy: a complete session for a newcomer (`CopyTraffic`).
+//
+// Docs/Internals/Convergence.md has the engine's terms and rules.
+
+/// A session as a value. Calls of the app, messages and timers go in, each with its time. Values to show, batches to
+/// write, messages to send and delays come out. It owns the engine, but has no task, clock or transport.
+/// `SyncedSession` has those and drives it, and a test can do so too.
 struct SessionCore<State, Event, Reducer, ConflictPolicy>
 where
     Reducer: SessionSyncReducer<State, Event>, ConflictPolicy: SessionConflictPolicy<State, Event>,
@@ -17,13 +28,13 @@ where
 {
     typealias Engine = SessionSyncEngine<State, Event, Reducer, ConflictPolicy>
 
-    /// When a turn takes place, and whom the transport knows then.
+    /// The time of a turn, and the peers that the transport knows then.
     struct Moment {
         var now: Date
         var knownPeers: [SessionPeer] = []
     }
 
-    /// What a turn asks of whoever drives the session.
+    /// The work that a turn leaves to its driver.
     struct Directives {
         var showsState = false
         var showsStatus = false
@@ -31,29 +42,29 @@ where
         var showsDeliveries = false
         var showsEphemerals = false
         var showsSeries = false
-        /// What is to be told, in order.
+        /// News to publish, in order.
         var remoteEvents: [SessionSyncEnvelope<Event>] = []
         var remoteSnapshots: [SessionSyncSnapshot<State>] = []
         var confirmed: [SessionConfirmedEvent<Event>] = []
         var alarms: [SessionAlarm] = []
-        /// The same in one order.
+        /// All of this news merged into one order.
         var updates: [SessionUpdate<State, Event>] = []
         var ephemerals: [EphemeralLane<[UInt8]>.Sample] = []
-        /// `takeRound` has something.
+        /// True if `takeRound` may have work.
         var hasRound = false
         var runsEffects = false
-        /// Stretches of series that peers have asked for, to be read and sent.
+        /// Parts of series that peers have requested, to be read and sent.
         var servings: [SeriesServing] = []
-        /// To be read, and then given to `adopt`.
+        /// A complete copy, to be read and passed to `adopt`.
         var arrivedCopy: ArrivingCopy?
-        /// In how long to call `catchUp` until the engine is no longer behind.
+        /// Delay before `catchUp` is called, which repeats until the engine is no longer behind.
         var catchUpIn: Duration?
-        /// A state to make a digest of, for `takeDigest`.
+        /// A state whose digest is to be made and passed to `takeDigest`.
         var milestone: SessionMilestone<State>?
-        /// In how long to call `exchange` and `sendOwedRequest`, and no longer when it was to be before; nil leaves it.
+        /// Delays before `exchangeNow` and `sendOwedRequest`. Each replaces an earlier timer; nil leaves that alone.
         var exchangeIn: Duration?
         var requestIn: Duration?
-        /// The same for `sendEphemerals`, `publishOwedState` and `tellDueSeries`.
+        /// Delays before `sendEphemerals`, `publishOwedState` and `tellDueSeries`.
         var ephemeralsIn: Duration?
         var stateIn: Duration?
         var seriesIn: Duration?
@@ -63,84 +74,85 @@ where
     let checkpoints: CheckpointCoding
     let hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy>
     private let hasComparableStates = State.self is any Equatable.Type
-    /// Whether the link says that a peer is the user's own.
+    /// Returns true if the link says that a peer is the user's own device.
     let isOwn: @Sendable (String) -> Bool
     var engine: Engine
-    /// Of the turn that is under way or was the last.
+    /// The moment of the current turn, or of the last one.
     var moment: Moment
     var directives = Directives()
     private(set) var isRunning = false
-    /// For good.
+    /// True once the session is closed for good.
     var isClosed = false
     var statistics = SessionStatistics()
     var deliveries = DeliveryLedger()
 
-    // What is on its way out.
+    // Work on its way to the store, the peers and the app.
     var archive: SessionArchive<State, Event>?
     var outgoing = OutgoingQueue()
     var unsaved = UnsavedWork<Event>()
     var effects = EffectQueue<Event>()
     var samples = SampleRoom()
 
-    /// Events that have their places and are told once the state shows them.
+    /// Remote events with a place, which are published once the state shows them.
     var arrivals: [SessionSyncEnvelope<Event>] = []
     var updates = UpdateJournal<State, Event>()
-    /// Since when the state does not show all that has come.
+    /// Start of the time in which the state lacks events that have arrived.
     var behindSince: Date?
 
-    // What is known of peers beside the engine.
+    // Facts about peers that the engine doesn't keep.
     var heard: [String: HeardPeer] = [:]
-    /// Peers whose last control was no member's.
+    /// Peers whose last control came from a device that isn't a member.
     var strangers: Set<String> = []
     var company = CompanyLedger()
-    /// Peers that run another session or feature, as far as that was reported.
+    /// Peers that were reported for running another session or feature.
     var elsewhere: Set<String> = []
     var shownPeerID: String?
     var reachablePeerIDs: Set<String> = []
-    /// Whether the transport names who is reachable.
+    /// True once the transport has named a peer in a reachability change.
     var tellsReachability = false
     var retainedSnapshot: AnySessionSyncSnapshot?
-    /// The retained snapshot, while it is too old for want of a live peer.
+    /// A retained snapshot that was refused as too old while no peer was reachable.
     var staleSnapshot: AnySessionSyncSnapshot?
 
-    // Values of which only the newest counts, and when each peer last told its own.
+    // Values of which only the newest counts, and the time of each peer's last message with such values.
     var ephemerals: EphemeralLane<[UInt8]>
     var ephemeralHeardAt: [String: Date] = [:]
-    /// When own ones last left, and which leave again when.
+    /// The last time that own values left, and the schedule of their repeats.
     var ephemeralsSentAt: Date?
     var ephemeralRepeats = EphemeralRepeats()
 
-    // Samples beside the order.
+    // Samples, which have no place in the order of events.
     var series: SeriesShelf
     var seriesSchedule = SeriesSchedule()
 
-    // Copies that are too large for one message, one each way.
+    // Copies that are too large for one message: one being sent, one arriving.
     var offeredCopy: OfferedCopy?
     var arrivingCopy: ArrivingCopy?
-    /// What has become this session's, and is told once the state shows it.
+    /// The copy that this session has adopted, published once the state shows it.
     var adoptedCopy: AdoptedCopy?
-    /// As large a part of a copy as the transport takes.
+    /// Maximum number of bytes of a copy that the transport takes in one message.
     var pieceBytes = CopyPiece.bytesMax
 
-    /// Since when this device has listened without a pause: what it did not hear before says nothing of who is away.
+    /// Start of the time in which this device has listened without a pause. Earlier silence doesn't count as absence.
     var listeningSince: Date
-    /// Earlier moments of this device's clock may be those of another launch, when it may have shown something else.
+    /// The moment from which this device's clock runs steadily. An earlier launch may have read another time.
     var steadySince: Date
-    /// Whose clock the session goes by, and when that last changed, by either clock.
+    /// The member that owns the session's clock. `at` is the moment at which it became the owner, by the later one of
+    /// both owners' clocks; nil for the first owner.
     var ownerChange: (owner: String, at: Date?)?
     var lastExchangeAt: Date
-    /// The longest time for which an exchange was scheduled since then.
+    /// The longest interval for which an exchange was scheduled since `lastExchangeAt`.
     var silenceMaximum = Duration.zero
 
     var comparisons = ComparisonSchedule()
 
-    // What was last asked and said, and when.
+    // The last requests and messages, with their times.
     var exchange = ExchangeSchedule()
     var lastRequestAt: Date?
     var isRequestOwed = false
-    /// What the state had that was sent to everybody last, and when that was.
+    /// The vector of the last state that was sent to all peers, and its time.
     var told: (held: SequenceVector, at: Date)?
-    /// The state has changed since it was published, and a timer waits for its turn.
+    /// True if the state has changed since it was published, and a timer will publish it.
     var isStateOwed = false
 
     init(
@@ -183,18 +195,18 @@ where
         exchangeNow()
     }
 
-    /// What waits stays.
+    /// Stops listening. Queued work stays.
     mutating func stop() {
         catchUp()
         tellArrivals(atMost: .max)
         isRunning = false
-        // Whoever was about to read it has been stopped.
+        // The task that was reading it is cancelled.
         if arrivingCopy?.isComplete == true { forgetArrivingCopy() }
         isRequestOwed = false
         ephemeralRepeats = EphemeralRepeats()
         isStateOwed = false
         exchange = ExchangeSchedule()
-        // Nobody would hear that they have gone.
+        // A stopped session can't hear that peers hide their values.
         for peerID in ephemeralHeardAt.keys { forgetEphemerals(of: peerID) }
     }
 
@@ -215,29 +227,29 @@ where
         return envelope
     }
 
-    /// For an event of any kind.
+    /// True if there is space for an event of any kind, high-rate ones included.
     var hasRoom: Bool {
         let fill = Double(engine.ownUnconfirmedCount) / Double(max(1, engine.options.ownUnconfirmedMax))
         return outgoing.events.count < configuration.outgoingMax && max(fill, byteFill) < SampleRoom.share
     }
 
-    /// How full the log is by bytes: 1 is full.
+    /// The used share of the log's bytes: 1 is full.
     private var byteFill: Double {
         Double(engine.ownUnconfirmedByteCount) / Double(max(1, engine.options.ownUnconfirmedBytesMax))
     }
 
-    /// Submits the last event of all devices, for which there is room whatever waits.
+    /// Submits the session's last event. It has space even in a full log.
     mutating func end(with event: Event, at moment: Date) throws {
         let coded = try code(event)
         _ = try take(coded) { try $0.end(with: coded.event, at: moment) }
         directives.showsStatus = true
     }
 
-    /// An event as its bytes say it, and those bytes.
+    /// An event decoded from its bytes, and those bytes.
     private typealias CodedEvent = (event: Event, bytes: [UInt8])
 
-    /// Peers, and the next launch here, reduce what an event's bytes say; so this device does too.
-    /// - Throws: `SessionSyncError.payloadEncodingFailed`, or `payloadDecodingFailed` for bytes that no device could read.
+    /// Encodes an event and decodes it again, because peers and this device's next launch reduce the decoded event.
+    /// - Throws: `SessionSyncError.payloadEncodingFailed`, or `payloadDecodingFailed` if the bytes can't be decoded.
     private mutating func code(_ event: Event) throws -> CodedEvent {
         let codec = CompactCodec()
         let bytes: [UInt8]
@@ -276,7 +288,7 @@ where
         directives.showsDeliveries = true
         wake()
         if !isSample { publishState() }
-        // What an exchange says is written first: not each second of a day alone.
+        // A control causes a write, so a device that records samples alone doesn't send one every second.
         scheduleExchange(isSample && isAlone ? .idle : .regular)
         return envelope
     }
@@ -286,7 +298,7 @@ where
         directives.showsDeliveries = true
     }
 
-    /// Own events by their ids, after their names have changed.
+    /// Rebuilds the index of own events by ID, after their sources or sequences have changed.
     mutating func indexOwnEvents() {
         directives.showsDeliveries = true
         deliveries.forgetUnchanged()
@@ -304,7 +316,7 @@ where
         }
     }
 
-    /// Something may have to be written or sent.
+    /// Requests a round, because there may be something to write or send.
     mutating func wake() {
         outgoing.needsRound = true
         directives.hasRound = true
@@ -316,6 +328,6 @@ extension Equatable {
 }
 
 extension SessionSyncEngine {
-    /// Whether there is anything that a peer could not know without this one.
+    /// True if this engine has events that a peer may lack.
     var hasHistory: Bool { !store.lastSequenceByPeerID.isEmpty }
 }

@@ -1,11 +1,11 @@
 public import MeshEngine
 public import MeshIdentity
 
-/// What a session does for each of many events, compiled where the app's types are known.
+/// The work that a session repeats for each event, compiled for the app's types.
 ///
-/// A generic type of one module is compiled for no types in particular, and looks every layout and conformance up again
-/// for each event, which costs several times as much as the work. So these few steps are inlinable, and made where an app
-/// makes its session: `SyncedSession`'s initializers are inlinable too.
+/// Swift compiles a generic type of another module without specialization. It then looks up layouts and conformances
+/// for each event, which costs several times the actual work. So these few steps are inlinable. They are instantiated
+/// where an app creates its session, because `SyncedSession`'s initializers are inlinable too.
 @usableFromInline
 struct SessionHotPath<State, Event, Reducer, ConflictPolicy>: Sendable
 where
@@ -13,7 +13,7 @@ where
     State: Codable & Sendable, Event: Codable & Sendable
 {
     @usableFromInline typealias Engine = SessionSyncEngine<State, Event, Reducer, ConflictPolicy>
-    /// For what is no event of this type.
+    /// Handles a payload that isn't an event of this type.
     @usableFromInline typealias Other = (AnySessionSyncEnvelope, inout Engine) throws -> TakenEvent
 
     @usableFromInline
@@ -28,7 +28,7 @@ where
         takeDirectives = { $0.takeDirectives() }
     }
 
-    /// Those that are late get their places together: what comes after them is reduced once.
+    /// Receives events. Late ones get their places together, so the events after them are reduced once.
     @inlinable
     static func receive(
         _ events: ArraySlice<AnySessionSyncEnvelope>, into engine: inout Engine, _ takeOther: Other
@@ -63,20 +63,20 @@ where
     }
 }
 
-/// What became of an event, without the state that a result holds: many of those are as many copies of it.
+/// The result for an event. Omits the state that an engine's result holds, to avoid a copy of it per event.
 @usableFromInline
 enum TakenEvent {
     case applied, duplicate, ignored, unread, early
     case refused(any Error)
 }
 
-/// What an engine has put in its place, counted.
+/// The events that an engine has put in their places, with counts.
 @usableFromInline
 struct AppliedBatch<Event: Codable & Sendable> {
-    /// All of it, where that is wanted.
+    /// All events, if the caller keeps them.
     @usableFromInline var events: [SessionAppliedEvent<Event>] = []
     @usableFromInline let isEmpty: Bool
-    /// Those of others that had an effect.
+    /// Other peers' events that had an effect.
     @usableFromInline var arrivals: [SessionSyncEnvelope<Event>] = []
     @usableFromInline var lateCount = 0
     @usableFromInline var repeatedCount = 0

@@ -4,8 +4,8 @@ import MeshWire
 
 extension ShortForm {
     /// - Parameters:
-    ///   - sender: which records most of the series.
-    ///   - isKnown: whether the receivers know a series by its digest.
+    ///   - sender: the peer that records most of the series.
+    ///   - isKnown: returns true if the receivers know a series by its digest.
     init(_ message: SeriesMessage, of sender: String, isKnown: (SeriesID) -> Bool) throws {
         var ids = NumberedValues(
             message.holdings.map(\.id) + message.requests.map(\.id) + message.pieces.map(\.id))
@@ -50,7 +50,7 @@ extension ShortForm {
         }
     }
 
-    /// The message, without entries whose digest is unknown here. Their sender repeats them by name.
+    /// Decodes the message, without entries whose digest is unknown here. Their sender repeats them by name.
     ///
     /// - Parameter known: returns the series of a digest.
     /// - Throws: `WireError`, or what the decoder of columns throws.

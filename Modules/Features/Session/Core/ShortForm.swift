@@ -3,10 +3,13 @@ import MeshEngine
 import MeshIdentity
 import MeshWire
 
-/// A control, values that are shown, or news of series, without field names, for peers whose controls say that they read it
-/// (`SessionControl.reads`). Docs/Internals/WireFormat.md has the layout.
+// The short forms of messages, laid out as in Docs/Internals/WireFormat.md. Fields have no names and a fixed order. A
+// table at the beginning lists each source, or each series, once, and the rest of the message refers to it by a number.
+// Flags say which optional fields follow. Rare fields of a control come at the end, encoded as usual.
+
+/// A control, shown values, or news of series without field names, for peers that read it (`SessionControl.reads`).
 struct ShortForm: Sendable, Codable, WireCodable {
-    /// `SessionSyncMetadata.payloadType` of the envelopes that carry them.
+    /// Values of `SessionSyncMetadata.payloadType` for envelopes with short forms.
     static let controlType = "sessionmesh.control/2"
     static let shownType = "sessionmesh.shown"
     static let seriesType = "sessionmesh.series/2"
@@ -36,7 +39,7 @@ struct ShortForm: Sendable, Codable, WireCodable {
 // MARK: - Controls
 
 extension SessionControl {
-    /// Whether envelopes of that type carry controls, in either form.
+    /// Returns true if envelopes of that type carry controls, in either form.
     static func isControl(_ payloadType: String) -> Bool {
         payloadType == Self.payloadType || payloadType == ShortForm.controlType
     }
@@ -46,10 +49,10 @@ extension ShortForm {
     /// - Parameter source: the sender, which the metadata name.
     init(_ control: SessionControl, of source: SessionSource) throws {
         let rest = try control.rest.map { try CompactCodec().encode($0) } ?? []
-        // The sender is 0.
+        // The sender has number 0.
         var table = NumberedValues([source])
         self.init { writer in
-            // The sources first: numbers are given while the others are written.
+            // The table comes first, but gets its entries while the body is written.
             var body = WireWriter(capacity: 128)
             body.write(control, &table)
             writer.write(table)
@@ -59,7 +62,7 @@ extension ShortForm {
         }
     }
 
-    /// - Throws: `WireError`, or what the decoder of what is rare throws.
+    /// - Throws: `WireError`, or an error of the decoder for the rare fields.
     func control(of source: SessionSource) throws -> SessionControl {
         try read { reader in
             let sources = try reader.readSources(source)
@@ -73,14 +76,14 @@ extension ShortForm {
     }
 }
 
-/// Values by the order in which a message names them.
+/// Values numbered in the order of their first use in a message.
 struct NumberedValues<Value: Hashable> {
     private(set) var list: [Value] = []
     private var numbers: [Value: UInt64] = [:]
 
     init(_ values: [Value]) { for value in values { _ = number(of: value) } }
 
-    /// The value's number; one that is new gets the next.
+    /// Returns the value's number. A new value gets the next one.
     mutating func number(of value: Value) -> UInt64 {
         if let number = numbers[value] { return number }
         let number = UInt64(list.count)
@@ -95,7 +98,7 @@ private struct ControlFlags: OptionSet {
 
     static let digest = ControlFlags(rawValue: 1 << 0)
     static let ended = ControlFlags(rawValue: 1 << 1)
-    /// In `view` nothing but its number.
+    /// Set if `view` contains nothing but its number.
     static let view = ControlFlags(rawValue: 1 << 2)
     static let silence = ControlFlags(rawValue: 1 << 3)
     static let reads = ControlFlags(rawValue: 1 << 4)
@@ -116,7 +119,7 @@ extension SessionControl {
         return flags
     }
 
-    /// What is rare, in the long form; nil if there is none of it.
+    /// The rare fields, which travel in the long form; nil if none is set.
     fileprivate var rest: SessionControl? {
         var rest = SessionControl()
         rest.wants = wants
@@ -179,14 +182,14 @@ extension WireWriter {
 }
 
 extension WireReader {
-    /// The length of a list. Not more than bytes are left: each entry has one at least.
+    /// Reads the length of a list. Each entry takes at least one byte, so it can't exceed the bytes that are left.
     mutating func readCount() throws(WireError) -> Int {
         let count = try readVarint()
         guard count <= UInt64(remaining) else { throw WireError(.truncated, "a list of \(count) entries") }
         return Int(count)
     }
 
-    /// A length and that many bytes.
+    /// Reads a length and that many bytes.
     mutating func readBytes() throws(WireError) -> [UInt8] { [UInt8](try readRaw(try readLength())) }
 
     fileprivate mutating func readSources(_ sender: SessionSource) throws(WireError) -> [SessionSource] {
@@ -254,9 +257,9 @@ extension WireReader {
 
 extension ShortForm {
     /// - Parameters:
-    ///   - source: the sender, which has written all of them.
-    ///   - stamp: of the message. Values are some moments older.
-    /// - Returns: nil if a value is an earlier life's.
+    ///   - source: the sender, which has written all values.
+    ///   - stamp: the stamp of the message. Values are slightly older.
+    /// - Returns: nil if a value was written by an earlier incarnation.
     init?(_ samples: [EphemeralLane<[UInt8]>.Sample], of source: SessionSource, at stamp: HybridTimestamp) {
         guard samples.allSatisfy({ $0.source == source }) else { return nil }
         self.init { writer in

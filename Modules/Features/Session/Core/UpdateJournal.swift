@@ -1,18 +1,18 @@
 import MeshEngine
 import MeshIdentity
 
-/// What a session's updates are to tell and the state does not show yet.
+/// Changes that a session's updates are to report and the state doesn't show yet.
 struct UpdateJournal<State: Codable & Sendable, Event: Codable & Sendable> {
-    /// Somebody listens: else nothing is recorded.
+    /// True while there are readers. Without one, nothing is recorded.
     private(set) var isKept = false
     private var events: [SessionAppliedEvent<Event>] = []
     private var confirmed: [SessionConfirmedEvent<Event>] = []
     private var reason: SessionSnapshotReason?
     private var missedCount = 0
-    /// Some events were not recorded: only the state tells of them.
+    /// True if some events weren't recorded, so only the complete state can report them.
     private var isIncomplete = false
 
-    /// Events, and confirmations, that wait while a log is behind; beyond it the state alone is told.
+    /// Maximum number of events, and of confirmations, that wait while a log is behind. Beyond it they are dropped.
     static var countMax: Int { 1024 }
 
     mutating func begin(isBehind: Bool) {
@@ -34,7 +34,7 @@ struct UpdateJournal<State: Codable & Sendable, Event: Codable & Sendable> {
         if self.confirmed.count > Self.countMax { drop() }
     }
 
-    /// The state is another one now.
+    /// Records that another state has replaced the present one.
     mutating func record(_ reason: SessionSnapshotReason) {
         if isKept { self.reason = reason }
     }
@@ -44,12 +44,12 @@ struct UpdateJournal<State: Codable & Sendable, Event: Codable & Sendable> {
         (events, confirmed, isIncomplete) = ([], [], true)
     }
 
-    /// At the end of a turn: at most one update with a state, and what was confirmed after it.
+    /// Takes the updates of a turn: at most one with a state, and the confirmations after it.
     ///
     /// - Parameters:
-    ///   - state: as it is shown now.
-    ///   - showsState: it may have changed.
-    ///   - isBehind: it does not tell of all events that have come; of what is told here only own ones are in it.
+    ///   - state: the state as shown now.
+    ///   - showsState: true if the state may have changed.
+    ///   - isBehind: true if the state lacks events that have arrived. Of the recorded ones it has only own events.
     mutating func take(
         _ state: @autoclosure () -> State, showsState: Bool, isBehind: Bool, localPeerID: String
     ) -> [SessionUpdate<State, Event>] {
@@ -70,7 +70,7 @@ struct UpdateJournal<State: Codable & Sendable, Event: Codable & Sendable> {
         return updates
     }
 
-    /// What the user does meanwhile is shown on top of the state before.
+    /// Takes own events, which are shown on top of the earlier state while the log is behind.
     private mutating func takeOwn(
         _ state: () -> State, _ showsState: Bool, _ localPeerID: String
     ) -> [SessionUpdate<State, Event>] {

@@ -1,24 +1,24 @@
 public import Foundation
 public import MeshEngine
 
-/// Something that one device asks another to do, as every device sees it.
+/// A request of one device to another, as every device sees it.
 public struct SessionIntent<Intent: Codable & Sendable, Answer: Codable & Sendable>: Codable, Sendable, Identifiable {
-    /// The id of the event that asked.
+    /// The ID of the event that asked.
     public let id: UUID
-    /// The work that the asker wants done.
+    /// The requested work.
     public let intent: Intent
     /// The peer that asked.
     public let asker: String
-    /// The only device that may do it, in the life that it had then.
+    /// The only device that may do the work, with its incarnation at that time.
     public let designated: SessionSource
-    /// The moment of the request by the session's clock.
+    /// The moment of the request, by the session's clock.
     public let askedAt: Date
-    /// The moment of the session's clock after which the intent isn't begun.
+    /// The moment after which the work isn't begun any more, by the session's clock.
     public let lapsesAt: Date
-    /// The intent's progress: asked, begun or settled.
+    /// The progress of the intent.
     public internal(set) var progress = SessionIntentProgress<Answer>.asked
 
-    /// Neither done nor given up.
+    /// True until the intent is settled.
     public var isOpen: Bool {
         switch progress {
         case .asked, .begun: true
@@ -32,9 +32,9 @@ extension SessionIntent: Hashable where Intent: Hashable, Answer: Hashable {}
 
 /// The progress of an intent. It only moves forward.
 public enum SessionIntentProgress<Answer: Codable & Sendable>: Codable, Sendable {
-    /// Asked, and not begun.
+    /// The intent was asked and hasn't begun.
     case asked
-    /// The designated device has begun: it does not do so a second time.
+    /// The designated device has begun. It doesn't begin a second time.
     case begun
     /// The intent has ended for good, with this outcome.
     case settled(SessionIntentOutcome<Answer>)
@@ -43,19 +43,18 @@ public enum SessionIntentProgress<Answer: Codable & Sendable>: Codable, Sendable
 extension SessionIntentProgress: Equatable where Answer: Equatable {}
 extension SessionIntentProgress: Hashable where Answer: Hashable {}
 
-/// The outcome of an intent that is settled.
+/// The outcome of a settled intent.
 public enum SessionIntentOutcome<Answer: Codable & Sendable>: Codable, Sendable {
-    /// The handler returned this.
+    /// The handler returned this answer.
     case answered(Answer)
-    /// The handler threw; the text is that of its error.
+    /// The handler threw an error with this text.
     case failed(String)
-    /// The intent was begun, or may have been, and its outcome will stay unknown: the process or the device that did it
-    /// has gone.
+    /// The handler may have started, and its outcome is unknown, because its process or device is gone.
     case interrupted
-    /// Its age was over before it was begun, as far as the device knew that says so.
+    /// The intent's time was over before it was begun, as far as the device knew that settled it.
     case lapsed
 
-    /// Whether the designated device has done what was asked.
+    /// True if the outcome is the handler's result.
     var isWordOfDoer: Bool {
         switch self {
         case .answered, .failed: true
@@ -67,14 +66,14 @@ public enum SessionIntentOutcome<Answer: Codable & Sendable>: Codable, Sendable 
 extension SessionIntentOutcome: Equatable where Answer: Equatable {}
 extension SessionIntentOutcome: Hashable where Answer: Hashable {}
 
-/// A change of the owner or of an intent: the payload of a feature's one event for them. `SessionIntentService` and
+/// A change of the owner or of an intent, and the payload of the feature's event for them. `SessionIntentService` and
 /// `SyncedSession.ask` submit these.
 public enum SessionIntentStep<Intent: Codable & Sendable, Answer: Codable & Sendable>: Codable, Sendable {
-    /// The source of the event becomes the owner, if `term` follows the current one at the event's place in the order.
+    /// Makes the event's source the owner, if `term` follows the current one at the event's place in the order.
     case takeOver(term: UInt64)
-    /// Asks that device; the event's id becomes the intent's.
+    /// Asks that device. The event's ID becomes the intent's.
     case ask(Intent, of: SessionSource, lapsesAt: Date)
-    /// The designated device begins with it.
+    /// The designated device begins the work.
     case begin(id: UUID)
     /// The intent has ended with this outcome.
     case settle(id: UUID, SessionIntentOutcome<Answer>)

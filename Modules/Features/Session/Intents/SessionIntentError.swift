@@ -2,15 +2,15 @@ public import MeshBase
 
 /// Why an intent has no answer.
 public enum SessionIntentError: Error, Hashable, Sendable {
-    /// No device serves, or the one that did has gone from the group.
+    /// No device serves intents, or the owner has left the group.
     case nobodyServes
-    /// The state has not taken it: this device has too many open ones, or the feature's policy rejects it now.
+    /// The state didn't accept the intent: this device has too many open ones, or the feature's policy rejects it now.
     case refused
     /// The intent wasn't begun in time, as far as this device knows.
     case lapsed
-    /// The intent may have been carried out: the device that was to do it has gone, or its process ended in between.
+    /// The intent may have been carried out. The designated device is gone, or its process ended in between.
     case interrupted
-    /// The handler threw; the text is that of its error.
+    /// The handler threw an error with this text.
     case failed(String)
 }
 
@@ -25,11 +25,11 @@ extension SessionIntentError: ExplainedError {
         }
     }
 
-    /// The handler's own text as it was written. For every other error, what happened and what to do.
+    /// The handler's text, unchanged. For other errors, the cause and the advice.
     public var errorDescription: String? {
         if case .failed(let text) = self { text } else { explanation(of: description) }
     }
 
-    /// Empty: each description says what to do.
+    /// Empty: each description includes its advice.
     public var advice: String { "" }
 }

@@ -4,14 +4,14 @@ public import MeshEngine
 import MeshIdentity
 import MeshTransport
 
-/// A device that does what others ask of it: made by `SyncedSession.serve`, and at work as long as it is held.
+/// A device's service that carries out other devices' intents. Made by `SyncedSession.serve`; works while it is held.
 ///
-/// **At most once.** The intent names this device. That it begins is written, as an event of the session, before the handler
-/// runs; after a crash or a relaunch what was begun is told as `interrupted` and not begun again. A session without a store
-/// is another device after a relaunch, and does nothing that was asked of the one before.
+/// **At most once.** An intent names one device. That device writes an event that it begins before the handler runs.
+/// After a crash or a relaunch it settles a begun intent as `interrupted` and doesn't run it again. Without a store, a
+/// relaunched device has another incarnation, and settles intents asked of the earlier one as `interrupted`.
 ///
-/// **The owner** is asked by `ask`. Each device that serves becomes it where there is none, or where the group has gone on
-/// without it: the first in the order does. Of devices that never met, each has its own until they meet.
+/// **The owner** is the device that `ask` asks. If there is no owner, or the owner has left the group, every serving
+/// device claims ownership, and the first claim in the order wins. Devices that have never met have an owner each.
 ///
 /// Lives on the main actor.
 @MainActor
@@ -21,17 +21,17 @@ where
     State: Codable & Sendable & SessionIntentState, Event: Codable & Sendable & SessionIntentEvent,
     State.Intent == Event.Intent, State.Answer == Event.Answer
 {
-    /// The session that the intents are asked in.
+    /// The type of the session in which intents are asked.
     public typealias Session = SyncedSession<State, Event, Reducer, ConflictPolicy>
-    /// An intent, as the handler is given it.
+    /// An intent, as passed to the handler.
     public typealias Entry = SessionIntent<State.Intent, State.Answer>
 
     /// The session that is served.
     public let session: Session
     private let handler: @MainActor (Entry) async throws -> State.Answer
-    /// Last said, so that it is said once.
+    /// The last term that this device has claimed, so that it claims it once.
     private var claimedTerm: UInt64 = 0
-    /// What this process has taken up, whatever the state shows of it.
+    /// Intents that this process has taken up, even if the state doesn't show that yet.
     private var takenUp: Set<UUID> = []
     private var isDoing = false
     private let listener = OwnedTasks()
@@ -45,12 +45,12 @@ where
         look()
     }
 
-    /// Whether this device is the one that `ask` asks.
+    /// True if this device is the one that `ask` asks.
     public var isOwner: Bool { session.state.intents.owner == session.source }
 
-    /// Becomes the owner in place of the one that is. What that one has been asked stays with it. Where several take over at
-    /// once, the first in the order is the owner.
-    /// - Throws: what `SyncedSession.submit` throws.
+    /// Makes this device the owner. Intents that were asked of the earlier owner stay with it. If several devices take
+    /// over at once, the first in the order becomes the owner.
+    /// - Throws: the errors of `SyncedSession.submit`.
     public func takeOver() throws {
         guard !isOwner else { return }
         try claim()
@@ -70,7 +70,7 @@ where
     }
 
     private var isOwnerMissing: Bool {
-        // Whoever waits to be taken in has no say in who owns what is there.
+        // A device that waits to be admitted doesn't decide on the owner of a session it hasn't joined.
         if session.configuration.waitsForInvitation, !session.isMember { return false }
         guard let owner = session.state.intents.owner else { return true }
         if owner.peerID == session.source.peerID { return owner != session.source }
@@ -99,11 +99,11 @@ where
     }
 
     private func perform(_ entry: Entry) async {
-        // Of an earlier process, or an earlier life, nobody knows how far it has come.
+        // An earlier process or incarnation may have begun it, with unknown outcome.
         guard entry.designated == session.source, case .asked = entry.progress else {
             return await settle(entry, .interrupted)
         }
-        // Further from the moment of asking than its age allows, in either direction, a clock was set: the age is unknown.
+        // The intent has lapsed. If it seems to come from the future, a clock was set and its age is unknown.
         let age = entry.lapsesAt.timeIntervalSince(entry.askedAt)
         guard abs(session.now.timeIntervalSince(entry.askedAt)) <= age else { return await settle(entry, .lapsed) }
         guard await hasBegun(entry) else { return }
@@ -118,13 +118,13 @@ where
         }
     }
 
-    /// - Returns: once it is in the store that it begins; false where the asker does not want it any more.
+    /// - Returns: true once the store has this device's beginning; false if the asker has withdrawn the intent.
     private func hasBegun(_ entry: Entry) async -> Bool {
         guard let envelope = await submitted(.begin(id: entry.id)) else { return false }
         while session.delivery(of: envelope).step == .submitted || !session.showsEverything {
             await session.drained()
             guard session.phase != .closed else { return false }
-            // Stopped, or its store refuses: a session tries again with each exchange.
+            // The session is stopped, or its store fails. A session tries again with each exchange.
             if session.delivery(of: envelope).step == .submitted {
                 try? await session.configuration.wait(session.configuration.exchangeInterval)
             }
@@ -138,7 +138,7 @@ where
         _ = await submitted(.settle(id: entry.id, outcome))
     }
 
-    /// Waits for room. nil where nothing is taken any more.
+    /// Submits a step, and waits for room if necessary. Returns nil if the session accepts no more events.
     private func submitted(
         _ step: SessionIntentStep<State.Intent, State.Answer>
     ) async -> SessionSyncEnvelope<Event>? {

@@ -2,6 +2,13 @@ public import Foundation
 public import MeshEngine
 import MeshIdentity
 
+// Requests between devices that run at most once. Decisions are events in the session's order (Convergence.md, rule 1).
+//
+// - owner: the device that new intents are asked of. A claim names the next term, and the first claim of a term in the
+//   order wins, so a term has one owner.
+// - designated: the one device that may carry out an intent.
+// - settled: ended for good, with an outcome. The designated device's own outcome overrides a withdrawal.
+
 /// The owner of a feature and the devices' requests to each other, as a part of the feature's state.
 ///
 /// ```swift
@@ -11,31 +18,31 @@ import MeshIdentity
 /// case .intents(let step): state.intents.apply(step, context: context)        // in the reducer
 /// ```
 ///
-/// An intent names the one device that may do it, so that two never do, whatever is out of whose reach; which device that is
-/// follows the owner at the moment of asking. That device writes down that it begins before it does, so that it does not begin
-/// again after a crash. Owner and intents change by events at places in the order: every device ends with the same.
+/// An intent names the one device that may do the work, so two never do, even while partitioned. That device is the
+/// owner at the moment of asking. It writes that it begins before it does, so it doesn't begin again after a crash.
+/// Owner and intents change by events in the session's order, so every device ends with the same.
 ///
-/// Of each peer 16 intents are open at most, and 256 in all are kept: of the settled ones the oldest make room, and an intent
-/// for which there is none is not taken.
+/// Each peer has at most 16 open intents, and 256 are kept in all. The oldest settled one makes room for a new intent.
+/// If all are open, the new one isn't accepted.
 public struct SessionIntents<Intent: Codable & Sendable, Answer: Codable & Sendable>: Codable, Sendable {
-    /// An intent and how far it has come.
+    /// An intent with its progress.
     public typealias Entry = SessionIntent<Intent, Answer>
 
-    /// nil until a device that serves has taken over.
+    /// The device that `ask` asks; nil until a serving device has taken over.
     public private(set) var owner: SessionSource?
-    /// The number of times that the ownership has changed.
+    /// Number of changes of the owner.
     public private(set) var term: UInt64 = 0
-    /// The intents that are kept, in the order in which they were asked.
+    /// The kept intents, in the order in which they were asked.
     public private(set) var entries: [Entry] = []
 
-    /// Open intents of one peer. Of a further one nothing is taken.
+    /// Maximum number of open intents of one peer. A further one isn't accepted.
     public static var openOfPeerMax: Int { 16 }
-    /// Intents that are kept, open and settled.
+    /// Maximum number of kept intents, open and settled.
     public static var countMax: Int { 256 }
-    /// Characters of the text of a handler's error.
+    /// Maximum number of characters in the text of a handler's error.
     public static var errorTextMax: Int { 1024 }
 
-    /// No owner, and nothing asked.
+    /// Creates a state without an owner and intents.
     public init() {}
 
     /// Returns the intent with that ID, or nil if it isn't kept.
@@ -43,15 +50,15 @@ public struct SessionIntents<Intent: Codable & Sendable, Answer: Codable & Senda
     /// Complexity: O(entries).
     public subscript(id: UUID) -> Entry? { entries.first { $0.id == id } }
 
-    /// Intents that this peer has asked and that are neither done nor given up.
+    /// Returns the number of open intents that this peer has asked.
     public func openCount(of peerID: String) -> Int { entries.count { $0.isOpen && $0.asker == peerID } }
 
-    /// Takes the step at its place in the order. For a reducer: pure, the same on every replica, and it never throws. A
-    /// step that isn't valid at its place changes nothing, such as a second owner of one term, or a step by a peer that
-    /// isn't concerned.
+    /// Applies a step at its place in the order. For use in a reducer: it is pure, gives the same result on every
+    /// replica, and never throws. A step that isn't valid at its place changes nothing, such as a second owner of one
+    /// term, or a step by a peer that isn't concerned.
     ///
-    /// - Returns: an intent that this step has answered. What it does to the rest of the state belongs here, in the reducer:
-    ///   then it happens once, with the answer.
+    /// - Returns: the intent that this step has answered. Apply the answer's effect on the rest of the state in the
+    ///   same reducer call, so that it happens once.
     @discardableResult
     public mutating func apply(_ step: SessionIntentStep<Intent, Answer>, context: SessionEventContext) -> Entry? {
         let metadata = context.metadata
@@ -85,7 +92,7 @@ public struct SessionIntents<Intent: Codable & Sendable, Answer: Codable & Senda
         return true
     }
 
-    /// What the doer says of its doing is the truth, also where the asker had given up before.
+    /// Settles an intent. The outcome of the device that did the work overrides an earlier withdrawal by the asker.
     private mutating func settle(_ id: UUID, _ outcome: SessionIntentOutcome<Answer>, by peerID: String) -> Entry? {
         guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
         let entry = entries[index]
@@ -95,7 +102,7 @@ public struct SessionIntents<Intent: Codable & Sendable, Answer: Codable & Senda
         case (.settled, false): return nil
         case (_, true): guard isDoer else { return nil }
         case (.begun, false):
-            // Once it has begun it cannot lapse.
+            // A begun intent can't lapse.
             guard isDoer || entry.asker == peerID, case .interrupted = outcome else { return nil }
         case (.asked, false): guard isDoer || entry.asker == peerID else { return nil }
         }
@@ -108,24 +115,24 @@ public struct SessionIntents<Intent: Codable & Sendable, Answer: Codable & Senda
 extension SessionIntents: Equatable where Intent: Equatable, Answer: Equatable {}
 extension SessionIntents: Hashable where Intent: Hashable, Answer: Hashable {}
 
-/// A feature's state that has an owner and intents in it.
+/// A feature's state that contains an owner and intents.
 public protocol SessionIntentState {
     /// The type of the requests that devices send to each other.
     associatedtype Intent: Codable & Sendable
     /// The type of the answers to the requests.
     associatedtype Answer: Codable & Sendable
 
-    /// The owner, and what has been asked. The reducer changes it with `apply`.
+    /// The owner and the intents. The reducer changes them with `apply`.
     var intents: SessionIntents<Intent, Answer> { get }
 }
 
-/// A feature's event of which one case carries what happens to them: `case intents(SessionIntentStep<Intent, Answer>)`.
+/// A feature's event with one case for intents: `case intents(SessionIntentStep<Intent, Answer>)`.
 public protocol SessionIntentEvent {
     /// The type of the requests that devices send to each other.
     associatedtype Intent: Codable & Sendable
     /// The type of the answers to the requests.
     associatedtype Answer: Codable & Sendable
 
-    /// The event that carries a step; as a rule a case of that name.
+    /// Returns the event that carries a step; usually a case of that name.
     static func intents(_ step: SessionIntentStep<Intent, Answer>) -> Self
 }

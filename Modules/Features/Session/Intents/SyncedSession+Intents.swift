@@ -6,10 +6,10 @@ extension SyncedSession
 where
     State: SessionIntentState, Event: SessionIntentEvent, State.Intent == Event.Intent, State.Answer == Event.Answer
 {
-    /// Does what is asked of this device, one after another, as long as the result is held. Of the devices that serve one is the
-    /// owner: the first in the order to say so, until another takes over or the group goes on without it.
+    /// Carries out intents asked of this device, one after another, while the result is held. The first serving device
+    /// to claim it in the order is the owner, until another takes over or the owner leaves the group.
     ///
-    /// - Parameter handler: runs at most once for an intent, on the main actor. What it throws reaches the asker as
+    /// - Parameter handler: runs at most once per intent, on the main actor. The asker gets its error as
     ///   `SessionIntentError.failed`.
     public func serve(
         _ handler: @escaping @MainActor (SessionIntent<State.Intent, State.Answer>) async throws -> State.Answer
@@ -17,14 +17,14 @@ where
         SessionIntentService(self, handler)
     }
 
-    /// Asks the owner, whichever device that is now, perhaps this one, and waits for its answer.
+    /// Asks the current owner, which may be this device, and waits for its answer.
     ///
-    /// The owner begins as soon as it hears of the intent and not after `age`, by the session's clock. Where no beginning has
-    /// been heard of two seconds after that, it is withdrawn and `lapsed` is thrown. Should the owner have begun all the same,
-    /// out of reach, then the state's entry tells so once it is heard again. An owner that has begun is waited for as long as it
-    /// is in the group. Cancelling withdraws what has not been begun.
+    /// The owner begins as soon as it hears of the intent, but not after `age`, by the session's clock. Two seconds
+    /// after that the intent is withdrawn if no beginning was heard, and this throws `lapsed`. If the owner had begun
+    /// while out of reach, the state's entry shows its outcome once the owner is heard again. After a beginning, this
+    /// waits while the owner is in the group. Cancelling withdraws an intent that hasn't begun.
     ///
-    /// - Throws: `SessionIntentError`, `CancellationError`, `SessionSyncError.sessionClosed`, and what `submit` throws.
+    /// - Throws: `SessionIntentError`, `CancellationError`, `SessionSyncError.sessionClosed`, the errors of `submit`.
     public func ask(_ intent: State.Intent, lapsesAfter age: Duration = .seconds(10)) async throws -> State.Answer {
         guard let owner = state.intents.owner, isPresent(owner) else { throw SessionIntentError.nobodyServes }
         guard state.intents.openCount(of: source.peerID) < SessionIntents<State.Intent, State.Answer>.openOfPeerMax
@@ -50,10 +50,10 @@ where
         throw SessionSyncError.sessionClosed
     }
 
-    /// The way of the last beginning, and of the word of it.
+    /// Time for the last possible beginning to arrive here.
     private static var lapsePatience: Duration { .seconds(2) }
 
-    /// - Returns: nil while it is open.
+    /// - Returns: nil while the intent is open.
     private func answer(to id: UUID) throws -> State.Answer? {
         guard let entry = state.intents[id] else { throw SessionIntentError.refused }
         guard case .settled(let outcome) = entry.progress else { return nil }
@@ -65,7 +65,7 @@ where
         }
     }
 
-    /// What has begun does not lapse: the state decides.
+    /// Submits a withdrawal. The state decides: a begun intent can't lapse, but can be given up as interrupted.
     private func withdraw(_ id: UUID, _ outcome: SessionIntentOutcome<State.Answer>) {
         guard phase != .closed, state.intents[id]?.isOpen == true else { return }
         _ = try? submit(.intents(.settle(id: id, outcome)))
@@ -73,16 +73,16 @@ where
 }
 
 extension SyncedSession {
-    /// Whether the state is that of all events that are held here.
+    /// True if the state includes all events that are held here.
     var showsEverything: Bool { !isProvisional && !core.engine.isBehind }
 
-    /// Whether that device, in that life, may still be heard: it is in the group, or there is none yet.
+    /// Returns true if that source may still be heard: it is in the group, or there is no group yet.
     func isPresent(_ source: SessionSource) -> Bool {
         !isMember || core.engine.membership.open.contains { $0.source == source }
     }
 
-    /// Says that the state or a peer's status has changed, and at once; of several words that wait one is kept. Ends with the
-    /// session.
+    /// Returns a stream that signals changes of the state or of a peer's status. Waiting signals are merged. Ends with
+    /// the session.
     func changes() -> AsyncStream<Void> {
         let (states, statuses) = (states(), statuses())
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

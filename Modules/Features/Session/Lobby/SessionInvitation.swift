@@ -1,33 +1,40 @@
 public import Foundation
 public import MeshEngine
 
+// Agreement on one session. No device decides: invitations are totally ordered, and every device keeps the greatest
+// that it has heard of. Two invitations to one session merge into one with the devices of both, with the same result in
+// any order. So devices agree no matter how notices are ordered, repeated or lost on the way.
+//
+// - number: a counter that each opener raises by one, as in a Lamport clock. The order has the rest (`<`).
+// - members: the group from the start. Latecomers are added to it.
+
 /// An invitation to a feature's session: its ID, its opener and its members.
 ///
-/// Invitations have one order, and every device goes with the greatest that it has heard of. So devices that each began a
-/// session, at the same moment or out of each other's reach, end in one, whatever arrives first.
+/// Invitations are totally ordered, and every device follows the greatest that it has heard of. So devices that began
+/// several sessions, at the same moment or while partitioned, end in one, in whatever order notices arrive.
 public struct SessionInvitation: Codable, Hashable, Sendable {
-    /// Devices of one session, at most.
+    /// Maximum number of devices in a session.
     public static let membersMax = 16
-    /// Where numbers end. Two sessions of this number differ by their dates: the later one is the greater.
+    /// The highest number. Two sessions with it are ordered by their dates: the later one is the greater.
     static let numberMax: UInt32 = 1 << 31
-    /// How far one notice moves the number that a device knows. Otherwise one lie would use up all numbers.
+    /// The maximum step from a device's number to one in a notice. Otherwise one lie could use up all numbers.
     static let stepMax: UInt32 = 1 << 16
-    /// How far ahead of this device's clock a session of the highest number may have been opened.
+    /// Seconds by which a session with the highest number may have been opened ahead of this device's clock.
     private static let secondsAheadMax: TimeInterval = 86_400
 
-    /// The session that is under way.
+    /// The ID of the session.
     public let sessionID: UUID
-    /// One more than that of the session before, as far as its opener knew.
+    /// The number of the session: one more than its predecessor's, as far as the opener knew.
     public let number: UInt32
     /// The moment at which the session was opened, by the opener's clock.
     public let openedAt: Date
-    /// The devices that the session began with, in ascending order. A single one is the opener, and the first device to
-    /// appear joins it. Several are a group from the start.
+    /// The devices that the session began with, in ascending order. If there is one, it is the opener, and the first
+    /// device to appear joins it. Several are a group from the start.
     public let members: [SessionSource]
     /// The devices that were invited after the group had formed, in ascending order. nil if there are none.
     public let latecomers: [SessionSource]?
 
-    /// An invitation as its opener makes it: the lobby's own work.
+    /// Creates the invitation to a new session. A lobby does this for its app.
     public init(
         sessionID: UUID, number: UInt32, openedAt: Date, members: [SessionSource], latecomers: [SessionSource] = []
     ) {
@@ -38,12 +45,12 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
         self.latecomers = latecomers.isEmpty ? nil : latecomers.sorted()
     }
 
-    /// Whether a device takes part, in whichever of its lives. O(members).
+    /// Returns true if a device takes part, under any of its incarnations. Complexity: O(members).
     public func includes(_ peerID: String) -> Bool { everybody.contains { $0.peerID == peerID } }
 
     var everybody: [SessionSource] { members + (latecomers ?? []) }
 
-    /// The same session with one more device.
+    /// Returns the same session with one more device.
     func adding(_ device: SessionSource) -> SessionInvitation {
         let isGroup = members.count > 1
         return SessionInvitation(
@@ -51,15 +58,15 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
             latecomers: (latecomers ?? []) + (isGroup ? [device] : []))
     }
 
-    /// Of one opener: another that says the same id and something else is greater or smaller.
+    /// Returns true if both invite to one session of one opener. If only their IDs are equal, `<` decides.
     func isOfOneSession(as other: SessionInvitation) -> Bool {
         sessionID == other.sessionID && number == other.number && openedAt == other.openedAt
     }
 
-    /// The same session with all devices that either of the two has: members may invite several at the same moment.
+    /// Returns the same session with the devices of both invitations. Members may invite several at the same moment.
     ///
-    /// In whatever order invitations come together, the same one comes out of them. Of more latecomers than there is room
-    /// for, those of the lowest ids stay; of two lives of one device that of the greater number.
+    /// The result doesn't depend on the order of merging. If there are too many latecomers, the lowest peer IDs stay.
+    /// Of two incarnations of one latecomer, the higher number stays.
     func merged(with other: SessionInvitation) -> SessionInvitation {
         let isSmaller =
             members.count != other.members.count
@@ -76,7 +83,7 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
             latecomers: Array(late.values.sorted().prefix(room)))
     }
 
-    /// Whether it may be followed: it came from outside, or from the store.
+    /// Returns true if an invitation from a peer or the store is valid.
     func isUsable(at now: Date) -> Bool {
         let peerIDs = Set(everybody.map(\.peerID))
         return !members.isEmpty && peerIDs.count == everybody.count && peerIDs.count <= Self.membersMax
@@ -85,21 +92,22 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
             && (number < Self.numberMax || openedAt.timeIntervalSince(now) <= Self.secondsAheadMax)
     }
 
-    /// Whether it is near enough to the present one to be believed.
+    /// Returns true if the number is close enough to the present one to be believed.
     func isWithinStep(of present: SessionInvitation) -> Bool {
         number <= present.number || number - present.number <= Self.stepMax
     }
 
-    /// The number and date of the session that is to supersede this one.
+    /// Returns the number and date of the session that supersedes this one.
     func next(at now: Date) -> (number: UInt32, openedAt: Date) {
         number < Self.numberMax ? (number + 1, now) : (number, max(now, openedAt.addingTimeInterval(1)))
     }
 }
 
 extension SessionInvitation: Comparable {
-    /// The higher number is the greater: its opener had seen the one before. Of equal numbers it is the one that was opened
-    /// earlier, since more has happened in it; then the lower id. Of one session it is the larger group. Where numbers end (2^31),
-    /// the later one is the greater, so that a user can always open another session.
+    /// The invitation with the higher number is greater, because its opener had seen the lower one. Of equal numbers,
+    /// the session opened earlier is greater, because more has happened in it; then the lower session ID. Of one
+    /// session, the larger group is greater. At the highest number (2^31) the later one is greater, so a user can
+    /// always open another.
     public static func < (left: Self, right: Self) -> Bool {
         if left.number != right.number { return left.number < right.number }
         if left.openedAt != right.openedAt {

@@ -3,18 +3,18 @@ import MeshEngine
 import MeshIdentity
 import MeshTransport
 
-/// How devices agree on one session, and what each does once they have.
+/// The choice of one session among all devices (see `SessionInvitation`), and joining or watching it.
 extension SessionLobby {
-    /// How this device signs the events of a session.
+    /// The source that signs this device's events in the current session.
     private var source: SessionSource {
         session?.source ?? SessionSource(peerID: transport.localPeer.id, incarnation: incarnation)
     }
 
     // MARK: - Invitations
 
-    /// Goes with that invitation if it is greater than the one so far, or names more devices of the same session, and passes
-    /// it on.
-    /// - Parameter peerID: who says so; nil for this device. A third device is not believed.
+    /// Follows an invitation, and passes it on, if it is greater than the present one or adds devices to its session.
+    /// - Parameter peerID: the device that sent it; nil for this device. An invitation is ignored unless it
+    ///   includes its sender or this device.
     func consider(_ heard: SessionInvitation, from peerID: String? = nil) {
         let isVouchedFor = peerID.map { heard.includes($0) || heard.includes(transport.localPeer.id) } ?? true
         guard heard.isUsable(at: base.now()), isVouchedFor else { return }
@@ -34,7 +34,7 @@ extension SessionLobby {
         goAlong()
     }
 
-    /// Goes over to the invitation's session, and to the next where another one has come meanwhile.
+    /// Moves to the invitation's session, and on to the next one if that changes meanwhile.
     func goAlong() {
         guard life != nil, following == nil else { return }
         following = Task {
@@ -47,7 +47,7 @@ extension SessionLobby {
         present < heard
     }
 
-    /// An opener that has been alone is joined by the first that comes.
+    /// Adds the first device that appears to the session of an opener that was alone.
     func takeInFirst() {
         guard let invitation, invitation.members == [source], let first = connectedSources.first else { return }
         guard session?.hasEnded != true else { return }
@@ -64,7 +64,7 @@ extension SessionLobby {
         let earlier = followed
         followed = invitation
         let takesPart = invitation.includes(transport.localPeer.id)
-        // Somebody else was taken in.
+        // Only other devices were added.
         if earlier?.sessionID == invitation.sessionID, takesPart == (part == .member) {
             letLatecomersIn()
             return await keep(invitation)
@@ -88,7 +88,7 @@ extension SessionLobby {
                 configuration.incarnation = incarnation
                 let own = SessionSource(peerID: transport.localPeer.id, incarnation: incarnation)
                 let isOfPair = invitation.members.count <= 2 && invitation.members.contains { $0.peerID == own.peerID }
-                // Two find together by themselves, also when one of them comes back without its store.
+                // Two devices form a group by themselves, even if one of them returns without its store.
                 if isOfPair { return }
                 if invitation.members.contains(own) {
                     configuration.members = invitation.members
@@ -107,8 +107,8 @@ extension SessionLobby {
         }
     }
 
-    /// Each member does: who has invited one may be gone. And of a pair that others have joined, one that comes back without
-    /// its store does not find together with its partner by itself any more.
+    /// Invites all devices of the session. Each member does so, because the one that invited a device may be gone. A
+    /// member of the first pair that lost its store needs this too, once others have joined.
     private func letLatecomersIn() {
         guard let session, let followed, followed.latecomers != nil else { return }
         for device in followed.everybody where device.peerID != transport.localPeer.id {
@@ -122,7 +122,7 @@ extension SessionLobby {
         Task { try? await transport.requestSnapshot(sessionID: invitation.sessionID) }
     }
 
-    /// A session that is over stays until the others have its end; one that lost to another ends at once.
+    /// Leaves the current session. One that is over stays open until the others have its end; others stop at once.
     private func leave() {
         if let session {
             if isOver(session.state) {

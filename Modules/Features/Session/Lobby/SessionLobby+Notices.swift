@@ -4,11 +4,11 @@ import MeshEngine
 import MeshIdentity
 import MeshTransport
 
-/// What devices tell each other before there is a session, and beside it.
+/// Notices, which devices exchange before and during a session.
 extension SessionLobby {
     private var noticeFeatureID: String { "\(featureID).lobby" }
 
-    /// Devices that are told apart; of more than these nothing is known.
+    /// Maximum number of devices that are known. Others are ignored.
     private nonisolated static var devicesMax: Int { 64 }
 
     func listen() {
@@ -23,7 +23,7 @@ extension SessionLobby {
     private func receive(_ snapshot: AnySessionSyncSnapshot) {
         let metadata = snapshot.metadata
         guard metadata.sourcePeerID != transport.localPeer.id else { return }
-        // Who sends it is the transport's to say: a notice of another life, or a state of somebody who takes no part, is none.
+        // The transport vouches for the sender. Ignore other incarnations' notices and non-members' states.
         if metadata.featureID == noticeFeatureID {
             if let notice = try? snapshot.decodeState(as: LobbyNotice.self), notice.incarnation == metadata.incarnation
             {
@@ -36,7 +36,7 @@ extension SessionLobby {
         }
     }
 
-    /// Of several members' states the one of most events is shown, and of one member's the latest.
+    /// Shows a member's state. Of several members the one with most events wins, of one member the latest.
     private func see(_ snapshot: AnySessionSyncSnapshot) {
         let peerID = snapshot.metadata.sourcePeerID
         let eventCount = snapshot.peerSequenceVector.values.reduce(UInt64(0)) { sum, count in
@@ -72,7 +72,7 @@ extension SessionLobby {
         guard let peer = change.peer else { return }
         if change.isReachable {
             reachable.insert(peer.id)
-            // It may have been launched anew, and know nothing.
+            // The device may have been relaunched and know nothing.
             publish()
         } else {
             reachable.remove(peer.id)
@@ -90,7 +90,7 @@ extension SessionLobby {
         }
     }
 
-    /// Tells every device, also those that come later.
+    /// Sends the notice to every device, including devices that appear later.
     func publish() {
         mustPublish = true
         guard let life, !isPublishing else { return }

@@ -5,12 +5,13 @@ import MeshTransport
 
 /// One launch of a device's lobby.
 struct LobbyLife: Codable, Hashable, Sendable {
-    /// The same over all launches that have the store.
+    /// The device's incarnation, the same in all launches with the same store.
     let incarnation: UInt32
-    /// Of its notices.
+    /// The stamp of this launch's notices.
     let stamp: HybridTimestamp
 
-    /// Notices belong to no session: each launch counts its own from 1, and between two launches the stamp decides.
+    /// The session ID in this launch's notices, which belong to no session. Each launch numbers its notices from 1, and
+    /// the stamp orders launches.
     var scope: UUID {
         func byte(_ index: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: stamp.rawValue >> (8 * index)) }
         return UUID(
@@ -18,7 +19,7 @@ struct LobbyLife: Codable, Hashable, Sendable {
     }
 }
 
-/// What a lobby keeps through a relaunch.
+/// The values that a lobby keeps through a relaunch.
 extension SessionLobby {
     private var invitationKey: String { "\(featureID)/invitation" }
     private var lifeKey: String { "\(featureID)/life" }
@@ -29,9 +30,9 @@ extension SessionLobby {
         await keep(invitation, for: invitationKey)
     }
 
-    /// Goes on under the incarnation that the store has: who was named in an invitation and is launched anew before it has
-    /// heard of that is the one that was named. And gives this life's notices a stamp greater than that of every earlier
-    /// life: a transport that keeps the newest would else hold on to an old one where the clock has gone back.
+    /// Continues under the stored incarnation, so that an invitation that was sent to an earlier launch still names
+    /// this device. Gives this launch's notices a higher stamp than any earlier launch's. Otherwise a transport that
+    /// keeps the newest notice could hold on to an old one after the clock was set back.
     func beginLife() async {
         let milliseconds = base.now().timeIntervalSince1970 * 1000
         let most = Double(HybridTimestamp.millisecondsMax)
@@ -45,7 +46,7 @@ extension SessionLobby {
         life = next
     }
 
-    /// - Parameter subject: what can't be opened or kept.
+    /// - Parameter subject: the session that couldn't be opened, or the key that couldn't be kept.
     func fail(_ error: any Error, of subject: String) {
         storeError = error
         board.report(.lobbyFailed(subject, error))

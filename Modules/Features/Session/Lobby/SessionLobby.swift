@@ -6,7 +6,7 @@ public import MeshStorage
 public import MeshTransport
 public import Observation
 
-/// The place where devices within reach find each other and share one session of a feature after another.
+/// A place where nearby devices find each other and share one session of a feature after another.
 ///
 /// ```swift
 /// let lobby = SessionLobby<Score.State, Score.Event, Score, Score>(
@@ -23,42 +23,42 @@ public import Observation
 /// try lobby.invite("tablet")               // admits a device that came later
 /// ```
 ///
-/// Every device announces its name and the invitation that it follows (`SessionInvitation`). The first device that opens a
-/// session invites the devices that are connected then, and they join. A device that comes later watches, unless the opener was
-/// still alone or a member invites it. If two devices have opened a session each, one session continues and the other is left.
+/// Every device announces its name and the invitation that it follows (`SessionInvitation`). The first device to open a
+/// session invites the devices that are connected then, and they join. A device that comes later watches, unless the
+/// opener was still alone or a member invites it. If two devices open a session each, one of the sessions continues.
 ///
-/// Lives on the main actor. Nothing it starts keeps it alive, but for the session while it closes.
+/// Lives on the main actor. Its tasks don't keep it alive; only a closing session outlives it for a while.
 @MainActor @Observable
 public final class SessionLobby<State, Event, Reducer, ConflictPolicy>
 where
     Reducer: SessionSyncReducer<State, Event>, ConflictPolicy: SessionConflictPolicy<State, Event>,
     State: Codable & Sendable, Event: Codable & Sendable
 {
-    /// The sessions that the lobby opens.
+    /// The type of the sessions that the lobby opens.
     public typealias Session = SyncedSession<State, Event, Reducer, ConflictPolicy>
     /// The configuration of the sessions that the lobby opens.
     public typealias Configuration = SyncedSessionConfiguration<State, Event>
-    /// Makes or opens the session of that id, with what the lobby adds to its configuration.
+    /// Creates or opens the session with that ID. The session's configuration must be passed to `configure`.
     public typealias Opening =
         @MainActor (_ sessionID: UUID, _ configure: (inout Configuration) -> Void) async throws -> Session
 
-    /// The feature; one lobby for each on a transport.
+    /// The feature. A transport carries one lobby per feature.
     @ObservationIgnored public let featureID: String
     /// The name of this device that other devices see.
     @ObservationIgnored public let name: String
-    /// The transport that connects the devices. The lobby starts it, and doesn't close it.
+    /// The transport that connects the devices. The lobby starts it, but doesn't close it.
     @ObservationIgnored public let transport: any SessionSyncTransport
-    /// The session that this device goes with; nil before the first.
+    /// The invitation that this device follows; nil before the first session.
     public internal(set) var invitation: SessionInvitation?
-    /// nil where this device only watches, and before the first session.
+    /// The session that this device takes part in; nil while it only watches, and before the first session.
     public internal(set) var session: Session?
     /// The part that this device plays in the current session.
     public internal(set) var part = SessionPart.none
     /// The latest state seen from members while this device only watches; nil otherwise.
     public internal(set) var observed: SessionSighting<State>?
-    /// Other devices that are here or have been here, in the order of their ids; 64 at most are told apart.
+    /// Other devices that are or have been in reach, ordered by ID; 64 at most.
     public internal(set) var devices: [SessionDevice] = []
-    /// Why the session could not be opened or the invitation not kept; nil where nothing went wrong.
+    /// Why the session couldn't be opened or the invitation couldn't be kept; nil if nothing failed.
     public internal(set) var storeError: (any Error)?
 
     @ObservationIgnored let board = ProblemBoard()
@@ -67,12 +67,12 @@ where
     @ObservationIgnored let membersMax: Int
     @ObservationIgnored let isOver: @MainActor (State) -> Bool
     @ObservationIgnored let opening: Opening
-    /// Called at once on each change. For a session that has been opened, the call comes before it starts.
+    /// A handler that is called at once on each change. It hears of an opened session before that starts.
     @ObservationIgnored public var onChange: @MainActor (SessionLobbyChange) -> Void = { _ in }
-    /// Under which this device writes events of sessions that begin now.
+    /// The incarnation for events in sessions that begin now.
     @ObservationIgnored var incarnation: UInt32
     @ObservationIgnored var reachable: Set<String> = []
-    /// What `session` and `part` are of.
+    /// The invitation that `session` and `part` belong to.
     @ObservationIgnored var followed: SessionInvitation?
     @ObservationIgnored var openedHere: SessionInvitation?
     @ObservationIgnored var following: Task<Void, Never>?
@@ -80,22 +80,23 @@ where
     @ObservationIgnored var hasStarted = false
     @ObservationIgnored let startTimer = OwnedTasks()
     @ObservationIgnored var revision: UInt64 = 0
-    /// nil until the store has been asked: nothing is told and nothing followed before.
+    /// The present launch; nil until the store was read. Before that the lobby sends and follows nothing.
     @ObservationIgnored var life: LobbyLife?
     @ObservationIgnored var isPublishing = false
     @ObservationIgnored var mustPublish = false
-    /// Names sessions that begin here.
+    /// Generates the IDs of sessions that begin here.
     @ObservationIgnored package var makeSessionID: @Sendable () -> UUID = { UUID() }
 
     /// Creates a lobby that finds, opens and joins sessions of one feature. Call `start()` to begin.
     ///
     /// - Parameters:
-    ///   - transport: not started yet, so that nothing is missed.
-    ///   - membersMax: devices of one session, 2 where not every device reaches every other.
-    ///   - store: keeps the invitation and the incarnation through a relaunch. Hand the same to `SyncedSession.open`.
-    ///   - configuration: its clock, and its incarnation where the store has none, are the lobby's too.
-    ///   - isOver: states in which a session has ended: it is closed when the next begins, not cut off.
-    ///   - opening: applies the closure that it is given to the session's configuration, last.
+    ///   - transport: the devices' connection, not started yet, so that no message is missed.
+    ///   - membersMax: maximum number of devices in a session. Use 2 if not every device reaches every other.
+    ///   - store: keeps the invitation and the incarnation through a relaunch. Pass the same to `SyncedSession.open`.
+    ///   - configuration: the lobby uses its clock, and its incarnation if the store has none.
+    ///   - isOver: returns true for states in which a session has ended. When the next session begins, such a session
+    ///     is closed, so that the others get its end; any other one is stopped at once.
+    ///   - opening: must apply its closure to the session's configuration, as the last change.
     public init(
         featureID: String, name: String, over transport: any SessionSyncTransport,
         store: (any SessionStore)? = nil, membersMax: Int = SessionInvitation.membersMax,
@@ -113,12 +114,12 @@ where
         incarnation = configuration.incarnation ?? .random(in: 1 ... .max)
     }
 
-    /// The mistakes and failures of the transport, of this lobby and of its session that are not solved, for an app to show.
+    /// The unsolved mistakes and failures of the transport, this lobby and its session, for an app to show.
     public var problems: [SessionProblem] {
         transport.problems + board.problems + (session?.board.problems ?? [])
     }
 
-    /// Begins to listen, starts the transport, and goes on with the session that the store has.
+    /// Starts listening, starts the transport, and continues the session that the store has.
     public func start() async {
         hasStarted = true
         startTimer.cancel()
@@ -132,10 +133,10 @@ where
         await settled()
     }
 
-    /// Begins a session of this device and those that are connected, in place of one that is under way: that is how a
-    /// device takes over. Every device that hears of it goes along.
+    /// Begins a session with the connected devices. It supersedes a session that is under way, so a device can take
+    /// over. Every device that hears of it follows.
     ///
-    /// Returns once the session is there, or `storeError` says why not.
+    /// Returns once the session is open, or `storeError` has the reason why it isn't.
     public func open() async {
         if !hasStarted { expectStart() }
         if life == nil { await beginLife() }
@@ -159,7 +160,7 @@ where
         ])
     }
 
-    /// Lets a device that came late take part in the session that is under way.
+    /// Admits a device that came later to the current session.
     /// - Throws: `SessionLobbyError`.
     public func invite(_ peerID: String) throws {
         guard let session, let invitation, part == .member, !session.hasEnded else {
@@ -174,10 +175,10 @@ where
         consider(invitation.adding(device.source))
     }
 
-    /// Waits until this device has gone over to the session that it goes with.
+    /// Waits until this device has moved to the session of its invitation.
     public func settled() async { await following?.value }
 
-    /// Waits until the others have what was submitted here, at most `closePatience`, and ends. The transport stays open.
+    /// Closes the session. Waits at most `closePatience` for the others to get its events. The transport stays open.
     public func stop() async {
         listeners.cancel()
         startTimer.cancel()
@@ -190,7 +191,7 @@ where
 public enum SessionPart: String, Hashable, Sendable, Codable {
     /// The device knows of no session.
     case none
-    /// The device is a member: its user's events count.
+    /// The device is a member, and its user's events count.
     case member
     /// The device shows the session and can't change it.
     case spectator
@@ -200,54 +201,54 @@ public enum SessionPart: String, Hashable, Sendable, Codable {
 public struct SessionDevice: Hashable, Sendable {
     /// The `SessionPeer.id` of the device.
     public let peerID: String
-    /// The name that the device gave itself, bounded and made printable.
+    /// The name that the device gave itself, shortened and made printable.
     public let name: String
-    /// Whether the transport reaches it now.
+    /// True if the transport reaches the device now.
     public internal(set) var isReachable: Bool
-    /// Its app has closed the transport; otherwise one that cannot be reached may come back by itself.
+    /// True if the device's app has closed the transport. Otherwise an unreachable device may come back by itself.
     public internal(set) var hasLeft = false
-    /// Whether it takes part in the session that is under way.
+    /// True if the device takes part in the current session.
     public internal(set) var isMember: Bool
-    /// How it signs the events of sessions that begin now.
+    /// The source that signs the device's events in sessions that begin now.
     let source: SessionSource
 }
 
-/// A state that a member of a session was seen to show: no engine is needed for it.
+/// A member's state, received while this device only watches.
 public struct SessionSighting<State: Sendable>: Sendable {
-    /// The session that was seen.
+    /// The ID of the session that was seen.
     public let sessionID: UUID
-    /// The feature's state, as that member had it.
+    /// The feature's state on that member.
     public let state: State
     /// The member that showed it.
     public let peerID: String
     /// The moment at which the state arrived, by this device's clock.
     public let seenAt: Date
-    /// Which of the states of that peer's engine, and of how many events.
+    /// The revision of that member's snapshot, and the number of events in it.
     let revision: UInt64
     let eventCount: UInt64
 }
 
 /// A change that a lobby reports to `onChange`.
 public enum SessionLobbyChange: Hashable, Sendable {
-    /// A device has come or gone, or takes part.
+    /// A device has appeared, disappeared, or joined a session.
     case devices
-    /// `observed` is another one.
+    /// `observed` has changed.
     case sighted
-    /// This device has opened a session, joined one, or watches one.
+    /// This device has opened a session, joined one, or begun to watch one.
     case opened, joined, watching
-    /// Another device's session takes the place of the one that was under way here.
+    /// Another device's session has replaced the current one.
     case superseded
     /// The store failed; `storeError` has the reason.
     case storeFailed
 }
 
-/// Why a lobby did not do what it was asked for.
+/// Why a lobby couldn't do what it was asked for.
 public enum SessionLobbyError: ExplainedError, Hashable, Sendable {
-    /// No session is under way here, or it has ended.
+    /// This device is no member of a session, or the session has ended.
     case takesNoPart
-    /// No device with that ID was ever heard.
+    /// No device with that ID has been heard.
     case unknownDevice(String)
-    /// The session has as many members as it may; `limit` is their number.
+    /// The session has as many members as allowed; `limit` is that number.
     case full(limit: Int)
 
     public var description: String {
