@@ -3,7 +3,7 @@ import MeshBase
 /// The health of a connection. Five failures in a row make it unhealthy, and one success makes it healthy again.
 ///
 /// Counts only errors of the connection. A mistake of the caller doesn't count, and a peer's error counts as an answer. The
-/// suggestion differs if the peer counts as reachable but doesn't answer. Safe to use from any thread.
+/// suggestion distinguishes an absent peer from a connection that claims to work but doesn't. Safe to use from any thread.
 public final class ConnectionHealth: Sendable {
     /// Number of failures in a row that make a connection unhealthy.
     public static let failuresMax = 5

@@ -1,9 +1,9 @@
 import MeshIdentity
 
 // A hybrid logical clock (Kulkarni et al., 2014) exceeds every stamp that it has observed, so a peer can drive it ahead of
-// the wall clock. `HybridTimestamp.ceiling` bounds that: beyond it, this clock follows peers by at most 65,536 steps a
-// second, however many messages they send. The engine has a bound per message instead (Docs/Internals/Convergence.md,
-// rule 14).
+// the wall clock. Up to `HybridTimestamp.ceiling` this clock follows at once. Beyond it, it follows by at most 65,536 steps
+// a second, however many messages arrive. The engine has a bound per message instead (Docs/Internals/Convergence.md, rule
+// 14).
 
 /// A hybrid logical clock that follows peers beyond the ceiling by at most 65,536 steps a second.
 ///

@@ -14,7 +14,7 @@ public import MeshIdentity
 public protocol FileCarrier: AnyObject, Sendable {
     /// Sets the observer of the carrier's events. Transfers of an earlier launch may be reported from here on.
     func begin(_ observer: any FileCarrierObserver)
-    /// Indicates whether files to that peer use this platform instead of chunks. Nil is any peer.
+    /// Indicates whether files to that peer use this platform instead of chunks. Nil means any peer.
     func carries(to peer: SessionPeer?) -> Bool
     /// Starts the transfer of a file by the platform.
     ///

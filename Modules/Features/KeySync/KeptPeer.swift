@@ -64,7 +64,7 @@ extension KeyReplica {
 // MARK: - In the store
 
 extension KeptPeer {
-    /// Returns the layout in the store, without the received part of a large value.
+    /// Encodes the peer for the store, without the received part of a large value.
     func stored() -> [UInt8] {
         var writer = WireWriter(capacity: 64 + 8 * KeyLimits.bucketCount)
         writer.write(1 as UInt8)

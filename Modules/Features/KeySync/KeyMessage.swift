@@ -4,7 +4,7 @@ import MeshRegister
 
 // A key belongs to one of 256 buckets by the hash of its name. The digest of a bucket is the sum of the hashes of its keys'
 // versions, so it doesn't depend on their order. A print identifies one version of one key in 48 bits. A nonce identifies a
-// message. `KeyReplica` has the exchange, and Docs/Internals/KeyMessages.md has it with the layout of a message.
+// message. Docs/Internals/KeyMessages.md has the exchange and the layout of a message.
 
 /// A message about stored keys between two peers.
 struct KeyMessage: Hashable, Sendable {

@@ -79,8 +79,8 @@ struct KeyPeer: Hashable, Sendable {
     /// Nonces of messages to confirm. At most twice `KeyLimits.lettersMax`: a correct peer never waits for more confirmations.
     private(set) var report: [UInt64] = []
     var pieceMark: KeyMessage.PieceMark?
-    /// Refused versions that the peer wasn't notified of yet, without duplicates. At most `KeyLimits.listMax` and
-    /// `KeyLimits.refusedBytesMax`. Others are reported when the peer offers them again.
+    /// Refused versions to report to the peer, without duplicates. At most `KeyLimits.listMax` and
+    /// `KeyLimits.refusedBytesMax`. The peer learns of others when it offers them again.
     private(set) var refusals: [KeyMessage.Version] = []
     private var refused: Set<KeyMessage.Version> = []
     private var refusedBytes = 0

@@ -73,7 +73,7 @@ extension KeyReplica {
         }
     }
 
-    /// Makes forgotten removals again, for values that the peer offers and that the record covers. The peer gets the removals.
+    /// Restores forgotten removals of values that the peer offers and the record covers. The peer gets the removals.
     private mutating func bury(_ message: KeyMessage) -> [Int] {
         let piece = message.piece.map {
             KeyMessage.Item(key: $0.name.key, entry: StateEntry(version: $0.name.version, bytes: $0.bytes))

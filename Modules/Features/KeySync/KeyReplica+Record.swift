@@ -90,7 +90,7 @@ extension KeyReplica {
         spareAuthor == nil || (!peers.isEmpty && peers.values.allSatisfy(\.hasVouched))
     }
 
-    /// Covers own changes by the record, once the author is certain.
+    /// Adds own changes to the record, once the author is certain.
     mutating func noteOwnChanges() {
         guard spareAuthor != nil, isAuthorCertain, newestOwn > .zero else { return }
         for author in [author, author + Self.heldSuffix] { seen.note(StateVersion(stamp: newestOwn, author: author)) }

@@ -6,7 +6,7 @@ import MeshRegister
 //
 // Two peers find their differences with a digest tree of two levels (Merkle, 1987; Meyer, arXiv 2212.13567, explains the
 // choice): 256 digests, then 6 bytes for each key in the buckets that differ. Each key has a status at each peer, such as
-// confirmed or refused, and a retry asks while it is unknown. The record tells a removed value from a new one
+// confirmed or refused. While a status is unknown, retries ask the peer. The record tells a removed value from a new one
 // (`KeyReplica+Record`). Docs/Internals/KeyMessages.md explains the exchange and why it ends.
 
 /// The keys of this peer, as a value without I/O. Apply the events of the app, of peers and of time, then send the results

@@ -1,6 +1,6 @@
 /// The devices on which a key exists, and between which it travels.
 public enum PlatformAvailability: String, Hashable, Sendable, Codable {
-    /// On all devices, shared; on phones only; on watches only; on a phone and its watch, shared.
+    /// All devices, shared; phones only; watches only; a phone and its watch, shared.
     case all, phoneOnly, watchOnly, phoneWithWatchSync
 
     /// True if the key travels between devices.

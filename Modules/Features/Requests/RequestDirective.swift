@@ -5,15 +5,15 @@ import MeshTransport
 
 /// An action that `RequesterCore` requests. Its driver takes all of them after each call and carries them out in order.
 enum RequestDirective: Sendable {
-    /// Give the copy to the transport, and report the result with `handed`.
+    /// Gives the copy to the transport, and its result to `handed`.
     case send(RequestCopy)
-    /// Withdraw copies that aren't needed. If one was still waiting, report that the request of that type has expired.
+    /// Withdraws copies that aren't needed. If one was still waiting, reports that the request of that type has expired.
     case withdraw([UUID], expired: String? = nil)
-    /// End a request and resume its caller.
+    /// Ends a request and resumes its caller.
     case end(UUID, Result<RequestMessage, ConnectionError>)
-    /// Resume the waiter with that ID. True if its event has happened.
+    /// Resumes the waiter with that ID. True if its event has happened.
     case wake(UUID, Bool)
-    /// Call `tick` at that time.
+    /// Calls `tick` at that time.
     case tick(at: Duration)
     case report(DiagnosticEvent)
     /// A peer has replied, which shows that the connection works.

@@ -9,7 +9,7 @@ extension RequesterCore {
     /// The lifetime of a fire-and-forget request on a kept lane.
     static let keptLifetime = Duration.seconds(7 * 24 * 3600)
 
-    /// Hands a copy to the transport, or waits for the peer or falls back first.
+    /// Hands a copy to the transport, unless the call must first wait for the peer or fall back.
     mutating func attempt(_ id: UUID, _ now: RequestMoment) {
         guard let call = calls[id] else { return }
         guard !call.isHeard else { return setPhase(.resting, of: id) }
@@ -27,7 +27,7 @@ extension RequesterCore {
         hand(call, over: call.method, to: call.wish.peer, isAttempt: true, now)
     }
 
-    /// Handles that the transport has accepted the copy of the last attempt.
+    /// Continues after the transport has accepted the copy of the last attempt.
     mutating func sent(_ call: RequestCall, _ now: RequestMoment) {
         if call.method == .live {
             dequeue(now) { $0.id == call.id }
@@ -40,7 +40,7 @@ extension RequesterCore {
         }
     }
 
-    /// Handles that the transport has refused the copy of the last attempt.
+    /// Continues after the transport has refused the copy of the last attempt.
     mutating func failed(_ call: RequestCall, _ error: ConnectionError, _ now: RequestMoment) {
         guard call.method == .live, call.wish.strategy.hasFallback, call.wish.policy.shouldRetry(error) else {
             return retry(call, after: error, now)

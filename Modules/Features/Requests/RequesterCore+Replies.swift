@@ -74,8 +74,8 @@ extension RequesterCore {
         release(call.id)
     }
 
-    /// Handles that a copy has expired by the peer's clock. If the call still waits, the clocks differ: it learns the difference
-    /// and sends a new copy, at most three times per call.
+    /// Handles a report that a copy has expired by the peer's clock. If the call still waits, the clocks differ: it learns the
+    /// difference and sends a new copy, at most three times per call.
     private mutating func receiveLate(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
         if message.method == .latest, calls[message.id] == nil { recordTaker(of: message, by: peerID, now) }
         guard var call = call(message, of: peerID, now), let peer = peer(peerID, now), let clock = message.clock,

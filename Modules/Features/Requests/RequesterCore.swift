@@ -8,7 +8,7 @@ import MeshTransport
 // Every method takes the current time and peers, and appends directives for the driver (`Requester`). The core has no
 // clock, generates no random values and sends nothing, so tests can run it in virtual time.
 
-/// The asking side of requests: all unanswered calls and the knowledge of peers.
+/// The asking side of requests: all unanswered calls and the state of the peers.
 ///
 /// A call is in `calls` from `begin` until the directive that ends it. It may also be in `queue` and `slots`, and its copies
 /// in `handing`. At most 4096 requests are under way, and 256 of them may wait for a peer. Further ones fail with

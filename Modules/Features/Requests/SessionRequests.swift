@@ -231,7 +231,7 @@ extension SessionRequests {
     @discardableResult
     public func cancelQueuedRequest(id: UUID) -> Bool { requester.cancelQueued { $0 == id } }
 
-    /// Returns true if the transport reports that the peer can be reached. Nil is any peer.
+    /// Returns true if the transport reports that the peer can be reached. Nil means any peer.
     public func isReachable(_ peer: SessionPeer? = nil) -> Bool { requester.isReachable(peer) }
 
     /// Waits until a peer, or any peer if `peer` is nil, can be reached.

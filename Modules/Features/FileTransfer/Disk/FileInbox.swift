@@ -89,8 +89,7 @@ final class FileInbox: Sendable {
         self.system = system
     }
 
-    /// Returns the name of a file's folder. It is a SHA-256, so no peer can choose an ID that collides with another peer's
-    /// file.
+    /// Returns the name of a file's folder: a SHA-256 hash, so that no peer can choose an ID with another peer's key.
     static func key(peerID: String, id: UUID) -> String {
         SHA256.hexadecimal(withUnsafeBytes(of: id.uuid) { Array($0) } + Array(peerID.utf8))
     }

@@ -2,8 +2,7 @@ import MeshFoundation
 
 /// Makes a single path component, valid on every common file system, from the name that a peer has sent.
 ///
-/// Replaces each scalar that some file system refuses with `_`. Keeps all others, so different names mostly stay
-/// different:
+/// Replaces each of these scalars with `_` and keeps all others, so names that differ elsewhere stay different:
 ///
 /// | replaced by `_` | reason |
 /// |---|---|

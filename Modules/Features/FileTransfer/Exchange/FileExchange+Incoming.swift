@@ -66,7 +66,7 @@ extension FileExchange {
         if inbox.isSettled(offer.key) { return post(.imported(id), to: offer.peerID) }
         if let known = incoming[offer.key] {
             if known.offer.header.digest == offer.header.digest { return answer(known) }
-            // The sender reuses the ID for another file. The earlier file can no longer be completed, so it is discarded.
+            // The sender reuses the ID for another file. Discards the earlier one, unless it waits for the app.
             if known.phase == .unclaimed { return post(.held(id), to: offer.peerID) }
             drop(offer.key, .cancelled)
         }

@@ -51,8 +51,8 @@ extension FileExchange {
         }
     }
 
-    /// Fails the transfer only if the file is gone or has changed. Any other error may pass (a locked phone, too many open
-    /// files), so the next offer tries again.
+    /// Fails the transfer only if the file is gone or has changed. Other errors may be temporary, such as a locked phone or too
+    /// many open files, so the next offer tries again.
     private func couldNotReopen(_ id: UUID, _ error: ConnectionError) {
         switch error {
         case .fileNotFound, .deliveryFailed: return finish(id, error)

@@ -8,7 +8,7 @@ import MeshTransport
 /// Runs all file transfers of one connection. Only this actor changes outgoing records, and the inbox except for
 /// carried files.
 ///
-/// Sends reliably only the messages that begin or end a transfer. A peer repeats its request for all others.
+/// Sends reliably only the messages that begin or end a transfer. Peers request any others again if they are lost.
 actor FileExchange {
     /// A change for the app to see. At most 130 for each transfer, and two for each file that waits for the app.
     enum Event: Sendable {

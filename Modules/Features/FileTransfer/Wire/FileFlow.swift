@@ -104,7 +104,7 @@ struct FileFlow {
 // MARK: - What comes
 
 extension FileFlow {
-    /// - Returns: the next bytes of the file, in order. Empty if an earlier chunk is missing, or no one asked for this one.
+    /// - Returns: the next bytes of the file, in order. Empty if an earlier chunk is missing, or this one wasn't asked for.
     mutating func take(_ bytes: Data, at offset: UInt64, now: Duration) -> [Data] {
         guard isAwaited(bytes.count, at: offset, now: now) else { return [] }
         if lost.isEmpty { isLate = false }
