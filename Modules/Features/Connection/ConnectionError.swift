@@ -1,23 +1,23 @@
 public import MeshBase
 import MeshIdentity
 
-/// An error of requests, shared state or files. It can be sent: a peer's error arrives as it was thrown.
+/// An error of requests, shared state or files. It can be sent, so a peer's error arrives as it was thrown.
 public enum ConnectionError: Error, Codable, Hashable, Sendable {
-    /// The platform's session has not been activated.
+    /// The platform's session isn't active.
     case notActivated
-    /// No peer can be reached now, and the call does not wait for one.
+    /// No peer can be reached now, and the call doesn't wait for one.
     case notReachable
     /// No other device is paired with this one.
     case notPaired
     /// The other device has not installed the app.
     case appNotInstalled
-    /// The transport or the platform did not take it.
+    /// The transport or the platform didn't accept the message.
     case deliveryFailed(reason: String)
-    /// The time that the caller allowed is over.
+    /// The caller's time limit is over.
     case timeout
-    /// The caller has cancelled, or a newer one has taken its place.
+    /// The caller cancelled the operation, or a newer one has replaced it.
     case cancelled
-    /// The other side could not send its reply.
+    /// The other side couldn't send its reply.
     case replyFailed(reason: String)
     /// The value to send can't be encoded.
     case encodingFailed(description: String)
@@ -25,28 +25,28 @@ public enum ConnectionError: Error, Codable, Hashable, Sendable {
     case decodingFailed(description: String)
     /// The peer has no handler for requests of that type.
     case handlerNotRegistered(requestType: String)
-    /// The handler threw what cannot travel.
+    /// The handler threw an error that can't be sent. The text describes it.
     case handlerError(description: String)
-    /// The other side failed in another way; the text is its own.
+    /// The other side failed in another way. The text comes from there.
     case remoteError(description: String)
-    /// An error of the platform, by its number.
+    /// An error of the platform, with its code.
     case sessionError(code: Int, description: String)
-    /// The connection claims to work, and nothing comes back.
+    /// The connection claims to work, but no reply arrives.
     case sessionUnhealthy(reason: String)
-    /// There is no file at that place.
+    /// The file doesn't exist.
     case fileNotFound(url: String)
-    /// There is a file, and this process may not read it.
+    /// The file exists, but this process may not read it.
     case fileAccessDenied(url: String)
-    /// No room, on the disk or within the bounds of what is kept.
+    /// The disk is full, or a bound on stored data is reached.
     case insufficientSpace
-    /// Something else on this connection has that id.
+    /// Something else on this connection uses that ID.
     case idInUse(id: String)
     /// The message exceeds the limit with that ID; see `PayloadLimit`.
     case payloadTooLarge(bytes: Int, limit: Int, limitID: String)
-    /// The peer speaks a version that is not understood here, or something else altogether.
+    /// The peer uses a version or a protocol that isn't understood here.
     case incompatiblePeer(reason: String)
 
-    /// What it travels by.
+    /// The names of the cases on the wire.
     private enum CodingKeys: String, CodingKey {
         case notActivated, notReachable, notPaired, deliveryFailed, timeout, cancelled, replyFailed, encodingFailed
         case decodingFailed, handlerNotRegistered, handlerError, remoteError, sessionError, sessionUnhealthy
@@ -74,7 +74,7 @@ extension ConnectionError {
 }
 
 extension ConnectionError {
-    /// Whether it comes again however often the same thing is tried, until an app or the value changes.
+    /// True if a retry fails in the same way until an app or the value changes.
     package var isLasting: Bool {
         switch self {
         case .encodingFailed, .decodingFailed, .handlerNotRegistered, .idInUse, .payloadTooLarge, .incompatiblePeer:
@@ -85,7 +85,7 @@ extension ConnectionError {
 }
 
 extension ConnectionError: ExplainedError {
-    /// A handler's own text as it was written. For every other error, what happened and what to do.
+    /// The text of a handler's error as it was written. For every other error, what happened and what to do.
     public var errorDescription: String? {
         if case .handlerError(let text) = self { text } else { explanation(of: description) }
     }

@@ -1,12 +1,11 @@
 import MeshBase
 
-/// Counts what comes of sends: five failures in a row are unhealthy, one success is healthy again.
+/// The health of a connection. Five failures in a row make it unhealthy, and one success makes it healthy again.
 ///
-/// Only what says something about the connection counts. That the other app is closed is told apart from a connection
-/// that claims to work and does not; what the caller or the handler did wrong counts as an answer, for it has arrived.
-/// Safe to use from any thread.
+/// Counts only errors of the connection. A mistake of the caller doesn't count, and a peer's error counts as an answer. The
+/// suggestion distinguishes an absent peer from a connection that claims to work but doesn't. Safe to use from any thread.
 public final class ConnectionHealth: Sendable {
-    /// Failures in a row.
+    /// Number of failures in a row that make a connection unhealthy.
     public static let failuresMax = 5
 
     private struct State {
@@ -19,7 +18,7 @@ public final class ConnectionHealth: Sendable {
     private let state = Locked(State())
     private let onChange: @Sendable (_ from: SessionHealth, _ to: SessionHealth) -> Void
 
-    /// Creates a record of a connection that is healthy so far.
+    /// Creates a healthy record.
     ///
     /// - Parameter onChange: called on the thread that reported the change.
     public init(onChange: @escaping @Sendable (_ from: SessionHealth, _ to: SessionHealth) -> Void = { _, _ in }) {
@@ -29,12 +28,12 @@ public final class ConnectionHealth: Sendable {
     /// The current health of the connection.
     public var current: SessionHealth { state.withLock { $0.current } }
 
-    /// Something came back from the peer.
+    /// Records that the peer has answered.
     public func succeeded() { change { $0 = State() } }
 
     /// Records that a send failed.
     ///
-    /// - Parameter isReachable: what the platform says of the peer, which may be a lie.
+    /// - Parameter isReachable: the platform's statement about the peer, which may be wrong.
     public func failed(_ error: ConnectionError, isReachable: Bool) {
         switch error.verdict {
         case .answer: succeeded()
@@ -42,7 +41,7 @@ public final class ConnectionHealth: Sendable {
         case .failure:
             change { state in
                 state.failures = min(state.failures + 1, Self.failuresMax)
-                // That the peer is away is no failure of what lies between.
+                // An absent peer isn't a fault of the connection.
                 let isStuck = isReachable && error != .notReachable
                 state.failuresWhileReachable = isStuck ? min(state.failuresWhileReachable + 1, Self.failuresMax) : 0
                 guard state.failures == Self.failuresMax else { return }
@@ -54,7 +53,7 @@ public final class ConnectionHealth: Sendable {
         }
     }
 
-    /// A probe of a connection that was unhealthy has not come back.
+    /// Records that a probe of an unhealthy connection has failed.
     public func recoveryFailed() {
         change { state in
             state.hasFailedToRecover = true
@@ -75,7 +74,7 @@ public final class ConnectionHealth: Sendable {
 }
 
 extension ConnectionError {
-    /// What an error says about the connection.
+    /// The meaning of an error for the connection's health.
     fileprivate enum Verdict {
         case answer, nothing, failure
     }

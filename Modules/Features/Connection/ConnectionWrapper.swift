@@ -4,14 +4,14 @@ public import MeshIdentity
 public import MeshStorage
 public import MeshTransport
 
-/// A connection over another one, under a name of its own. All but `wrapped` is given.
+/// A connection that forwards to another one, to add its own API. You only implement `wrapped`.
 public protocol ConnectionWrapper: SessionConnection {
-    /// The connection that does everything; the same one for the life of this one.
+    /// The connection to forward to. Must not change.
     var wrapped: any SessionConnection { get }
 }
 
 extension SessionConnection {
-    /// The connection that does everything for this one: itself, or what it wraps.
+    /// The innermost connection: the wrapped one, or this one if it wraps none.
     package var root: any SessionConnection { (self as? any ConnectionWrapper)?.wrapped.root ?? self }
 }
 

@@ -1,14 +1,14 @@
-/// The lanes of a request: the first to try, and the next if that fails. The raw values travel.
+/// The lanes of a request: the first to try, and the next if that fails. The raw values are sent.
 public enum DeliveryStrategy: String, Codable, Hashable, Sendable, CaseIterable {
-    /// Live while the peer is there; by the queue when that fails.
+    /// Live while the peer is reachable; the queue if that fails.
     case liveThenQueue = "messageWithUserInfoFallback"
-    /// Live while the peer is there; in the slot for the newest when that fails.
+    /// Live while the peer is reachable; the slot for the newest request if that fails.
     case liveThenLatest = "messageWithContextFallback"
     /// Live or not at all.
     case liveOnly = "messageOnly"
-    /// Uses only the queue, which outlives the connection.
+    /// Uses only the queue, which survives the connection.
     case queueOnly = "userInfoOnly"
-    /// Uses only the newest-wins slot, of which each type of request has one.
+    /// Uses only the slot, which holds the newest request of each type.
     case latestOnly = "contextOnly"
 
     /// The method that is tried first.
@@ -29,16 +29,16 @@ public enum DeliveryStrategy: String, Codable, Hashable, Sendable, CaseIterable 
         }
     }
 
-    /// Whether something is tried after the first.
+    /// True if a second method is tried after the first.
     public var hasFallback: Bool { fallbackMethod != nil }
 }
 
-/// One way of delivering. The raw values travel.
+/// A way of delivering a request. The raw values are sent.
 public enum DeliveryMethod: String, Codable, Hashable, Sendable, CaseIterable {
     /// Now or not at all.
     case live = "message"
-    /// Once and in order, whenever that is possible.
+    /// Once and in order, as soon as possible.
     case queue = "userInfo"
-    /// The newest of its kind, whenever that is possible; what it replaces is never delivered.
+    /// The newest request of its type, as soon as possible. Replaced requests are never delivered.
     case latest = "context"
 }

@@ -4,23 +4,23 @@ public import MeshFoundation
 public enum DiagnosticEvent: Sendable, Hashable {
     /// The platform's session has become active.
     case sessionActivated
-    /// The platform's session was given up, as a phone does when its user takes another watch.
+    /// The platform's session was ended, as on a phone when its user switches to another watch.
     case sessionDeactivated
-    /// The platform's session goes, and takes nothing more.
+    /// The platform's session is about to end and accepts no messages.
     case sessionBecameInactive
-    /// A peer can be reached, or no longer.
+    /// A peer has become reachable or unreachable.
     case reachabilityChanged(isReachable: Bool)
-    /// A request was answered, so long after it was sent.
+    /// A request was answered, that long after the call.
     case messageSent(requestType: String, duration: Duration)
-    /// A request has come.
+    /// A request has arrived.
     case messageReceived(requestType: String)
-    /// A request did not go out or was not answered.
+    /// A request wasn't sent or wasn't answered.
     case deliveryFailed(requestType: String, error: ConnectionError, willRetry: Bool)
-    /// The first way of a request failed, and the second is tried.
+    /// The first lane of a request has failed, and the second is tried.
     case fallbackUsed(from: DeliveryMethod, to: DeliveryMethod)
-    /// A request waits for the peer, with so many in all.
+    /// A request waits for the peer. `queueSize` requests wait in total.
     case requestQueued(requestType: String, queueSize: Int)
-    /// Requests that waited have gone out, so many at once.
+    /// Requests no longer wait for the peer; `count` is their number.
     case queueFlushed(count: Int)
     /// The request is too old: it wasn't sent, or arrived too late and wasn't handled.
     case requestExpired(requestType: String)
@@ -28,22 +28,22 @@ public enum DiagnosticEvent: Sendable, Hashable {
     case healthChanged(from: SessionHealth, to: SessionHealth)
     /// `attemptRecovery` sends a probe.
     case recoveryAttempted
-    /// A probe has come back.
+    /// A probe was answered.
     case recoverySucceeded
-    /// No probe came back.
+    /// No probe was answered.
     case recoveryFailed(error: ConnectionError)
-    /// A file is on its way.
+    /// The transfer of a file has started.
     case fileTransferStarted(fileURL: URL, hasMetadata: Bool)
-    /// A file has arrived at the other side.
+    /// The app on the other side has taken a file.
     case fileTransferCompleted(fileURL: URL)
     /// A file will not arrive.
     case fileTransferFailed(fileURL: URL, error: ConnectionError)
-    /// A file has come.
+    /// A file has arrived.
     case fileReceived(fileURL: URL, hasMetadata: Bool)
-    /// The platform has handed over a context of the other side.
+    /// The platform has delivered an application context of the other side.
     case applicationContextReceived
     /// The received bytes weren't a request of that type, or it or its reply couldn't be encoded. In debug builds also:
-    /// encoding loses one of the request's fields, which standard error names; it was sent all the same.
+    /// encoding loses one of the request's fields, which is named on standard error. The request was sent nevertheless.
     case requestEncodingFailed(requestType: String)
 }
 

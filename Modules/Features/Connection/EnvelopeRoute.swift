@@ -1,14 +1,14 @@
 import MeshIdentity
 
-/// The way of one feature's envelopes to its handler. Ends when its holder lets it go.
+/// A registration of the handler for one feature's envelopes. Ends when it is released.
 public final class EnvelopeRoute: Sendable {
-    /// The feature whose envelopes take it.
+    /// The feature whose envelopes the handler gets.
     public let featureID: String
     private let end: @Sendable () -> Void
 
     /// Creates the route of a feature's envelopes, which lasts until it is released.
     ///
-    /// - Parameter end: called when the route is let go.
+    /// - Parameter end: called when the route is released.
     public init(featureID: String, end: @escaping @Sendable () -> Void) {
         self.featureID = featureID
         self.end = end
@@ -17,14 +17,14 @@ public final class EnvelopeRoute: Sendable {
     deinit { end() }
 }
 
-/// Calls a handler for one envelope after another, whoever brings them.
+/// Calls a handler for one envelope at a time, from any number of callers.
 actor EnvelopeQueue {
     private let handler: @Sendable (AnySessionSyncEnvelope) async -> Void
     private var last: Task<Void, Never>?
 
     /// - Parameters:
-    ///   - waiting: what has come before, to be taken first.
-    ///   - done: is told of each of those from which the handler has returned.
+    ///   - waiting: envelopes that have arrived before. They are handled first.
+    ///   - done: called after each of them was handled.
     init(
         waiting: [WaitingEnvelopes.Entry], handler: @escaping @Sendable (AnySessionSyncEnvelope) async -> Void,
         done: @escaping @Sendable (WaitingEnvelopes.Entry) -> Void
@@ -39,7 +39,7 @@ actor EnvelopeQueue {
         }
     }
 
-    /// Returns when the handler is done with it, and with everything before it.
+    /// Returns when this envelope, and every one before it, was handled.
     func take(_ envelope: AnySessionSyncEnvelope) async {
         let handler = handler
         let task = Task { [last] in

@@ -1,17 +1,21 @@
 import MeshIdentity
 
-/// A hybrid logical clock that peers drive beyond the ceiling by 65,536 steps a second at most, however many messages they
-/// send.
+// A hybrid logical clock (Kulkarni et al., 2014) exceeds every stamp that it has observed, so a peer can drive it ahead of
+// the wall clock. Up to `HybridTimestamp.ceiling` this clock follows at once. Beyond it, it follows by at most 65,536 steps
+// a second, however many messages arrive. The engine has a bound per message instead (Docs/Internals/Convergence.md, rule
+// 14).
+
+/// A hybrid logical clock that follows peers beyond the ceiling by at most 65,536 steps a second.
 ///
-/// Where the newest value wins, a peer takes nothing that its own clock cannot exceed yet. So whoever drives one clock ahead
-/// keeps what is written by it from the others until theirs have followed; since all are paced alike, that takes them about
-/// as long as the driving took.
+/// With last-writer-wins values, a peer refuses values that its own clock can't exceed yet. So after an attack on one clock,
+/// other peers refuse its values until their clocks have followed. All clocks have the same pace, so that takes about as
+/// long as the attack.
 struct PacedClock: Sendable {
     private static let stepMax: UInt64 = 1 << 16
     private static let stepTime = Duration.seconds(1)
 
     private var clock = HybridLogicalClock()
-    /// How far it follows until `renewal`, once it is in the headroom.
+    /// The highest stamp to follow until `renewal`, once the clock is beyond the ceiling.
     private var edge = HybridTimestamp.ceiling
     private var renewal = Duration.zero
 
@@ -26,7 +30,7 @@ struct PacedClock: Sendable {
         clock.observe(min(stamp, max(edge, .ceiling)))
     }
 
-    /// Goes on behind what was drawn or believed before.
+    /// Continues after a stamp that was issued or accepted earlier.
     mutating func resume(at stamp: HybridTimestamp) {
         if stamp.isUsable, stamp > clock.latest { clock = HybridLogicalClock(latest: stamp) }
     }

@@ -11,7 +11,7 @@ package final class RetryTimer: Sendable {
         (self.clock, self.body) = (clock, body)
     }
 
-    /// Asks for a call at that time. Does nothing while an earlier call is planned: in each call ask for what isn't due yet.
+    /// Plans a call. Does nothing if an earlier one is planned, so in each call, plan the next again.
     package func wake(at time: Duration?) {
         guard let time else { return }
         let planned = next.withLock { next in

@@ -6,17 +6,17 @@ public import MeshTransport
 
 /// The part of a connection that shared state, requests and files use to reach other peers.
 ///
-/// To the implementer: everything but the clock must be constant for the life of the connection; `stamp` must exceed every
-/// stamp that it has drawn, and every stamp that `observe` has been told of, unless that is so far ahead that the clock does
-/// not follow it at once. Called from any thread.
+/// Requirements for an implementation: except for the clock, no property changes. `stamp` exceeds every stamp that it has
+/// issued and every stamp that `observe` has received, unless that is too far ahead for the clock to follow at once. Calls
+/// may come from any thread.
 public protocol SessionConnection: AnyObject, Sendable {
     /// The transport that carries the envelopes.
     var transport: any SessionSyncTransport { get }
-    /// The scope in which ids on this connection are unique.
+    /// The scope in which IDs on this connection are unique.
     var sessionID: UUID { get }
-    /// The store in which features keep what must outlive the process, under names that begin with their feature ID.
-    /// The connection keeps messages that wait for a feature under `sessionmesh.connection/`. nil keeps both in memory.
-    /// One connection at a time has a store.
+    /// The store for data that must survive the process, under names that begin with a feature's ID. The connection keeps
+    /// messages that wait for a feature under `sessionmesh.connection/`. If nil, both are only in memory. A store belongs to one
+    /// connection at a time.
     var store: (any SessionStore)? { get }
     /// The topic for the connection's events.
     var diagnostics: Topic<DiagnosticEvent> { get }
@@ -25,31 +25,31 @@ public protocol SessionConnection: AnyObject, Sendable {
     /// The clock for deadlines and for dates on the wire.
     var clock: any DeliveryClock { get }
 
-    /// A stamp for a change made now.
+    /// Returns a stamp for a change made now.
     func stamp() -> HybridTimestamp
-    /// Takes note of a stamp that arrived.
+    /// Notes a stamp that has arrived.
     func observe(_ stamp: HybridTimestamp)
-    /// Goes on behind a stamp that was drawn or believed here before the process began.
+    /// Continues after a stamp that an earlier process issued or accepted.
     func resume(at stamp: HybridTimestamp)
 
-    /// Hands the envelopes of one feature to `handler` from now on, one after another, in the order in which they came;
-    /// those that have come before, first. What the handler returns from is done with: it is not offered again after a
-    /// crash. It must return soon, since everybody on the connection waits for it.
-    /// - Returns: the route, which ends when it is let go.
-    /// - Throws: `idInUse` when the feature has a handler.
+    /// Passes the envelopes of one feature to `handler`, one after another, in order of arrival. Envelopes that have waited come
+    /// first. An envelope is finished when the handler returns, and isn't offered again after a crash. Return soon, because all
+    /// features on the connection wait.
+    /// - Returns: the route, which ends when it is released.
+    /// - Throws: `idInUse` if the feature has a handler.
     func route(
         featureID: String, to handler: @escaping @Sendable (AnySessionSyncEnvelope) async -> Void
     ) throws(ConnectionError) -> EnvelopeRoute
 
-    /// Reserves an id for values of one type, so that two types do not overwrite each other. The same type may claim an id
+    /// Reserves an ID for values of one type, so that two types don't overwrite each other. The same type may claim an ID
     /// again.
     /// - Throws: `idInUse`.
     func claim(_ id: String, for type: Any.Type) throws(ConnectionError)
 
     // MARK: With a default
 
-    /// The mistakes and failures that last, until they are solved: the transport's, then the connection's own. Observable. May be
-    /// read on any thread. By default the transport's.
+    /// The unsolved mistakes and lasting failures: the transport's, then the connection's own. Observable, and readable on any
+    /// thread. By default, only the transport's.
     var problems: [SessionProblem] { get }
 }
 

@@ -5,7 +5,7 @@ public enum SessionHealth: Hashable, Sendable {
     /// Five sends in a row have failed in ways that a working connection does not.
     case unhealthy(suggestion: RecoverySuggestion)
 
-    /// Whether it is ``healthy``.
+    /// True if the connection is ``healthy``.
     public var isHealthy: Bool { self == .healthy }
 
     /// The advice for a person; nil if there is nothing to do.
@@ -14,9 +14,9 @@ public enum SessionHealth: Hashable, Sendable {
     }
 }
 
-/// An advice for a person whose connection doesn't work.
+/// Advice for a person whose connection doesn't work.
 public enum RecoverySuggestion: String, Hashable, Sendable, CaseIterable {
-    /// The platform says that the other device is there, and nothing arrives.
+    /// The platform reports that the other device is reachable, but no reply arrives.
     case restartOtherDevice = "restartWatch"
     /// The other device doesn't answer because the app doesn't run there.
     case openCompanionApp

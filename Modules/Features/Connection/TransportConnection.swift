@@ -4,17 +4,17 @@ public import MeshIdentity
 public import MeshStorage
 public import MeshTransport
 
-/// A connection over any transport. It starts the transport once it has subscribed.
+/// A connection over any transport. It subscribes to the transport and then starts it.
 ///
-/// It is the one reader of envelopes for all features on it: what comes for a feature of the library that has no handler
-/// yet waits, with a store also over relaunches. 256 envelopes wait for a feature, of which the oldest then goes, and
-/// 64 features; what is dropped is counted, and reported as `deliveryFailed`.
+/// It reads the envelopes of all its features. An envelope for a library feature without a handler waits, with a store even
+/// across relaunches. At most 256 envelopes wait for a feature, after which the oldest is dropped, and at most 64 features
+/// have any. Dropped envelopes are counted and reported as `deliveryFailed`.
 ///
-/// Safe to use from any thread. Nothing that it starts keeps it alive.
+/// Safe to use from any thread. The tasks that it starts don't keep it alive.
 public final class TransportConnection: SessionConnection {
-    /// Begins the ids of the library's own features. Others read the transport themselves.
+    /// The prefix of the IDs of the library's features. Other features read the transport themselves.
     public static let featurePrefix = "sessionmesh."
-    /// The session id of what belongs to no session, such as settings.
+    /// The session ID of values that belong to no session, such as settings.
     public static let sharedScope = UUID(uuid: (0, 0, 0, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 1))
 
     private struct State {
@@ -31,18 +31,18 @@ public final class TransportConnection: SessionConnection {
     public let diagnostics: Topic<DiagnosticEvent>
     public let health: ConnectionHealth
     private let state = Locked(State())
-    /// Locked before `state`, never after it, and by whoever adds a route.
+    /// Lock order: `waiting` before `state`. Adding a route also locks it.
     private let waiting: Locked<WaitingEnvelopes>
     private let reader = OwnedTasks()
-    /// What goes wrong with the connection itself, such as a transport that can't start.
+    /// Problems of the connection itself, such as a transport that can't start.
     package let board = ProblemBoard()
 
     /// Subscribes to the transport, then starts it. A transport that can't start is in ``problems``.
     ///
     /// - Parameters:
-    ///   - sessionID: by default the one scope that all peers without sessions share.
-    ///   - store: the features' own; may be the transport's.
-    ///   - codecs: those beside the library's own in which payloads come, to read again what the store has kept.
+    ///   - sessionID: by default the scope that all peers without sessions share.
+    ///   - store: the store for features. It may be the transport's.
+    ///   - codecs: the app's codecs, to read stored envelopes again. The library's codecs are included.
     public init(
         transport: any SessionSyncTransport, sessionID: UUID = TransportConnection.sharedScope,
         store: (any SessionStore)? = nil, clock: any DeliveryClock = SystemClock(), codecs: [any PayloadCodec] = []
@@ -67,7 +67,7 @@ public final class TransportConnection: SessionConnection {
         board.start(transport)
     }
 
-    /// The connection in ``sharedScope`` over this transport: the one that is there, or a new one without a store.
+    /// Returns the connection in ``sharedScope`` over this transport. Creates one without a store if there is none.
     package static func shared(over transport: any SessionSyncTransport & AnyObject) -> TransportConnection {
         SharedConnections.connection(over: transport)
     }
@@ -75,7 +75,7 @@ public final class TransportConnection: SessionConnection {
     /// The transport's problems, then those of the connection, such as `transportFailed`.
     public var problems: [SessionProblem] { transport.problems + board.problems }
 
-    /// Envelopes that waited for a handler in vain.
+    /// The number of envelopes that were dropped while they waited for a handler.
     public var droppedCount: Int { state.withLock { $0.droppedCount } }
 
     public func stamp() -> HybridTimestamp {
@@ -83,7 +83,7 @@ public final class TransportConnection: SessionConnection {
         return state.withLock { $0.logicalClock.tick(wallMilliseconds: wall) }
     }
 
-    /// Ignores impossible stamps, and beyond the ceiling follows by 65,536 steps a second.
+    /// Notes a stamp. Ignores impossible ones, and follows by at most 65,536 steps a second beyond the ceiling.
     public func observe(_ stamp: HybridTimestamp) {
         let elapsed = clock.elapsed
         state.withLock { $0.logicalClock.observe(stamp, at: elapsed) }
@@ -121,7 +121,7 @@ extension TransportConnection {
         }
     }
 
-    /// Takes an envelope that has come by another way than the transport's.
+    /// Handles an envelope that didn't come from the transport.
     package func pass(_ envelope: AnySessionSyncEnvelope) async {
         let metadata = envelope.metadata
         guard metadata.sessionID == sessionID else { return }
@@ -152,7 +152,7 @@ private enum SharedConnections {
         weak var connection: TransportConnection?
     }
 
-    /// A connection keeps its transport, so no other transport can have the same identity.
+    /// A connection retains its transport, so an identifier can't be reused while the connection exists.
     private static let all = Locked<[ObjectIdentifier: Weak]>([:])
 
     static func add(_ connection: TransportConnection) {
@@ -166,7 +166,7 @@ private enum SharedConnections {
         }
     }
 
-    /// Of two that make one at once, both get the first.
+    /// Returns the same connection to concurrent callers.
     static func connection(over transport: any SessionSyncTransport & AnyObject) -> TransportConnection {
         let key = ObjectIdentifier(transport)
         if let present = all.withLock({ $0[key]?.connection }) { return present }

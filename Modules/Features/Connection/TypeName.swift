@@ -1,7 +1,7 @@
-/// How a type is called where nobody says: on the wire, alike in the apps of both devices.
+/// The default names of types on the wire. They must be the same in the apps of both devices.
 package enum TypeName {
-    /// A type's name with the types that it is nested in, without modules: the apps of a phone and a watch are modules of
-    /// different names. Types that are private or local, or come from an extension, are called as if they were not.
+    /// Returns a type's name with the types that it is nested in, without modules, because the apps of a phone and a watch are
+    /// different modules. Private, local and extension contexts are left out.
     package static func nested(_ type: Any.Type) -> String {
         var name = ""
         var rest = withoutContexts(String(reflecting: type))[...]
@@ -21,7 +21,7 @@ package enum TypeName {
         character.isLetter || character.isNumber || character == "_"
     }
 
-    /// "Module.(unknown context at $7f3a).Settings", where the address is another one in every build, and
+    /// Removes contexts such as "Module.(unknown context at $7f3a).Settings", whose address differs in every build, and
     /// "(extension in Module):Other.Settings".
     private static func withoutContexts(_ name: String) -> String {
         var result = ""

@@ -3,24 +3,24 @@ import MeshIdentity
 import MeshStorage
 import MeshWire
 
-/// What has come for features that nobody has made yet, in the order in which it came.
+/// Envelopes for features that don't exist yet, in order of arrival.
 ///
-/// The transport holds it as done, so it is in the store, if there is one, until a handler has returned from it: a journal
-/// of frames (Docs/Internals/WireFormat.md) for each feature. What the store does not take or give waits in memory.
+/// The transport has finished them. So with a store, they are kept in a journal of frames for each feature
+/// (Docs/Internals/WireFormat.md) until a handler has returned. If the store fails, they wait in memory.
 ///
-/// Bounds: 256 envelopes for a feature, of which the oldest goes, and 64 features and 16 MiB with names and `entryBytes`
-/// each, beyond which nothing is taken up.
+/// At most 256 envelopes wait for a feature; then the oldest is dropped. All envelopes have at most 16 MiB, including names
+/// and `entryBytes` for each, and belong to at most 64 features. Beyond that, new envelopes are dropped.
 struct WaitingEnvelopes: ~Copyable, Sendable {
     static let envelopesMax = 256
     static let featuresMax = 64
     static let bytesMax = 16 << 20
-    /// Bytes that an envelope takes in addition to its payload and names.
+    /// Number of bytes that an envelope takes in addition to its payload and names.
     static let entryBytes = 512
     static let root = "sessionmesh.connection/waiting/"
 
     struct Entry: Sendable {
         let envelope: AnySessionSyncEnvelope
-        /// In the journal of its feature; nil when it is in memory only.
+        /// The position in the feature's journal; nil if the envelope is only in memory.
         let position: UInt64?
     }
 
@@ -28,25 +28,25 @@ struct WaitingEnvelopes: ~Copyable, Sendable {
     private var encoder = FrameEncoder(codec: CompactCodec())
     private let codecs: [any PayloadCodec]
     private var features: [String: [Entry]] = [:]
-    /// Of their payloads and names.
+    /// Number of bytes of all entries.
     private var bytes = 0
-    /// Of features that have one.
+    /// The journals of features that have one.
     private var journals: [String: StoreJournal] = [:]
     private var isLoaded = false
 
-    /// - Parameter codecs: read beside the library's own.
+    /// - Parameter codecs: used in addition to the library's own.
     init(_ store: (any SessionStore)?, _ codecs: [any PayloadCodec]) {
         self.store = store
         let own: [any PayloadCodec] = [CompactCodec(), JSONCodec()]
         self.codecs = own + codecs.filter { codec in !own.contains { $0.id == codec.id } }
     }
 
-    /// - Returns: what has been dropped for want of room.
+    /// - Returns: a dropped envelope, which may be this one.
     mutating func keep(_ envelope: AnySessionSyncEnvelope) -> AnySessionSyncEnvelope? {
         load()
         let feature = envelope.metadata.featureID
         guard features[feature] != nil || features.count < Self.featuresMax else { return envelope }
-        // One that a process before this one had kept is offered once more when that has ended too soon after it.
+        // After a crash, the transport may deliver an envelope again that was stored before.
         let id = envelope.metadata.eventID
         if features[feature]?.contains(where: { $0.envelope.metadata.eventID == id }) == true { return nil }
         let size = Self.size(of: envelope)
@@ -60,7 +60,7 @@ struct WaitingEnvelopes: ~Copyable, Sendable {
         return oldest.envelope
     }
 
-    /// What waits for a feature, which is to be forgotten one by one as it is dealt with.
+    /// Removes and returns a feature's envelopes. Call `forget` for each one once it is handled.
     mutating func take(_ feature: String) -> [Entry] {
         load()
         let entries = features.removeValue(forKey: feature) ?? []
@@ -78,14 +78,14 @@ struct WaitingEnvelopes: ~Copyable, Sendable {
             + metadata.sourcePeerID.utf8.count + metadata.payloadType.utf8.count
     }
 
-    /// A handler has returned from it, or there was no room for it.
+    /// Removes an envelope from the store once it was handled or dropped.
     mutating func forget(_ entry: Entry) {
         let feature = entry.envelope.metadata.featureID
         guard let position = entry.position, let store, var journal = journals[feature] else { return }
         let isLast = journal.next == position + 1
         var batch = StoreBatch()
         if isLast { journal.erase(in: &batch) } else { journal.truncate(below: position + 1, in: &batch) }
-        // It goes with the next one if it does not go now; at worst it is offered once more.
+        // If this fails, the next call also removes this one. At worst it is offered again.
         guard (try? store.commit(batch)) != nil else { return }
         journals[feature] = isLast ? nil : journal
     }
@@ -94,14 +94,14 @@ struct WaitingEnvelopes: ~Copyable, Sendable {
 // MARK: - The store
 
 extension WaitingEnvelopes {
-    /// - Returns: its position; nil when the store did not take it.
+    /// - Returns: the position; nil if the store has failed.
     private mutating func write(_ envelope: AnySessionSyncEnvelope) -> UInt64? {
         guard isLoaded, let store, let frame = try? encoder.encode(.envelope(envelope)) else { return nil }
         let feature = envelope.metadata.featureID
         return try? journals[feature, default: StoreJournal(Self.root + feature)].append(frame, to: store)
     }
 
-    /// Once it succeeds, what processes before this one have left waits before what has come since.
+    /// Reads the envelopes of earlier processes and puts them before newer ones. Tries again with the next call on failure.
     private mutating func load() {
         guard !isLoaded, let store else { return }
         var found: [String: [Entry]] = [:]

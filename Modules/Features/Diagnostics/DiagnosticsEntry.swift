@@ -2,17 +2,17 @@ public import Foundation
 import MeshIdentity
 import MeshTransport
 
-/// One line of a recording: what passed between peers, or how one of them stands. Fit for JSON Lines.
+/// One line of a recording, for JSON Lines: a message between peers, or the status of a peer.
 ///
-/// Everything in it may have come from a peer: show it as text.
+/// All contents may come from a peer, so show them only as text.
 public struct DiagnosticsEntry: Codable, Hashable, Sendable {
     /// The subject of an entry.
     public enum Kind: String, Codable, Sendable {
-        /// A message between peers, or that one has come or gone.
+        /// A message between peers, or a change of a peer's reachability.
         case envelope, snapshot, request, reachability
         /// The status of a peer: state, vector, confirmed events.
         case state
-        /// Anything else, in words.
+        /// Any other text.
         case note
     }
 
@@ -24,9 +24,9 @@ public struct DiagnosticsEntry: Codable, Hashable, Sendable {
         case late
     }
 
-    /// Counts from 1 within a recording.
+    /// The number of the entry, which counts from 1 within a recording.
     public var number: UInt64
-    /// Seconds since 1970 by the clock of the peer that recorded it.
+    /// The time in seconds since 1970, by the clock of the peer that recorded it.
     public var at: TimeInterval
     /// The peer that recorded it.
     public var peer: String
@@ -34,9 +34,9 @@ public struct DiagnosticsEntry: Codable, Hashable, Sendable {
     public var kind: Kind
     /// The step of the message; nil for an entry that isn't about one.
     public var step: Step?
-    /// The message's author, by peer id.
+    /// The peer ID of the message's author.
     public var from: String?
-    /// Nil of what went to all.
+    /// The peer ID of the message's receiver; nil if it was sent to all.
     public var to: String?
     /// The feature of the message or the state.
     public var feature: String?
@@ -52,24 +52,24 @@ public struct DiagnosticsEntry: Codable, Hashable, Sendable {
     public var mode: String?
     /// The size of the payload in bytes, if it was encoded.
     public var bytes: Int?
-    /// The name of the codec that wrote the payload, where it was bytes.
+    /// The name of the codec that wrote the payload, if it was encoded.
     public var codec: String?
     /// The description for people: a reason, a payload, a state.
     public var text: String?
-    /// Events that are final, of a state.
+    /// The number of final events, of an entry about a state.
     public var confirmed: UInt64?
-    /// Milliseconds since 1970 below which the order is final; of a state.
+    /// The time in milliseconds since 1970 below which the order is final, of an entry about a state.
     public var cut: UInt64?
     /// The last sequence held without a gap, by source, of an entry about a state.
     public var vector: [String: UInt64]?
     /// The progress of each peer, by ID, of an entry about a state.
     public var sync: [String: String]?
-    /// JSON text of the state itself. A snapshot has it where `DiagnosticsSession.recordPayloads` names the state's type.
+    /// The state as JSON text. A snapshot has it if `DiagnosticsSession.recordPayloads` was called for its type.
     public var state: String?
-    /// JSON text of the event that an envelope carries, where `DiagnosticsSession.recordPayloads` names its type.
+    /// The event of an envelope as JSON text, if `DiagnosticsSession.recordPayloads` was called for its type.
     public var event: String?
 
-    /// An entry with nothing more to say. `at` is in seconds since 1970.
+    /// Creates an entry without further contents. `at` is in seconds since 1970.
     public init(number: UInt64 = 0, at: TimeInterval, peer: String, kind: Kind, step: Step? = nil) {
         self.number = number
         self.at = at
@@ -82,7 +82,7 @@ public struct DiagnosticsEntry: Codable, Hashable, Sendable {
 extension DiagnosticsEntry {
     /// Creates an entry from a record of a peer's transport.
     ///
-    /// - Parameter peer: whose transport it was.
+    /// - Parameter peer: the peer ID of the transport's owner.
     public init(_ record: DiagnosticsSession.Record, of peer: String) {
         self.init(
             number: record.number, at: record.at.timeIntervalSince1970, peer: peer, kind: .note)

@@ -3,12 +3,13 @@
     public import MeshBase
     public import MeshTransport
 
-    /// Forwards diagnostic events to swift-log: failures and rejected messages as warnings, the rest as debug lines.
+    /// Forwards diagnostic events to swift-log. Failures and rejected messages are warnings, and a store's failure is an error.
+    /// Changes of peers and waiting messages are informational, and all other events are debug lines.
     public struct DiagnosticsLogger: Sendable {
         private let events: AsyncStream<SessionDiagnosticEvent>
         private let logger: Logger
 
-        /// Subscribes at once, so that events between this call and `run` are not lost.
+        /// Creates a logger that subscribes at once, so events between this call and `run` aren't lost.
         public init(topic: Topic<SessionDiagnosticEvent>, logger: Logger) {
             events = topic.subscribe()
             self.logger = logger

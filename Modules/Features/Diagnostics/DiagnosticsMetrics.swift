@@ -15,7 +15,7 @@
         private let events: AsyncStream<SessionDiagnosticEvent>
         private let factory: any MetricsFactory
 
-        /// Subscribes at once, so that events between this call and `run` are not lost.
+        /// Creates a counter that subscribes at once, so events between this call and `run` aren't lost.
         public init(topic: Topic<SessionDiagnosticEvent>, factory: any MetricsFactory = MetricsSystem.factory) {
             events = topic.subscribe()
             self.factory = factory
@@ -43,7 +43,7 @@
                     if isReachable { reachable.insert(peer) } else { reachable.remove(peer) }
                     peersReachable.record(reachable.count)
                 case .roundTrip(let peer, let duration):
-                    // Peers of one person are few; a stranger's names must not fill the system.
+                    // A person has few peers. Names of unknown peers must not fill the metrics system.
                     guard timers[peer] != nil || timers.count < Self.peersMax else { continue }
                     let timer =
                         timers[peer]

@@ -1,20 +1,20 @@
 public import Foundation
 public import MeshBase
 
-/// Entries as JSON Lines: one object on a line, UTF-8, in the order in which they were recorded.
+/// Entries as JSON Lines: one object per line, in UTF-8, in the order of recording.
 public struct DiagnosticsRecording: Sendable {
-    /// Lines beyond it are refused, and so are more entries: a recording may come from another person.
+    /// Maximum number of bytes in a line. Longer ones are refused, because a recording may come from another person.
     public static let lineBytesMax = 1 << 20
-    /// Entries of a recording that is read.
+    /// Maximum number of entries when a recording is read. More are refused.
     public static let entriesMax = 1_000_000
 
     /// The entries in the order in which they were recorded.
     public var entries: [DiagnosticsEntry]
 
-    /// A recording of these entries.
+    /// Creates a recording of these entries.
     public init(entries: [DiagnosticsEntry] = []) { self.entries = entries }
 
-    /// Reads lines; empty ones are skipped. Keys that are not known are too, so that a later version's recording is read.
+    /// Reads JSON Lines. Skips empty lines, and unknown keys so that recordings of later versions can be read. Complexity:
     /// O(bytes).
     /// - Throws: `DiagnosticsError`, which names the line.
     public init(jsonLines data: Data) throws(DiagnosticsError) {
@@ -36,13 +36,13 @@ public struct DiagnosticsRecording: Sendable {
         }
     }
 
-    /// The entries as JSON, one in a line. The last line ends with a newline too.
+    /// The entries as JSON, one per line. The last line ends with a newline too.
     public var jsonLines: Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         var data = Data()
         for entry in entries {
-            // Of text and integers, and a time that may be no number.
+            // Encoding can only fail for a time that isn't finite.
             guard entry.at.isFinite, let line = try? encoder.encode(entry) else { continue }
             data += line
             data.append(UInt8(ascii: "\n"))
@@ -51,15 +51,15 @@ public struct DiagnosticsRecording: Sendable {
     }
 }
 
-/// Why a recording cannot be read.
+/// An error of reading a recording.
 public struct DiagnosticsError: CodedError {
-    /// Why it is thrown. Later versions may know more codes.
+    /// The kinds of errors. Later versions may add codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
-        /// A line is no entry.
+        /// A line isn't an entry.
         public static let malformed = Code(description: "malformed")
-        /// A line is longer, or there are more, than is read.
+        /// A line is too long, or there are too many entries.
         public static let tooLarge = Code(description: "tooLarge")
     }
 

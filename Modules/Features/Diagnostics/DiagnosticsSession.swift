@@ -3,7 +3,7 @@ public import MeshBase
 public import MeshIdentity
 public import MeshTransport
 
-/// A transport that records everything that passes the transport it wraps.
+/// A transport that records all traffic of the transport that it wraps.
 ///
 /// ```swift
 /// let recorder = DiagnosticsSession(wrapping: transport)
@@ -12,14 +12,14 @@ public import MeshTransport
 /// try recorder.recording.jsonLines.write(to: folder.appendingPathComponent("game.jsonl"))    // for `mesh inspect`
 /// ```
 ///
-/// Use it wherever a transport is expected. The newest `recordLimit` records are kept; `events` hands on every one.
-/// An envelope is recorded when its first subscriber takes it, so recording neither delays nor drops one: subscriptions are those
-/// of the wrapped transport.
+/// Use it wherever a transport is expected. The newest `recordLimit` records are kept, and `events` passes on every one.
+/// An envelope is recorded when its first subscriber takes it. Recording neither delays nor drops envelopes, because the
+/// subscriptions are those of the wrapped transport.
 /// Safe to use from any thread.
 public final class DiagnosticsSession: TransportWrapper {
     /// A recorded event with its time.
     public struct Record: Sendable {
-        /// Counts from 1, also over records that have been forgotten.
+        /// The number of the record. Counts from 1 and includes records that were dropped.
         public let number: UInt64
         /// The time of the event, by the clock that the session was given.
         public let at: Date
@@ -27,18 +27,18 @@ public final class DiagnosticsSession: TransportWrapper {
         public let event: SessionDiagnosticEvent
         /// The number of bytes of the payload; nil if it wasn't encoded.
         public let payloadBytes: Int?
-        /// The name of the payload's codec, where it came as bytes.
+        /// The name of the payload's codec; nil if it wasn't encoded.
         public let codec: String?
-        /// JSON text of the payload, if `recordPayloads` names its type.
+        /// The payload as JSON text, if `recordPayloads` was called for its type.
         public let payload: String?
     }
 
-    /// Maximum number of bytes of names and values in the JSON text of one payload; what is beyond it becomes "…".
+    /// Maximum number of bytes of names and values in the JSON text of one payload. "…" replaces the rest.
     public static let payloadBytesMax = 4_096
 
-    /// The transport through which everything goes.
+    /// The wrapped transport.
     public let wrapped: any SessionSyncTransport
-    /// Records that are kept; the oldest make room.
+    /// Maximum number of records that are kept. The oldest are dropped first.
     public var recordLimit: Int { log.limit }
     private let log: RecordLog
     private let listeners = OwnedTasks()
@@ -46,8 +46,8 @@ public final class DiagnosticsSession: TransportWrapper {
     /// Creates a transport that records everything that passes through another one.
     ///
     /// - Parameters:
-    ///   - topic: where events go too, such as the bus topic `.diagnostics`; by default a topic of its own.
-    ///   - now: the wall clock of the records; tests pass their own.
+    ///   - topic: also gets all events, such as the bus topic `.diagnostics`; by default a new topic.
+    ///   - now: the wall clock of the records. Tests pass their own.
     public init(
         wrapping wrapped: any SessionSyncTransport, topic: Topic<SessionDiagnosticEvent>? = nil,
         recordLimit: Int = 10_000, now: @escaping @Sendable () -> Date = { Date() }
@@ -58,7 +58,7 @@ public final class DiagnosticsSession: TransportWrapper {
         listen()
     }
 
-    /// Records payloads of one type as JSON text from now on. Without it a recording says which events passed, not what was in them.
+    /// Records payloads of one type as JSON text from now on. By default, a recording has events without their payloads.
     ///
     /// ```swift
     /// diagnostics.recordPayloads(of: WorkoutEvent.self, featureID: "workout", redacting: [HeartRate.self])
@@ -68,7 +68,8 @@ public final class DiagnosticsSession: TransportWrapper {
     /// - Parameters:
     ///   - type: The type of the session's events or of its state.
     ///   - payloadType: The name that the session gives the type; the feature's ID followed by ".event" if nil.
-    ///   - redactedTypes: Types whose values never reach the recording, wherever a payload contains them. A type that encodes the
+    ///   - redactedTypes: Types whose values never reach the recording, wherever a payload contains them. A type that
+    ///     encodes the
     ///     parts of its value itself, as numbers or strings, must be redacted as a whole.
     public func recordPayloads<Payload: Codable & Sendable>(
         of type: Payload.Type, featureID: String, payloadType: String? = nil,
@@ -82,21 +83,21 @@ public final class DiagnosticsSession: TransportWrapper {
     /// The newest records, oldest first.
     public var records: [Record] { log.records }
 
-    /// The number of events recorded so far, those included that are no longer kept.
+    /// The number of events recorded so far, including those that are no longer kept.
     public var recordedCount: UInt64 { log.recordedCount }
 
-    /// Returns the kept records with a higher number, oldest first. O(records kept).
+    /// Returns the kept records with a higher number, oldest first. Complexity: O(records kept).
     public func records(after number: UInt64) -> [Record] { log.records.filter { $0.number > number } }
 
-    /// The records that are kept, as a recording. `jsonLines` is the content of a file that `mesh inspect` shows.
+    /// The kept records as a recording. Write its `jsonLines` to a file to show it with `mesh inspect`.
     public var recording: DiagnosticsRecording {
         DiagnosticsRecording(entries: records.map { DiagnosticsEntry($0, of: localPeer.id) })
     }
 
-    /// Events from now on, as an independent stream; the oldest of 1024 waiting events make room.
+    /// Returns an independent stream of the events from now on. It buffers the newest 1024 events.
     public func events() -> AsyncStream<SessionDiagnosticEvent> { log.topic.subscribe() }
 
-    /// Subscribes beside the app to the streams that hold nothing back for a subscriber.
+    /// Subscribes to the streams that aren't slowed down by an additional subscriber.
     private func listen() {
         let snapshots = wrapped.receiveSnapshots()
         let requests = wrapped.receiveSnapshotRequests()
@@ -182,7 +183,7 @@ extension DiagnosticsSession {
         }
     }
 
-    /// Closes the wrapped transport, and returns when all that it had received beside envelopes has been recorded.
+    /// Closes the wrapped transport. Returns once all that it had received, except for envelopes, was recorded.
     public func close() async {
         await wrapped.close()
         await listeners.finished()

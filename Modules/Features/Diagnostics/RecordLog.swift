@@ -3,16 +3,16 @@ import MeshBase
 import MeshIdentity
 import MeshTransport
 
-/// The records of a `DiagnosticsSession`. Its streams hold the log and not the session, which ends when its app lets go of it.
+/// The records of a `DiagnosticsSession`. Its streams retain the log, not the session, so the app decides when that ends.
 final class RecordLog: Sendable {
     fileprivate struct State {
         var records: [DiagnosticsSession.Record] = []
         var byteCount = 0
         var recordedCount: UInt64 = 0
         var readerCount = 0
-        /// The reader that took an event first, of the newest `eventsMax` events.
+        /// The first reader of each of the newest `eventsMax` events.
         var firstReaders: [UUID: Int] = [:]
-        /// The keys of `firstReaders` in a ring.
+        /// The keys of `firstReaders`, as a ring buffer.
         var events: [UUID] = []
         var oldest = 0
         var payloads: [PayloadName: RecordedPayload] = [:]
@@ -26,17 +26,17 @@ final class RecordLog: Sendable {
         init(_ metadata: SessionSyncMetadata) { self.init(metadata.featureID, metadata.payloadType) }
     }
 
-    /// Makes text of payloads of one type.
+    /// Converts payloads of one type to text.
     fileprivate struct RecordedPayload {
         let event: @Sendable (AnySessionSyncEnvelope) -> String?
         let state: @Sendable (AnySessionSyncSnapshot) -> String?
     }
 
-    /// Maximum number of events of which the first reader is known. A reader that is further behind another one records events
-    /// again; a subscriber of a `TransportInbox` can't be.
+    /// Maximum number of events whose first reader is known. A reader that lags further behind another one records events twice.
+    /// A subscriber of a `TransportInbox` can't lag that far.
     static let eventsMax = 8192
 
-    /// Maximum number of bytes of names and payloads in the records. Beyond it the oldest records go.
+    /// Maximum number of bytes of names and payloads in the records. Beyond it the oldest records are dropped.
     static let bytesMax = 64 << 20
 
     let limit: Int
@@ -53,7 +53,7 @@ final class RecordLog: Sendable {
     var records: [DiagnosticsSession.Record] { state.withLock { $0.records.suffix(limit) } }
     var recordedCount: UInt64 { state.withLock { $0.recordedCount } }
 
-    /// A number for a subscription to envelopes.
+    /// Returns a number for a subscription to envelopes.
     func newReader() -> Int {
         state.withLock { state in
             state.readerCount += 1
@@ -73,7 +73,8 @@ final class RecordLog: Sendable {
         state.withLock { $0.payloads[PayloadName(featureID, payloadType)] = payload }
     }
 
-    /// JSON texts of payloads, nil for those whose type isn't recorded. Runs the app's coding, so it is called without the lock.
+    /// Returns JSON texts of payloads, nil if the type isn't recorded. Not under the lock, because it calls the app's
+    /// `Codable` code.
     func payloads(of envelopes: some Sequence<AnySessionSyncEnvelope>) -> [String?] {
         let known = state.withLock { $0.payloads }
         return envelopes.map { known.isEmpty ? nil : known[PayloadName($0.metadata)]?.event($0) }
@@ -102,14 +103,14 @@ final class RecordLog: Sendable {
         }
     }
 
-    /// Records those that no other reader has taken before: several may want the same.
+    /// Records the envelopes that no other reader has taken before, as several readers may get the same ones.
     func noteReceived(_ envelopes: [AnySessionSyncEnvelope], by reader: Int) {
         let moment = now()
         let new = state.withLock { state in envelopes.filter { state.isFirst(reader, of: $0.metadata.eventID) } }
         let payloads = payloads(of: new)
         state.withLock { state in
             for (envelope, payload) in zip(new, payloads) {
-                // A payload that is bytes already asks no codec.
+                // An encoded payload needs no codec.
                 let bytes = envelope.encodedByteCount == nil ? nil : try? envelope.encodedPayload(with: NoCodec())
                 append(.envelopeReceived(envelope.metadata), bytes, payload, at: moment, to: &state)
             }
@@ -138,7 +139,7 @@ final class RecordLog: Sendable {
 }
 
 extension DiagnosticsSession.Record {
-    /// Names and the payload.
+    /// Number of bytes of names and the payload.
     fileprivate var byteCount: Int {
         let names =
             switch event {
@@ -153,7 +154,7 @@ extension DiagnosticsSession.Record {
 }
 
 extension RecordLog.State {
-    /// Trims by halves of the records, or by a quarter of the bytes, so that recording stays O(1) on average.
+    /// Drops half of the records, or a quarter of the bytes, so that recording is O(1) on average.
     fileprivate mutating func trim(to limit: Int) {
         var excess = records.count >= limit * 2 ? records.count - limit : 0
         var left = byteCount - records.prefix(excess).reduce(0) { $0 + $1.byteCount }
@@ -181,7 +182,7 @@ extension RecordLog.State {
     }
 }
 
-/// Writes nothing: what is a value within one process has no bytes.
+/// Can't encode: a value that stays within one process has no bytes.
 private struct NoCodec: PayloadCodec {
     let id = PayloadCodecID(number: 0, name: "none")
 

@@ -2,7 +2,7 @@ import Foundation
 
 /// Writes values as JSON text for people to read.
 ///
-/// Differs from `JSONEncoder` in four ways. Values of redacted types never reach the text. The text has a maximum size and says
+/// Differs from `JSONEncoder` in four ways. Values of redacted types never reach the text. The text has a maximum size and shows
 /// where it was cut. Fields keep the order in which the type encodes them, and dates are ISO 8601.
 package enum RecordedJSON {
     /// Text in place of a value of a redacted type.
@@ -15,7 +15,7 @@ package enum RecordedJSON {
         package init(_ types: [any Encodable.Type]) { self.types = Set(types.map { ObjectIdentifier($0) }) }
     }
 
-    /// - Parameter bytesMax: Maximum number of bytes of names and values; what is beyond it becomes "…".
+    /// - Parameter bytesMax: Maximum number of bytes of names and values. "…" replaces the rest.
     /// - Returns: nil if the value can't be encoded.
     package static func text(
         of value: some Encodable, redacting redacted: RedactedTypes = RedactedTypes([]), bytesMax: Int = .max
@@ -25,7 +25,7 @@ package enum RecordedJSON {
     }
 }
 
-/// A value whose encoding has begun.
+/// A value that is being encoded.
 private final class Node {
     enum Content {
         case open
@@ -38,9 +38,9 @@ private final class Node {
     private var names: [String] = []
     private var fields: [String: Node] = [:]
     private(set) var elements: [Node] = []
-    /// Number of elements that the value has encoded, those that were cut included.
+    /// Number of elements that the value has encoded, including those that were cut.
     var count = 0
-    /// Whether "…" stands for the elements that follow.
+    /// True if "…" replaces the following elements.
     var isCut = false
 
     init(_ content: Content = .open) { self.content = content }
@@ -63,7 +63,7 @@ private final class Node {
         }
     }
 
-    /// Equal dictionaries and sets become equal texts.
+    /// Sorts the contents, so that equal dictionaries and sets become equal texts.
     func sort(valuesEach: Int) {
         names.sort()
         let groups = stride(from: 0, to: elements.count, by: valuesEach).map {
@@ -104,7 +104,7 @@ extension Dictionary: UnorderedValue {
 }
 
 private final class Writer {
-    /// Deeper values are cut: each level takes a part of the stack.
+    /// Maximum nesting. Deeper values are cut, because each level uses stack space.
     private static let depthMax = 64
 
     private let redactedTypes: Set<ObjectIdentifier>
@@ -134,9 +134,9 @@ private final class Writer {
         return node
     }
 
-    /// Values that have no containers of their own, or that are read more easily without them.
+    /// Returns the text of a value that has no containers, or is easier to read without them.
     private func leaf<Value: Encodable>(_ value: Value) -> Node? {
-        // A cast looks into an optional, whose value may be redacted.
+        // Casting would unwrap an optional, whose value may be redacted.
         guard !(Value.self is any ExpressibleByNilLiteral.Type) else { return nil }
         return switch value {
         case let value as String: string(value)
@@ -169,7 +169,7 @@ private final class Writer {
         return .literal(kept + "…")
     }
 
-    /// Dates outside the years 1 to 9999, which ISO 8601 has no form for, become seconds since 1970.
+    /// Returns ISO 8601, or seconds since 1970 for dates outside the years 1 to 9999, which ISO 8601 can't express.
     private func date(_ date: Date) -> Node {
         let seconds = date.timeIntervalSince1970
         guard seconds > -62_135_596_800, seconds < 253_402_300_799 else { return number(seconds) }
@@ -202,7 +202,7 @@ private struct NodeEncoder: Encoder {
     func child(_ value: some Encodable) throws -> Node { try writer.node(of: value, depth: depth + 1) }
     func nested(_ node: Node) -> NodeEncoder { NodeEncoder(node: node, writer: writer, depth: depth + 1) }
 
-    /// A field's node; one that ends up in no text if the writer is full.
+    /// Adds a field and returns its node. If the writer is full, returns a node that isn't part of the text.
     func field(_ name: String, _ make: () throws -> Node) rethrows -> Node {
         guard !writer.isFull else {
             node["…"] = .literal("…")
@@ -214,7 +214,7 @@ private struct NodeEncoder: Encoder {
         return made
     }
 
-    /// An element's node; one that ends up in no text if the writer is full and the list says so already.
+    /// Adds an element and returns its node. If the writer is full, returns a node that isn't part of the text.
     func element(_ make: () throws -> Node) rethrows -> Node {
         let wasFull = writer.isFull
         node.count += 1
@@ -290,7 +290,7 @@ private struct NodeValue: SingleValueEncodingContainer {
 }
 
 extension Node {
-    /// Becomes what the only value of a type became.
+    /// Takes over the contents of a value's only part.
     fileprivate func take(_ other: Node) {
         (content, names, fields) = (other.content, other.names, other.fields)
         (elements, count) = (other.elements, other.count)

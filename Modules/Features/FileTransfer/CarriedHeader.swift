@@ -2,17 +2,17 @@ package import Foundation
 import MeshConnection
 package import MeshIdentity
 
-/// What a carrier needs whose other side knows nothing of headers, nor of messages about files.
+/// Helpers for a carrier whose peer knows neither file headers nor file messages.
 package enum CarriedHeader {
     package static var featureID: String { FileMessage.featureID }
 
-    /// What the app has said of the file, in values of a property list.
+    /// Returns the sender's metadata as property-list values, or nil if the header can't be read.
     package static func metadata(in header: Data) -> [String: Any]? {
         (try? JSONDecoder().decode(FileOffer.self, from: header))?.header.metadata?.mapValues(\.plain)
     }
 
-    /// One for a file that came without: nothing is known of its bytes but how many there are.
-    /// - Returns: nil when there is no file, or its metadata are too large.
+    /// Makes a header for a file that arrived without one. Only the file's size is known, not its digest.
+    /// - Returns: nil if the file doesn't exist or its metadata is too large.
     package static func make(for file: URL, metadata: [String: Any]?, from peerID: String) -> Data? {
         guard let size = try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? NSNumber else {
             return nil
@@ -26,7 +26,7 @@ package enum CarriedHeader {
         return try? JSONEncoder().encode(offer)
     }
 
-    /// The file that a message says has been carried; nil for any other message.
+    /// Returns the ID of the carried file that a message offers, or nil for any other message.
     package static func carriedID(in envelope: AnySessionSyncEnvelope) -> UUID? {
         guard case .offer(let header, _) = try? envelope.decodePayload(as: FileMessage.self), header.isCarried else {
             return nil
@@ -34,7 +34,7 @@ package enum CarriedHeader {
         return header.id
     }
 
-    /// What the other side would say of it, if it could: that it has the file.
+    /// Makes the `imported` message that such a peer can't send itself.
     package static func imported(
         _ id: UUID, from peerID: String, sessionID: UUID, at date: Date
     ) throws -> AnySessionSyncEnvelope {

@@ -2,29 +2,29 @@ public import Foundation
 public import MeshConnection
 public import MeshIdentity
 
-/// A platform that moves whole files itself, as WatchConnectivity's `transferFile` does. The plugin point for those.
+/// A platform service that moves complete files itself, like WatchConnectivity's `transferFile`.
 ///
-/// To the implementer:
+/// Requirements for an implementation:
 /// - `begin` is called once, before everything else. Hold the observer weakly.
-/// - `carry` must return at once; the file stays where it is until `finished` has been reported. The header must arrive
-///   with the file, unchanged; it has at most 48 KiB.
-/// - Every file that was taken must be reported as finished once, in this launch or a later one, unless it was cancelled.
-/// - When a file arrives, `received` must be called before the platform's callback returns: it moves the file away.
-/// - Carrying a file twice does no harm.
+/// - `carry` returns at once. The sender's file stays in place until you report `finished`. Deliver the header with the
+///   file, unchanged; it has at most 48 KiB.
+/// - Report each accepted file as finished once, in this launch or a later one, unless it was cancelled.
+/// - When a file arrives, call `received` before the platform's callback returns. It moves the file away.
+/// - You may deliver a file twice.
 public protocol FileCarrier: AnyObject, Sendable {
     /// Sets the observer of the carrier's events. Transfers of an earlier launch may be reported from here on.
     func begin(_ observer: any FileCarrierObserver)
-    /// Whether files to that peer (nil: to whichever takes it) go by this platform rather than in chunks.
+    /// Indicates whether files to that peer use this platform instead of chunks. Nil means any peer.
     func carries(to peer: SessionPeer?) -> Bool
     /// Starts the transfer of a file by the platform.
     ///
-    /// - Throws: why the platform does not take it; `notActivated` when it has not started yet: what an earlier launch has
-    ///   left is then offered to it again.
+    /// - Throws: why the platform refuses the file. Throw `notActivated` if the platform hasn't started yet: a transfer of
+    ///   an earlier launch is then offered to it again later.
     func carry(_ file: URL, id: UUID, header: Data) throws(ConnectionError)
-    /// Takes a file back that is under way. One that is not is fine.
+    /// Cancels a transfer. Does nothing if it isn't under way.
     func cancel(_ id: UUID)
-    /// The IDs of the transfers that the platform has under way, those of earlier launches included. Empty before it
-    /// has started.
+    /// The IDs of the transfers that the platform has under way, including those of earlier launches. Empty before it has
+    /// started.
     var outstandingIDs: Set<UUID> { get }
 }
 
@@ -32,10 +32,10 @@ public protocol FileCarrier: AnyObject, Sendable {
 public protocol FileCarrierObserver: AnyObject, Sendable {
     /// Reports the share of a file that has been sent, 0...1.
     func carried(_ id: UUID, fractionCompleted: Double)
-    /// The platform is done with the file: the other device has it, or nothing more will come of it.
+    /// Reports the end of a transfer: the other device has the file, or it will never arrive.
     func finished(_ id: UUID, error: ConnectionError?)
-    /// A file has come, and is moved away before this returns. Blocks as long as that takes: a rename on the same disk.
-    /// - Returns: false when the header is none, and the file has been left alone.
+    /// Takes an arrived file, moving it away before this returns. Blocks meanwhile: on the same disk that is a rename.
+    /// - Returns: false if the header can't be read. The file is then left alone.
     @discardableResult
     func received(_ file: URL, header: Data) -> Bool
 }

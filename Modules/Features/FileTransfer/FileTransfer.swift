@@ -7,7 +7,7 @@ public import Observation
     public import Combine
 #endif
 
-/// A file on its way, in either direction. Ends once, in one of three ways, whatever is called afterwards.
+/// A file transfer in either direction. It ends once: completed, failed or cancelled. Later calls change nothing.
 ///
 /// Lives on the main actor.
 @MainActor @Observable
@@ -19,11 +19,11 @@ public final class FileTransfer: Identifiable {
     }
 
     public nonisolated let id: UUID
-    /// The file that is sent; of one that is received, where it will be.
+    /// The URL of the file that is sent, or the future URL of a file that is received.
     public nonisolated let fileURL: URL
-    /// Whether it comes from a peer.
+    /// True if a peer sends the file to this device.
     public nonisolated let isIncoming: Bool
-    /// The share of the file that has been transferred, 0...1. At 1 it has arrived, and waits for the receiver's app to
+    /// The share of the file that has been transferred, 0...1. At 1 the file has arrived and waits for the receiver's app to
     /// take it.
     public private(set) var fractionCompleted: Double = 0
     private var state = State.transferring
@@ -33,7 +33,7 @@ public final class FileTransfer: Identifiable {
     @ObservationIgnored private var nextWaiter: UInt64 = 0
     @ObservationIgnored private let onCancel: () -> Void
 
-    /// - Parameter onCancel: called once, when the first `cancel` comes before the end.
+    /// - Parameter onCancel: called once, if `cancel` is called before the transfer ends.
     init(
         id: UUID, fileURL: URL, isIncoming: Bool, metadata: [String: MetadataValue]?, onCancel: @escaping () -> Void
     ) {
@@ -44,13 +44,14 @@ public final class FileTransfer: Identifiable {
         self.onCancel = onCancel
     }
 
-    /// Neither completed, nor failed, nor cancelled.
+    /// True until the transfer completes, fails or is cancelled.
     public var isTransferring: Bool { state == .transferring }
 
-    /// Sent: the other side's app has taken it. Received: it is whole, and the app's.
+    /// True once the transfer has succeeded: the receiver's app has taken an outgoing file, or an incoming file is complete
+    /// and this app may take it.
     public var isCompleted: Bool { state == .completed }
 
-    /// Why it will not complete.
+    /// The reason for a failure or cancellation, or nil.
     public var error: ConnectionError? {
         if case .failed(let error) = state { error } else { nil }
     }
@@ -58,16 +59,16 @@ public final class FileTransfer: Identifiable {
     /// The property-list values that were sent with the file.
     public var metadata: [String: Any]? { content?.mapValues(\.plain) }
 
-    /// Gives the transfer up; the other side is told. Once it has ended, nothing happens. The other side may have
-    /// completed it all the same, if that was under way.
+    /// Cancels the transfer and notifies the other side. Does nothing after the end. The other side may still complete a
+    /// transfer whose last messages are in flight.
     public func cancel() {
         guard isTransferring else { return }
         onCancel()
         end(.failed(.cancelled))
     }
 
-    /// Returns when it has completed. Any number of tasks may wait; cancelling one ends its waiting, not the transfer.
-    /// - Throws: `ConnectionError`: why the transfer failed, or `cancelled`.
+    /// Waits until the transfer completes. Any number of tasks may wait; cancelling one ends its wait, not the transfer.
+    /// - Throws: `ConnectionError`: the reason why the transfer failed, or `cancelled`.
     public func waitForCompletion() async throws {
         nextWaiter += 1
         let waiter = nextWaiter
@@ -87,8 +88,8 @@ public final class FileTransfer: Identifiable {
         }
     }
 
-    /// `fractionCompleted` now and whenever it changes, until the end. Every call is an independent subscriber, 32 values
-    /// deep; the oldest make room.
+    /// The current `fractionCompleted`, then each change until the end. Every call adds an independent subscriber. It
+    /// buffers the newest 32 values.
     public var progressUpdates: AsyncStream<Double> {
         if isTransferring { return progress.subscribe(startingWith: [fractionCompleted]) }
         let last = fractionCompleted
@@ -107,7 +108,7 @@ public final class FileTransfer: Identifiable {
         progress.publish(fractionCompleted)
     }
 
-    /// Only the first end counts.
+    /// Ends the transfer. Does nothing after the first call.
     func end(_ newState: State) {
         guard isTransferring, newState != .transferring else { return }
         if newState == .completed { progressed(to: 1) }

@@ -1,16 +1,17 @@
-/// The bounds of received files. Beyond them a peer's offer is refused with `insufficientSpace`.
+/// The bounds of file transfers. An offer beyond the inbox's bounds is refused with `insufficientSpace`.
 public struct FileTransferLimits: Hashable, Sendable {
-    /// Files that are coming or wait for the app.
+    /// Maximum number of files that are arriving or wait for the app.
     package var inboxCountMax = 64
     /// Maximum number of bytes of received files.
     public var inboxBytesMax: UInt64 = 8 << 30
-    /// Bytes that a file must leave free on the disk.
+    /// Number of bytes that must stay free on the disk after a file has arrived.
     package var freeBytesMin: UInt64 = 16 << 20
-    /// How long the beginning of a file is kept whose sender is not heard of, looked at when the app is launched.
+    /// Time after which a launch discards a partial file whose sender has been silent.
     let partialAgeMax: Duration = .seconds(30 * 86_400)
-    /// Files that come at the same time, in the order of their offers; the next ones wait, but for no sender that is silent.
+    /// Maximum number of files that arrive at the same time. Others wait in the order of their offers, but take the place of
+    /// a file with a silent sender.
     package var receivingMax = 4
-    /// Transfers of one's own that have not completed; `transferFile` throws `deliveryFailed` beyond it.
+    /// Maximum number of outgoing transfers that haven't completed. Beyond it `transferFile` throws `deliveryFailed`.
     package var outstandingMax = 256
 
     /// Creates limits with the default of every value.

@@ -5,7 +5,7 @@ public import MeshIdentity
 import MeshTransport
 public import Observation
 
-/// Files to and from the peers of one connection.
+/// Sends files to the peers of one connection and receives files from them.
 ///
 /// ```swift
 /// let files = try FileTransfers(connection: connection, folder: folder)
@@ -14,12 +14,12 @@ public import Observation
 /// try await transfer.waitForCompletion()
 /// ```
 ///
-/// A file goes in chunks that the receiver asks for, or whole where a `FileCarrier` takes it; it goes on at the last
-/// good chunk after a drop or a relaunch of either side. The receiver checks a file against a hash of the whole, which
-/// finds accidental damage; keeping out other senders is the link's task. The receiver owns the file before its app is
-/// told, and the sender's transfer completes once that app has taken it.
+/// The receiver asks for a file in chunks, unless a `FileCarrier` moves it. After a lost connection or a relaunch of either
+/// side, a transfer in chunks continues after the last good chunk. The receiver compares a hash of the complete file, which
+/// finds accidental damage; the link decides who may send. A file is safely on the receiver's disk before its app gets it.
+/// The sender's transfer completes once that app has taken the file.
 ///
-/// Lives on the main actor; files are read and written elsewhere. Nothing that it starts keeps it alive.
+/// Lives on the main actor; reads and writes files elsewhere. The tasks that it starts don't keep it alive.
 @MainActor @Observable
 public final class FileTransfers {
     @ObservationIgnored let exchange: FileExchange
@@ -28,13 +28,13 @@ public final class FileTransfers {
     @ObservationIgnored private let listeners = OwnedTasks()
     @ObservationIgnored private let courier: CarrierReceiver?
 
-    /// Goes on with what an earlier launch has left.
+    /// Resumes the transfers of earlier launches.
     /// - Parameters:
-    ///   - connection: has a store, if transfers are to outlive the process.
+    ///   - connection: needs a store if outgoing transfers are to survive the process.
     ///   - folder: used by nothing else, on the disk to which the app moves files. Created if it doesn't exist.
-    ///   - carrier: moves whole files where the platform can.
-    /// - Throws: `idInUse` when the connection has a `FileTransfers`; `fileAccessDenied` or `fileNotFound` for a folder
-    ///   that cannot be used.
+    ///   - carrier: moves complete files where the platform can.
+    /// - Throws: `idInUse` if the connection already has a `FileTransfers`; `fileAccessDenied` or `fileNotFound` if the folder
+    ///   can't be used.
     public convenience init(
         connection: any SessionConnection, folder: URL, carrier: (any FileCarrier)? = nil,
         limits: FileTransferLimits = FileTransferLimits()
@@ -71,7 +71,7 @@ public final class FileTransfers {
             }
         }
         table.lookAfter = { [weak exchange] in Task { await exchange?.lookAfterUnclaimed(isForced: true) } }
-        // Ends when the exchange goes, and with it whoever waits for a transfer.
+        // Ends with the exchange. Then tasks that wait for a transfer get `notActivated`.
         Task { [table] in
             for await event in stream { table.apply(event) }
             table.end()
@@ -79,16 +79,16 @@ public final class FileTransfers {
         if let courier { carrier?.begin(courier) }
     }
 
-    /// Sends a file to a peer. It must stay where it is, unchanged, until the transfer has ended.
+    /// Sends a file to a peer. The file must stay in place, unchanged, until the transfer has ended.
     ///
-    /// Reads the file once before it returns, for its hash; the transfer is then in the connection's store. Waits for the
-    /// peer as long as that takes: who wants it to end sooner cancels it.
+    /// Returns after reading the file once, for its hash, and saving the transfer in the connection's store. A transfer waits
+    /// for its peer without a time limit; cancel it to end it sooner.
     /// - Parameters:
-    ///   - metadata: values of a property list, at most 32 KiB as JSON together with the file's name.
-    ///   - peer: nil for the one peer there is; of several, the first that asks.
+    ///   - metadata: property-list values, at most 32 KiB as JSON together with the file's name.
+    ///   - peer: if nil, the only known peer. If several peers are known, or none, the first that asks for the file.
     /// - Throws: `fileNotFound`, `fileAccessDenied`, `encodingFailed` for metadata, `payloadTooLarge` (`file.header`),
-    ///   `deliveryFailed` when it changes meanwhile, or `outstandingMax` files are on their way, `sessionError`,
-    ///   `notActivated` after `close`; what a carrier throws.
+    ///   `deliveryFailed` if the file changes meanwhile or too many transfers (256) are outstanding, `sessionError`,
+    ///   `notActivated` after `close`, or an error of the carrier.
     public func transferFile(
         _ fileURL: URL, metadata: [String: Any]? = nil, to peer: SessionPeer? = nil
     ) async throws(ConnectionError) -> FileTransfer {
@@ -106,29 +106,29 @@ public final class FileTransfers {
         }
     }
 
-    /// Files of this side that have not ended, the oldest first; also those of earlier launches, soon after this one.
+    /// Outgoing files that haven't ended, oldest first. Shortly after a launch, those of earlier launches are included.
     public var outstandingFileTransfers: [FileTransfer] { table.transfers(areIncoming: false) }
 
-    /// Files that are coming, the oldest first.
+    /// Files that are arriving, oldest first.
     public var incomingFileTransfers: [FileTransfer] { table.transfers(areIncoming: true) }
 
-    /// Cancels every transfer of this side.
+    /// Cancels every outgoing transfer.
     public func cancelAllFileTransfers() {
         for transfer in outstandingFileTransfers { transfer.cancel() }
     }
 
-    /// Is handed every file, and first those that wait already. A file that it has moved away is imported when it
-    /// returns; one that it leaves, or throws about, waits: for `ReceivedFile.accept`, or for the next launch.
+    /// A handler for received files. It gets the files that already wait first. A file that the handler moves away counts as
+    /// imported when it returns. If it does neither, or throws, the file waits for `ReceivedFile.accept` or the next launch.
     public var onFileReceived: (@MainActor (ReceivedFile) throws -> Void)? {
         get { table.handler }
         set { table.setHandler(newValue) }
     }
 
-    /// The files that wait for the app, and those that come. Every call is an independent subscriber, 64 files deep; of
-    /// what a slow one misses, what has not been taken is offered again at the next launch.
+    /// The files that wait for the app, then each one that arrives. Every call adds an independent subscriber. It buffers 64
+    /// files; a missed file that wasn't taken is offered again at the next launch.
     public var receivedFiles: AsyncStream<ReceivedFile> { table.subscribe() }
 
-    /// Ends file transfer on this connection. Unfinished transfers go on at the next launch, and callers that wait get
+    /// Ends file transfer on this connection. Unfinished transfers continue at the next launch, and callers that wait get
     /// `notActivated`. Idempotent.
     public func close() async {
         listeners.cancel()
@@ -136,18 +136,18 @@ public final class FileTransfers {
     }
 }
 
-/// What the app sees of the transfers. Outlives `FileTransfers` by the events that are under way.
+/// The app's view of the transfers. May outlive `FileTransfers` until the last events are applied.
 @MainActor @Observable
 final class TransferTable {
     private var transfers: [TransferKey: FileTransfer] = [:]
     private var order: [TransferKey] = []
-    /// What has not been taken, the oldest first; as many as the inbox holds.
+    /// Files that the app hasn't taken, oldest first. At most as many as the inbox holds.
     @ObservationIgnored private var unclaimed: [(key: String, file: ReceivedFile)] = []
     @ObservationIgnored private(set) var handler: (@MainActor (ReceivedFile) throws -> Void)?
     @ObservationIgnored private let received = Topic<ReceivedFile>(bufferLimit: 64)
     @ObservationIgnored var cancel: (TransferKey) -> Void = { _ in }
     @ObservationIgnored var lookAfter: () -> Void = {}
-    /// Cancelled while it may have been completing; it is not handed over any more.
+    /// Keys of files that the app cancelled while they may have been completing. They aren't handed over.
     @ObservationIgnored private var unwanted: Set<String> = []
 
     func transfers(areIncoming: Bool) -> [FileTransfer] {
@@ -199,7 +199,7 @@ final class TransferTable {
 
     func subscribe() -> AsyncStream<ReceivedFile> { received.subscribe(startingWith: unclaimed.map(\.file)) }
 
-    /// Nothing more will be heard.
+    /// Ends all transfers and subscriptions.
     func end() {
         received.finish()
         for key in order { remove(key, .notActivated) }
@@ -213,7 +213,7 @@ final class TransferTable {
 
     private func hand(_ file: ReceivedFile) {
         guard let handler else { return }
-        // Thrown about or not: what was moved away was taken, and what was not is offered again.
+        // The handler's error doesn't matter: a file that it moved was taken, and any other is offered again.
         try? handler(file)
         lookAfter()
     }
@@ -228,7 +228,7 @@ extension TransferKey {
     }
 }
 
-/// Moves a carried file into the inbox before its platform deletes it, and tells the exchange afterwards.
+/// Moves a carried file into the inbox before the platform deletes it, then notifies the exchange.
 final class CarrierReceiver: FileCarrierObserver {
     private let inbox: FileInbox
     private weak let exchange: FileExchange?

@@ -1,19 +1,20 @@
 public import Foundation
 
-/// A file that has come whole. It is the app's: move it away, or use it where it is and `accept()`.
+/// A file that has arrived completely. Move it away, or use it in place and call `accept()`.
 ///
-/// Until then it stays in the inbox, is offered again at the next launch, and the sender's transfer is not complete.
+/// Until then the file stays in the inbox and is offered again at the next launch. The sender's transfer isn't complete.
 public struct ReceivedFile: Sendable, Identifiable {
-    /// The sender's id of the transfer. The same file offered again has the same one.
+    /// The sender's ID of the transfer. A file that is offered again keeps its ID.
     public let id: UUID
     /// The file's URL, in a folder of this library, under `suggestedName`.
     public let fileURL: URL
-    /// The sender's name for it, with `_` in the place of each character that a file system refuses: a single path component,
-    /// never hidden, at most 240 bytes. Two files may have the same; `move(into:)` gives each a name of its own.
+    /// The name that the sender gave the file, made safe. Each character that a file system refuses is `_`. The name is a
+    /// single path component of at most 240 bytes and never hidden. Two files may have the same name; `move(into:)` numbers
+    /// them.
     public let suggestedName: String
     /// The number of bytes in the file.
     public let byteCount: UInt64
-    /// The ID of the peer that sent the file. Empty for one that an app has created.
+    /// The ID of the peer that sent the file. Empty if the app created this value.
     public let senderID: String
     private let content: [String: MetadataValue]?
     private let onAccept: (@Sendable () async -> Void)?
@@ -42,14 +43,14 @@ public struct ReceivedFile: Sendable, Identifiable {
         self.onAccept = onAccept
     }
 
-    /// The app has imported the file: what is left of it here is deleted, and the sender is told. Idempotent.
+    /// Records that the app has imported the file. Deletes the inbox's copy and notifies the sender. Idempotent.
     public func accept() async { await onAccept?() }
 
-    /// Moves the file into a folder of the app's, under `suggestedName`, or with a number where that is taken:
-    /// `track 2.gpx`. Never replaces a file. A file that a handler has moved is imported when the handler returns.
-    /// - Returns: the file's new place.
-    /// - Throws: an error of `FileManager`; `CocoaError.fileWriteFileExists` once 9,999 names are taken. The file is then as
-    ///   it was.
+    /// Moves the file into one of the app's folders, under `suggestedName`. Adds a number if the name is taken:
+    /// `track 2.gpx`. Never replaces a file. A file that a handler has moved counts as imported when the handler returns.
+    /// - Returns: the file's new URL.
+    /// - Throws: an error of `FileManager`; `CocoaError.fileWriteFileExists` if 9,999 names are taken. The file then stays in
+    ///   place.
     @discardableResult
     public func move(into folder: URL) throws -> URL {
         var number = 1
@@ -65,8 +66,8 @@ public struct ReceivedFile: Sendable, Identifiable {
         }
     }
 
-    /// Moves the file to where the app wants it, and accepts it.
-    /// - Throws: what `FileManager` throws; the file is then as it was.
+    /// Moves the file to a URL of the app's choice, and accepts it.
+    /// - Throws: an error of `FileManager`. The file then stays in place.
     public func move(to destination: URL) async throws {
         try FileManager.default.moveItem(at: fileURL, to: destination)
         await accept()

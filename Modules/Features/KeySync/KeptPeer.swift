@@ -3,21 +3,21 @@ import MeshIdentity
 import MeshRegister
 import MeshWire
 
-/// What outlives the process of a peer.
+/// The part of a `KeyPeer` that is kept in the store.
 struct KeptPeer: Hashable, Sendable {
     var id: String
-    /// Raised with each meeting, so that of peers that stay away the first to be forgotten can be told.
+    /// Higher for a peer that was met later. The peer that has been away longest is forgotten first.
     var order: UInt64 = 0
-    /// Digests of the buckets of which the peer had everything that was here; 0 of the others. They may be old, or the peer may
-    /// have lost its store since. Then a status is wrong until the peer has been asked, and the peer ignores a record that says
-    /// too much (`KeyReplica.take(_:in:from:)`).
+    /// Digests of the buckets in which the peer had everything; 0 for the others. They may be out of date, or the peer may have
+    /// lost its store. Then statuses are wrong until the peer answers a request. It ignores a record that claims too much
+    /// (`KeyReplica.take(_:in:from:)`).
     var digests = [UInt64](repeating: 0, count: KeyLimits.bucketCount)
-    /// What has come of a large value.
+    /// The received part of a large value.
     var download: KeyPeer.Download?
 }
 
 extension KeyReplica {
-    /// nil when the peer has been forgotten. Complexity: O(keys).
+    /// Returns the peer's state for the store, or nil if the peer was forgotten. Complexity: O(keys).
     func kept(_ id: String) -> KeptPeer? {
         guard let peer = peers[id] else { return nil }
         var digest = KeyDigest()
@@ -31,7 +31,8 @@ extension KeyReplica {
             download: peer.download)
     }
 
-    /// To be called once the rules are known. What a peer's digests do not prove is pending until it has been compared.
+    /// Restores peers from the store. Call it once the rules are known. Keys that a peer's digests don't confirm stay pending
+    /// until the peer has been compared.
     mutating func restore(_ kept: [KeptPeer]) {
         guard !kept.isEmpty else { return }
         let shared = table.records.indices.filter(isShareable)
@@ -48,9 +49,9 @@ extension KeyReplica {
         }
     }
 
-    /// Of peers that are away the one that has been for longest goes. What it has not heard of, a removal that the others
-    /// had among it, may be forgotten from then on.
-    /// - Returns: false when all that fit are here.
+    /// Forgets the peer that has been away longest, if `peersMax` are known. A removal that it hasn't seen, but all others have,
+    /// may be forgotten from then on.
+    /// - Returns: false if all known peers are reachable.
     mutating func makeRoom() -> Bool {
         guard peers.count >= KeyLimits.peersMax else { return true }
         let away = peers.filter { !$0.value.isReachable }
@@ -63,7 +64,7 @@ extension KeyReplica {
 // MARK: - In the store
 
 extension KeptPeer {
-    /// Without what has come of a large value.
+    /// Encodes the peer for the store, without the received part of a large value.
     func stored() -> [UInt8] {
         var writer = WireWriter(capacity: 64 + 8 * KeyLimits.bucketCount)
         writer.write(1 as UInt8)
@@ -90,14 +91,14 @@ extension KeptPeer {
 }
 
 extension KeyPeer.Download {
-    /// What has come since the first `start` bytes.
+    /// Returns the bytes after the first `start` as a piece.
     func stored(from start: Int) -> [UInt8] {
         let part = bytes[(bytes.startIndex + start)...]
         let piece = KeyMessage.Piece(name: name, offset: start, total: total, bytes: Data(part))
         return KeyMessage(nonce: 0, piece: piece).packed()
     }
 
-    /// - Returns: nil unless the pieces follow one another.
+    /// - Returns: nil if a piece is missing or out of order.
     init?(stored pieces: [[UInt8]]) {
         var download: Self?
         for bytes in pieces {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Changes of several keys that are written, and shown, at once.
+/// Changes of several keys that are written and shown together.
 ///
 /// ```swift
 /// var batch = KeyBatch()
@@ -13,25 +13,25 @@ public struct KeyBatch: Sendable {
         var name: String
         var rule: KeyRule
         var data: Data?
-        /// Whether what is stored is the same value.
+        /// Returns true if the stored bytes are the same value.
         var isEqual: @Sendable (Data) -> Bool = { _ in false }
-        /// Whether it is what the app shows while nothing is stored.
+        /// Returns true if the value is the one that the app shows while nothing is stored.
         var isDefault: @Sendable () -> Bool = { false }
     }
 
     private(set) var changes: [Change] = []
 
-    /// A batch that changes nothing yet.
+    /// Creates an empty batch.
     public init() {}
 
     /// Adds a change of one key to the batch.
     ///
-    /// - Throws: what the key's codec throws.
+    /// - Throws: an error of the key's codec.
     public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>) throws {
         changes.append(try key.change(to: key.encode(value)))
     }
 
-    /// Takes the key's value away.
+    /// Removes the key's value.
     public mutating func remove<Value>(_ key: StorageKey<Value>) {
         changes.append(.init(name: key.name, rule: key.rule))
     }

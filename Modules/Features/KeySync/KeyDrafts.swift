@@ -1,11 +1,11 @@
 import Foundation
 
-/// The newest change of each key, in the order in which the keys first came up.
+/// Changes made before there is a connection: the newest of each key, in the order of the keys' first changes.
 struct KeyDrafts: Sendable {
     private(set) var changes: [KeyBatch.Change] = []
     private var places: [String: Int] = [:]
 
-    /// nil when there is none; a removal is a draft without data.
+    /// Returns nil if there is no draft. A removal is a draft without data.
     subscript(name: String) -> Data?? {
         places.isEmpty ? nil : places[name].map { changes[$0].data }
     }
@@ -13,7 +13,7 @@ struct KeyDrafts: Sendable {
     mutating func set(_ change: KeyBatch.Change) {
         if let place = places[change.name] {
             changes[place] = change
-            // It replaces what the app has set before.
+            // Replaces an earlier value of the app, so it isn't a default.
             changes[place].isDefault = { false }
         } else {
             places[change.name] = changes.count

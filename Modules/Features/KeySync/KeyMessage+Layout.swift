@@ -3,7 +3,7 @@ import MeshIdentity
 import MeshRegister
 import MeshWire
 
-/// One run of bytes, whatever the codec around it: Docs/Internals/KeyMessages.md has the layout.
+/// A message encodes as one run of bytes with every codec. Docs/Internals/KeyMessages.md has the layout.
 extension KeyMessage: Codable {
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
@@ -57,7 +57,7 @@ extension KeyMessage: Codable {
             table.write(pieceMark.name, to: &writer)
             writer.writeVarint(UInt64(pieceMark.count))
         }
-        // The last: versions that don't know of it stop here.
+        // The record comes last, because versions that don't know it stop reading here.
         if let record {
             writer.writeVarint(record.newest.rawValue)
             writer.write(record.seen)
@@ -109,7 +109,7 @@ extension KeyMessage: Codable {
     }
 }
 
-/// What the store keeps of one key.
+/// The layout of one key in the store.
 extension StateEntry {
     func stored(by writer: inout WireWriter) -> [UInt8] {
         writer.reset()
@@ -137,7 +137,8 @@ extension StateEntry {
     }
 }
 
-/// Authors are written once and then meant by their places; stamps by their distance from the one before.
+/// Compresses versions. Each author is written once and then referred to by its index; each stamp is a difference from
+/// the stamp before.
 private struct KeyAuthors {
     private var names: [String] = []
     private var places: [String: Int] = [:]
@@ -146,7 +147,7 @@ private struct KeyAuthors {
     init() {}
 
     mutating func insert(_ author: String) {
-        // Mostly it is the one before.
+        // A shortcut: most versions have the same author as the one before.
         guard names.last != author, places[author] == nil else { return }
         places[author] = names.count
         names.append(author)
@@ -192,7 +193,7 @@ extension WireWriter {
         write(UInt16(truncatingIfNeeded: print >> 32))
     }
 
-    /// One more than the length, or zero.
+    /// Writes the length plus one, or zero for nil.
     fileprivate mutating func write(optional data: Data?) {
         guard let data else { return writeVarint(0) }
         writeVarint(UInt64(data.count) + 1)
@@ -201,7 +202,7 @@ extension WireWriter {
 }
 
 extension WireReader {
-    /// - Throws: also when more are announced than any sender may send, or than there are bytes.
+    /// - Throws: `WireError`, also if the count exceeds the number of keys or of remaining bytes.
     fileprivate mutating func readList<Element>(
         _ read: (inout WireReader) throws(WireError) -> Element
     ) throws(WireError) -> [Element] {

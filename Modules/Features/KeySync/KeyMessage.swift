@@ -2,7 +2,11 @@ import Foundation
 import MeshIdentity
 import MeshRegister
 
-/// What one peer tells another about its keys.
+// A key belongs to one of 256 buckets by the hash of its name. The digest of a bucket is the sum of the hashes of its keys'
+// versions, so it doesn't depend on their order. A print identifies one version of one key in 48 bits. A nonce identifies a
+// message. Docs/Internals/KeyMessages.md has the exchange and the layout of a message.
+
+/// A message about stored keys between two peers.
 struct KeyMessage: Hashable, Sendable {
     static let payloadType = "sessionmesh.keys/2"
     static let featureID = "sessionmesh.keys"
@@ -28,50 +32,51 @@ struct KeyMessage: Hashable, Sendable {
         var bytes: Data
     }
 
-    /// How much of a large value has come.
+    /// The number of bytes of a large value that have arrived.
     struct PieceMark: Hashable, Sendable {
         var name: Version
         var count: Int
     }
 
-    /// What the sender has seen of each author, as far as the receiver has confirmed it: only what it has not been told.
+    /// The part of the sender's record that the receiver has confirmed and wasn't sent before: for each author, a stamp up to
+    /// which the sender has seen all changes.
     struct Record: Hashable, Sendable {
         var seen = StateVector()
-        /// The latest change of the receiver's own that the sender knows. Said in answers.
+        /// The latest of the receiver's own changes that the sender knows. Set in answers.
         var newest = HybridTimestamp.zero
     }
 
-    /// Differs in each message, so that no link takes an answer for the one before it.
+    /// Different in each message, so that no link takes two messages for duplicates.
     var nonce: UInt64
-    /// `request_sync`: of each bucket what the asker has.
+    /// `request_sync`: the sender's digest of each bucket.
     var digests: [UInt64]?
-    /// The request that this answers.
+    /// The nonce of the request that this message answers.
     var answers: UInt64?
-    /// Nothing, or nothing that differs: the answer to who asked.
+    /// True in an answer if nothing differs.
     var isAcknowledgement = false
-    /// Not all that differs is listed; who asked has to ask again.
+    /// True if only some differences are listed. The peer must ask again.
     var isPartial = false
-    /// Buckets that differ, with the prints of all that the sender has in them.
+    /// The buckets that differ, with the prints of all the sender's keys in them.
     var buckets: [Int] = []
     var prints: [UInt64] = []
-    /// The message whose prints the sender has compared, and those of them that it lacks.
+    /// The nonce of the message whose prints the sender has compared, and the prints that it lacks.
     var compared: UInt64?
     var wantedPrints: [UInt64] = []
-    /// What the sender has where the receiver may have something else.
+    /// Versions of the sender where the receiver may have others.
     var versions: [Version] = []
     var wants: [String] = []
     var items: [Item] = []
     var piece: Piece?
     var pieceMark: PieceMark?
-    /// Messages whose items are durable at the sender, but for those that it refuses.
+    /// Nonces of messages whose items are durable at the sender or in `refused`.
     var taken: [UInt64] = []
     var refused: [Version] = []
-    /// Items that the sender still has for the receiver.
+    /// Number of items that the sender still has for the receiver.
     var remaining = 0
-    /// In a request it also says that the sender reads it in other messages.
+    /// In a request, a record also announces that the sender reads records in other messages.
     var record: Record?
 
-    /// Whether a peer that keeps the rules can have sent it.
+    /// False if a peer that follows the protocol can't have sent the message.
     var isSound: Bool {
         let counts = [buckets.count, wants.count, versions.count, items.count, refused.count]
         return counts.allSatisfy { $0 <= KeyLimits.listMax }
@@ -114,13 +119,13 @@ extension KeyMessage.Piece {
     }
 }
 
-/// Of what is in a bucket, without order: equal buckets have equal digests.
+/// Digests of all buckets. Equal contents have equal digests, whatever their order.
 struct KeyDigest {
     private(set) var buckets = [UInt64](repeating: 0, count: KeyLimits.bucketCount)
 
     mutating func add(_ record: KeyTable.Record) { buckets[record.bucket] &+= record.versionHash }
 
-    /// 48 bits that tell a key in one version from all others, of which the lowest eight are the bucket's number.
+    /// Returns the 48 bits that identify one version of a key. The lowest eight are the bucket's number.
     static func print(_ versionHash: UInt64, in bucket: Int) -> UInt64 {
         (versionHash & 0xffff_ffff_ff00) | UInt64(bucket)
     }
@@ -134,7 +139,7 @@ struct KeyDigest {
         return hash ^ (hash >> 31)
     }
 
-    /// FNV-1a, mixed once more (Fowler, Noll, Vo; the finalizer of SplitMix64).
+    /// Returns FNV-1a (Fowler, Noll, Vo), followed by the first round of SplitMix64's finalizer.
     static func hash(_ bytes: String.UTF8View, from seed: UInt64 = 0xcbf2_9ce4_8422_2325) -> UInt64 {
         var hash = seed
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

@@ -2,21 +2,21 @@ import Foundation
 import MeshBase
 import MeshRegister
 
-/// What is known of one peer. Of it a store keeps what is in `KeptPeer`.
+/// The state of the exchange with one peer. `KeptPeer` is the part that is stored.
 struct KeyPeer: Hashable, Sendable {
-    /// The prints that it was told, until it has compared them.
+    /// Prints that were sent to the peer and that it hasn't compared yet.
     struct Listing: Hashable, Sendable {
         var nonce: UInt64
         var prints: Set<UInt64>
     }
 
-    /// What it was asked: of each bucket what was here.
+    /// An unanswered request, with the digests of this replica when it was sent.
     struct Question: Hashable, Sendable {
         var nonce: UInt64
         var digests: [UInt64]
     }
 
-    /// A key's place, in one version.
+    /// One version of the key at a place.
     struct Sent: Hashable, Sendable {
         var place: Int
         var version: StateVersion
@@ -27,14 +27,14 @@ struct KeyPeer: Hashable, Sendable {
         var items: [Sent]
     }
 
-    /// A large value on its way there, one piece at a time.
+    /// A large value that is being sent, one piece at a time.
     struct Upload: Hashable, Sendable {
         var item: Sent
         var offset = 0
         var isInFlight = false
     }
 
-    /// A large value on its way here.
+    /// A large value that is being received.
     struct Download: Hashable, Sendable {
         var name: KeyMessage.Version
         var total: Int
@@ -50,37 +50,37 @@ struct KeyPeer: Hashable, Sendable {
     }
 
     var isReachable = false
-    /// Higher with the one that was met later.
+    /// Higher for a peer that was met later.
     var order: UInt64 = 0
-    /// It is to be asked what differs.
+    /// True if a request must be sent to the peer.
     var isToBeAsked = false
-    /// Asked, and not answered yet: further reasons to ask are folded into this.
+    /// True while a request is unanswered. Further reasons to ask are folded into it.
     var isAsked = false
     var question: Question?
-    /// Nonce of the message in which the peer's present launch first answered a question of this launch.
+    /// Nonce of the message in which the peer's current launch first answered a request of this launch.
     private var answeredIn: UInt64?
-    /// It has said what it knows of this peer's changes.
+    /// True once the peer has stated which changes of this device it knows.
     var hasVouched = false
-    /// It understands `KeyMessage.record`, of which it was told so much.
+    /// True if the peer understands `KeyMessage.record`. `told` is the part of the record that was sent to it.
     var readsRecords = false
     var told = StateVector()
-    /// What differs there from here, and is to be told.
+    /// The differences that the next message will report.
     var answer: KeyMessage?
     var listing: Listing?
     private var marks = KeyMarks()
     private var queue = KeyQueue()
-    /// Messages with items on their way.
+    /// Messages with items that the peer hasn't confirmed.
     private(set) var letters: [UInt64: [Sent]] = [:]
-    /// Taken back, and perhaps on their way all the same: what confirms them late counts. At most `KeyLimits.lettersMax`, of
-    /// which the oldest go.
+    /// Messages that count as lost but may still arrive, so a late confirmation counts. At most the newest
+    /// `KeyLimits.lettersMax`.
     private var late: [Letter] = []
     var upload: Upload?
     var download: Download?
-    /// Messages to confirm. At most twice `KeyLimits.lettersMax`: a peer that keeps the rules waits for no more confirmations.
+    /// Nonces of messages to confirm. At most twice `KeyLimits.lettersMax`: a correct peer never waits for more confirmations.
     private(set) var report: [UInt64] = []
     var pieceMark: KeyMessage.PieceMark?
-    /// Versions that this replica has refused, each once, until the peer is told. At most `KeyLimits.listMax` and
-    /// `KeyLimits.refusedBytesMax`; what it offers beyond that, it is told about when it offers it again.
+    /// Refused versions to report to the peer, without duplicates. At most `KeyLimits.listMax` and
+    /// `KeyLimits.refusedBytesMax`. The peer learns of others when it offers them again.
     private(set) var refusals: [KeyMessage.Version] = []
     private var refused: Set<KeyMessage.Version> = []
     private var refusedBytes = 0
@@ -88,26 +88,26 @@ struct KeyPeer: Hashable, Sendable {
     var progress = KeyProgress()
 
     var isWaiting: Bool { isAsked || !letters.isEmpty || upload?.isInFlight ?? false }
-    /// Keys that are still to go, or under way.
+    /// Number of keys that are to be sent or are under way.
     var waitingCount: Int { marks.dueCount + marks.sentCount }
-    /// Keys that are still to go.
+    /// Number of keys that are to be sent.
     var dueCount: Int { marks.dueCount }
-    /// What is still to be confirmed: changes with each message that brings something about.
+    /// The state of unconfirmed keys. Every message that makes progress changes it.
     var standing: [Int] { [waitingCount, letters.count, upload?.offset ?? 0] }
 
-    /// The peer has answered a question: it knows what this launch has.
+    /// Notes that the peer's launch has answered a request, and so has compared itself with this launch.
     mutating func noteAnswer(in nonce: UInt64) {
         if !followsAnswer(nonce) { answeredIn = nonce }
     }
 
-    /// Whether the peer's launch that sent this message had answered a question of this launch by then. A launch counts its
-    /// messages upwards from a random number.
+    /// Returns true if the peer's launch had answered a request of this launch before it sent this message. A launch numbers
+    /// its messages upwards from a random number.
     func followsAnswer(_ nonce: UInt64) -> Bool { answeredIn.map { nonce &- $0 < 1 << 31 } ?? false }
 
-    /// Whether the peer has what is there now.
+    /// Returns true if the peer has the current version.
     func isConfirmed(_ place: Int) -> Bool { marks[place].contains(.confirmed) }
 
-    /// Whether the peer does not take what is there now.
+    /// Returns true if the peer refuses the current version.
     func isRefused(_ place: Int) -> Bool { marks[place].contains(.refused) }
 
     mutating func tellRefused(_ name: KeyMessage.Version) {
@@ -121,7 +121,7 @@ struct KeyPeer: Hashable, Sendable {
 
     mutating func forgetRefusals() { (refusals, refused, refusedBytes) = ([], [], 0) }
 
-    /// The items of these messages are durable here. Of too many the oldest are forgotten.
+    /// Notes messages whose items are durable here. Beyond the bound, the oldest are forgotten.
     mutating func report(_ nonces: [UInt64]) { report = (report + nonces).suffix(2 * KeyLimits.lettersMax) }
 
     mutating func forgetReport() { report = [] }
@@ -130,12 +130,13 @@ struct KeyPeer: Hashable, Sendable {
 
     mutating func unconfirm(_ place: Int) { marks[place].remove(.confirmed) }
 
-    /// Whether the peer neither has, refuses nor is about to get what is there now.
+    /// Returns true if the status is unknown: the peer has neither confirmed nor refused the current version, and it isn't
+    /// queued or under way.
     func isLoose(_ place: Int) -> Bool { marks[place].isEmpty }
 
     mutating func refuse(_ place: Int) { marks[place].insert(.refused) }
 
-    /// Another version is there, of which the peer has said nothing yet.
+    /// Resets the status, because the key has a new version.
     mutating func replace(_ place: Int) {
         marks[place].formIntersection(.due)
         if upload?.item.place == place { upload = nil }
@@ -154,7 +155,7 @@ struct KeyPeer: Hashable, Sendable {
         if upload?.item.place == place { upload = nil }
     }
 
-    /// What is to be sent, in an order that is found once for all of it.
+    /// Returns the queued keys in sending order. `sort` is called only if keys were added since.
     mutating func order(_ sort: ([Int]) -> [Int]) -> [Int] {
         let order = queue.order?.filter { marks[$0].contains(.due) } ?? sort(marks.due)
         queue.order = order
@@ -166,8 +167,8 @@ struct KeyPeer: Hashable, Sendable {
         for item in items { marks[item.place] = marks[item.place].subtracting(.due).union(.sent) }
     }
 
-    /// The items of a message are durable there.
-    /// - Parameter isPresent: whether that version is still the one that is here.
+    /// Confirms the items of a message, which are durable at the peer.
+    /// - Parameter isPresent: returns true if that version is still the current one.
     mutating func confirm(_ nonce: UInt64, isPresent: (Sent) -> Bool) {
         for item in takeLetter(nonce) where isPresent(item) {
             marks[item.place].remove(.sent)
@@ -175,7 +176,7 @@ struct KeyPeer: Hashable, Sendable {
             marks[item.place] = .confirmed
             progress.confirmed += 1
         }
-        // Of the others nothing is awaited any more of which newer ones were sent, or older ones confirmed.
+        // Drops messages whose items were all replaced, or confirmed through other messages.
         letters = letters.filter { $0.value.contains { marks[$0.place].contains(.sent) && isPresent($0) } }
     }
 
@@ -184,7 +185,7 @@ struct KeyPeer: Hashable, Sendable {
         return late.firstIndex { $0.nonce == nonce }.map { late.remove(at: $0).items } ?? []
     }
 
-    /// What is on its way counts as lost.
+    /// Counts everything under way as lost.
     mutating func takeBack() {
         marks.takeBack()
         queue.order = nil
@@ -195,11 +196,11 @@ struct KeyPeer: Hashable, Sendable {
     }
 }
 
-/// What is known of a peer's keys, by their places: always of the version that is here now.
+/// The status of each key at one peer, by place. It always refers to the current version.
 struct KeyMarks: Hashable, Sendable {
     struct Mark: OptionSet, Hashable, Sendable {
         let rawValue: UInt8
-        /// It is to be sent; it is on its way; the peer has it; the peer does not take it.
+        /// To be sent; under way; confirmed by the peer; refused by the peer.
         static let due = Mark(rawValue: 1)
         static let sent = Mark(rawValue: 2)
         static let confirmed = Mark(rawValue: 4)
@@ -233,7 +234,7 @@ struct KeyMarks: Hashable, Sendable {
     }
 }
 
-/// An order that was found, of which some may be gone since. It says nothing that the marks do not.
+/// A cached sending order, which may contain keys that are no longer due. Not a part of the state, so all are equal.
 private struct KeyQueue: Hashable, Sendable {
     var order: [Int]?
 
@@ -243,16 +244,16 @@ private struct KeyQueue: Hashable, Sendable {
 
 /// The progress of exchanging keys with the peers.
 public struct KeyProgress: Hashable, Sendable {
-    /// Keys that have come since the present exchange began.
+    /// Number of keys that have arrived in the current exchange.
     public internal(set) var arrived = 0
-    /// Keys of which the peers have said that they follow.
+    /// Number of keys that the peers have announced.
     public internal(set) var following = 0
-    /// Keys of the present exchange that the peers have.
+    /// Number of keys that the peers have confirmed in the current exchange.
     public internal(set) var confirmed = 0
-    /// Keys that are still to go, or under way.
+    /// Number of keys that are to be sent or are under way.
     public internal(set) var waiting = 0
 
-    /// Whether nothing is under way, in either direction.
+    /// True if no key is under way in either direction.
     public var isComplete: Bool { following == 0 && waiting == 0 }
     /// The share of keys that have been exchanged, from 0 to 1.
     public var fraction: Double {

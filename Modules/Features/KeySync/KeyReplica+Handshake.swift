@@ -1,6 +1,6 @@
 import MeshRegister
 
-// Two peers find what differs: 256 digests, then prints of the buckets that differ, then versions.
+// Two peers find their differences in three steps: 256 digests, prints of the buckets that differ, then versions.
 extension KeyReplica {
     func answer(_ digests: [UInt64], _ nonce: UInt64, to peer: inout KeyPeer) {
         let mine = digest().buckets
@@ -13,7 +13,7 @@ extension KeyReplica {
                 continue
             }
             if digests[bucket] == 0, isSettled(place) { continue }
-            // It may have lost its store, or have an older one.
+            // The peer may have lost its store or restored an older one.
             peer.unconfirm(place)
             if digests[bucket] != 0 {
                 prints[bucket].append(table.records[place].print)
@@ -26,7 +26,7 @@ extension KeyReplica {
         answer.answers = nonce
         answer.isAcknowledgement = !isDiffering.contains(true)
         for bucket in isDiffering.indices where isDiffering[bucket] && digests[bucket] != 0 {
-            // As many whole buckets as fit; the rest differs still when the peer asks again.
+            // Lists as many complete buckets as fit. The peer finds the others when it asks again.
             guard answer.prints.count + prints[bucket].count <= KeyLimits.listMax || answer.buckets.isEmpty else {
                 answer.isPartial = true
                 break
@@ -37,8 +37,8 @@ extension KeyReplica {
         peer.answer = answer
     }
 
-    /// The answer to what was asked: what only the other has is wanted, what only this one has goes there, and where each
-    /// has something that may be the same key the other is told which version.
+    /// Compares prints from an answer. Requests the keys that only the peer has and queues those that only this replica has.
+    /// If both have an unmatched key in a bucket, it may be the same key, so this replica states its version.
     func compare(_ message: KeyMessage, with peer: inout KeyPeer) {
         var theirs = Set(message.prints)
         let buckets = Set(message.buckets)
@@ -66,9 +66,9 @@ extension KeyReplica {
         peer.answer = answer
     }
 
-    /// The other has compared: it lacks what it wants, and has the rest of what it was told.
+    /// Handles the result of the peer's comparison. The peer lacks the prints that it wants and has the others.
     func conclude(_ nonce: UInt64, _ message: KeyMessage, with peer: inout KeyPeer) {
-        // Nil after a relaunch: what is wanted goes all the same, and the rest is confirmed by the next exchange.
+        // Nil after a relaunch. Wanted keys are still sent, and the next exchange confirms the others.
         let listed = peer.listing.flatMap { $0.nonce == nonce ? $0.prints : nil } ?? []
         if !listed.isEmpty { peer.listing = nil }
         let wanted = Set(message.wantedPrints)

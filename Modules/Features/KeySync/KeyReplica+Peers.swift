@@ -1,9 +1,9 @@
 import MeshBase
 import MeshRegister
 
-// Peers come, go, and are asked again.
+// Peers that come and go, and the retries.
 extension KeyReplica {
-    /// A peer is there: at activation, at a change of pairing, when it comes into reach.
+    /// Adds a peer that has become reachable, and asks it. Called at activation, at a change of pairing, and on reachability.
     mutating func meet(_ id: String) {
         guard peers[id] != nil || makeRoom() else { return }
         var peer = peers[id] ?? KeyPeer()
@@ -25,8 +25,8 @@ extension KeyReplica {
         changedDownloads.insert(id)
     }
 
-    /// What waits too long is asked and sent again: after 2 s, 4 s, … 5 min.
-    /// - Parameter isUndelivered: whether what a peer was sent last has yet to arrive. Then it is only waited for.
+    /// Repeats unanswered requests and unconfirmed items, after 2 s, 4 s, … 5 min.
+    /// - Parameter isUndelivered: returns true if the last message to a peer hasn't arrived. Then nothing is repeated.
     mutating func tick(at now: Duration, isUndelivered: (String) -> Bool = { _ in false }) {
         planRetries(at: now)
         for (id, var peer) in peers {
@@ -40,8 +40,9 @@ extension KeyReplica {
         }
     }
 
-    /// Gives what waits a time. One that was planned for what has been answered since is not for what is sent next.
-    /// - Returns: the first; nil where nothing waits.
+    /// Plans a retry for each peer that owes an answer. Cancels it for the others, so that an old retry doesn't fire for a new
+    /// message.
+    /// - Returns: the time of the first retry; nil if there is none.
     @discardableResult
     mutating func planRetries(at now: Duration) -> Duration? {
         for (id, peer) in peers {
@@ -51,8 +52,7 @@ extension KeyReplica {
         return peers.values.compactMap(\.retry.dueAt).min()
     }
 
-    /// Whether there is a key that should travel and of which nothing is known or under way: only asking can tell.
-    /// Complexity: O(keys).
+    /// Returns true if a key should travel but its status at the peer is unknown. Only a request can tell. Complexity: O(keys).
     private func hasLooseKeys(of peer: KeyPeer) -> Bool {
         table.records.indices.contains { place in
             peer.isLoose(place) && table.records[place].entry != nil && isAutomatic(place)

@@ -2,9 +2,9 @@ import Foundation
 import MeshBase
 import MeshRegister
 
-// What a peer confirms and brings.
+// Messages that arrive: confirmations, items and the differences that they report.
 extension KeyReplica {
-    /// - Returns: false when no peer that keeps the rules can have sent it; nothing was taken then.
+    /// - Returns: false if a peer that follows the protocol can't have sent the message. Then nothing was changed.
     mutating func receive(_ message: KeyMessage, from id: String) -> Bool {
         guard message.isSound, peers[id] != nil || makeRoom() else { return false }
         var peer = peers[id] ?? KeyPeer()
@@ -32,7 +32,8 @@ extension KeyReplica {
 
     private func confirm(_ message: KeyMessage, by peer: inout KeyPeer) {
         let (standing, isAsked) = (peer.standing, peer.isAsked)
-        // What brings nothing about may answer what was sent long ago: where that takes longer than the delay, the delay grows.
+        // Only progress resets the retry delay. Messages without progress may answer old ones: if the round trip is longer than
+        // the delay, the delay must grow.
         defer {
             if peer.isAsked != isAsked { peer.retry.cancel() }
             if peer.standing != standing { peer.retry.reset() }
@@ -58,7 +59,7 @@ extension KeyReplica {
         peer.progress.confirmed += 1
     }
 
-    /// Of buckets that an answer does not list the peer has what was asked about.
+    /// Handles an answer to a request. The peer has everything asked about in the buckets that the answer doesn't list.
     private func noteAnswer(to nonce: UInt64, _ message: KeyMessage, by peer: inout KeyPeer) {
         peer.isAsked = message.isPartial
         guard let question = peer.question, question.nonce == nonce else { return }
@@ -72,7 +73,7 @@ extension KeyReplica {
         }
     }
 
-    /// What a peer offers that was removed here, and forgotten, is a removal again, which the peer gets instead of being asked.
+    /// Restores forgotten removals of values that the peer offers and the record covers. The peer gets the removals.
     private mutating func bury(_ message: KeyMessage) -> [Int] {
         let piece = message.piece.map {
             KeyMessage.Item(key: $0.name.key, entry: StateEntry(version: $0.name.version, bytes: $0.bytes))
@@ -86,12 +87,12 @@ extension KeyReplica {
         }
     }
 
-    /// The place of a key that is here in just that version.
+    /// Returns the key's place if this version is the current one.
     private func present(_ name: KeyMessage.Version) -> Int? {
         table.place(of: name.key).flatMap { table.records[$0].entry?.version == name.version ? $0 : nil }
     }
 
-    /// - Returns: where what came is now.
+    /// - Returns: places whose values are now the received ones.
     private mutating func takeAll(_ message: KeyMessage, from peer: inout KeyPeer) -> [Int] {
         var (places, count) = (message.items.compactMap { take($0, from: &peer) }, message.items.count)
         if count > 0 { peer.report([message.nonce]) }
@@ -106,7 +107,7 @@ extension KeyReplica {
         return places
     }
 
-    /// - Returns: its place; nil if something else is there now.
+    /// - Returns: the key's place; nil if the received version isn't the current one.
     private mutating func take(_ item: KeyMessage.Item, from peer: inout KeyPeer) -> Int? {
         let place = table.place(of: item.key)
         guard isOpen(place) else {
@@ -132,14 +133,15 @@ extension KeyReplica {
         return place
     }
 
-    /// Whether a peer may say something of it.
+    /// Returns true if peers may change the key.
     func isOpen(_ place: Int?) -> Bool {
         let rule = place.map { table.records[$0].rule } ?? .unknown
         return rule.isEligible && (!rule.isSecured || (rule.sharesSecured && isLinkSecured))
     }
 
-    /// One value at a time of each peer, at most `KeyLimits.valueBytesMax`; another one takes its place.
-    /// - Returns: the value, once it is whole.
+    /// Adds a piece. Of each peer only one value is received at a time, of at most `KeyLimits.valueBytesMax`; a new one replaces
+    /// it.
+    /// - Returns: the value, once it is complete.
     private func take(_ piece: KeyMessage.Piece, from peer: inout KeyPeer) -> KeyMessage.Item? {
         let name = piece.name
         let place = table.place(of: name.key)
@@ -157,7 +159,7 @@ extension KeyReplica {
         if piece.offset == download.bytes.count { download.bytes.append(piece.bytes) }
         peer.pieceMark = .init(name: name, count: download.bytes.count)
         guard download.bytes.count == piece.total else {
-            // A store can't read an empty one back, and the mark above asks for the beginning.
+            // The store can't read an empty one back, and the mark already asks for the beginning.
             peer.download = download.bytes.isEmpty ? nil : download
             return nil
         }
@@ -165,7 +167,7 @@ extension KeyReplica {
         return KeyMessage.Item(key: name.key, entry: StateEntry(version: name.version, bytes: download.bytes))
     }
 
-    /// What one peer has changed goes to the others that this one knows.
+    /// Queues changed keys for the other peers.
     private mutating func passOn(_ places: [Int], except sender: String) {
         guard peers.count > 1, !places.isEmpty else { return }
         for id in peers.keys where id != sender {

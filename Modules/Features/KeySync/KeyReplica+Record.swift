@@ -1,22 +1,24 @@
 import MeshIdentity
 import MeshRegister
 
-/// What this peer has seen of each author: every version up to a stamp, or a newer one of the same key.
-///
-/// Forgotten removals leave nothing else behind. A value that the record covers and that is missing here was removed or
-/// replaced; the peer that offers it has an older store. A value above the record is new. So is one of an author that the
-/// record doesn't know: a device that was used alone, or one beyond `KeyLimits.authorsMax`.
-///
-/// Invariant: of a key that the record covers and that is missing, the covered version is not the newest one. A peer
-/// therefore states what the other has confirmed, and nothing above the first version that it has not.
+// The record states, for each author, a stamp up to which this peer has seen every version, or a newer one of the same key.
+//
+// It is all that remains of forgotten removals. If a peer offers a value that is missing here and the record covers it, the
+// value was removed or replaced, and the peer has an older store. A value above the record is new. So is one by an unknown
+// author: a device that was used alone, or one beyond `KeyLimits.authorsMax`.
+//
+// Invariant: if the record covers a version of a missing key, that version isn't the newest one. So a peer states only
+// stamps below the first version that the other hasn't confirmed. Docs/Internals/KeyMessages.md, "The record", has more.
+
+/// The record of what this peer has seen.
 extension KeyReplica {
-    /// Whether a value that is missing here was removed. A default has no stamp, so nothing is known of it.
+    /// Returns true if a missing value was removed. Defaults have no stamp, so the record doesn't cover them.
     func isRemoved(_ entry: StateEntry) -> Bool {
         guard !entry.isDefault, entry.bytes != nil else { return false }
         return seen.covers(entry.version) && entry.version.author.utf8.count < KeyLimits.authorBytesMax
     }
 
-    /// The record as far as one peer has confirmed it. Complexity: O(keys).
+    /// Returns the record as far as the peer has confirmed it. Complexity: O(keys).
     private func record(for peer: KeyPeer) -> StateVector {
         var unconfirmed: [String: HybridTimestamp] = [:]
         for place in table.records.indices where !peer.isConfirmed(place) {
@@ -32,14 +34,14 @@ extension KeyReplica {
         return record
     }
 
-    /// Adds to a message what the peer has not been told of the record.
+    /// Adds the part of the record that the peer wasn't sent yet.
     func addRecord(to message: inout KeyMessage, for peer: inout KeyPeer, _ id: String) {
         let isHandshake = message.digests != nil || message.answers != nil
         guard message.digests != nil || peer.readsRecords, isHandshake || message.remaining == 0 else { return }
         let record = record(for: peer)
         var room = configuration.messageBytes / 4
         let untold = record.stamps.filter { peer.told.stamps[$0.key] ?? .zero < $0.value }
-        // What has no room goes with the next message.
+        // Newest stamps first. The rest goes with the next message.
         let fitting = untold.sorted { ($0.value, $0.key) > ($1.value, $1.key) }.prefix {
             room -= $0.key.utf8.count + 16
             return room >= 0
@@ -50,7 +52,7 @@ extension KeyReplica {
         message.record = .init(seen: news, newest: message.answers == nil ? .zero : newest(of: id))
     }
 
-    /// The latest stamp that is known here of a peer's own changes.
+    /// Returns the latest stamp of a peer's own changes that is known here.
     func newest(of id: String) -> HybridTimestamp {
         let prefix = id + "#"
         let entries = table.records.lazy.compactMap { $0.entry?.version }.filter { $0.author.hasPrefix(prefix) }
@@ -58,8 +60,8 @@ extension KeyReplica {
         return max(entries.map(\.stamp).max() ?? .zero, authors.map(\.value).max() ?? .zero)
     }
 
-    /// A record counts once the peer's launch that states it has answered a question of this launch. A launch that hasn't, or a
-    /// message that a platform has kept since, may speak of a store that this replica has lost.
+    /// Joins a peer's record, if the peer's launch has answered a request of this launch. Otherwise the record, or a message
+    /// that a platform has delivered late, may refer to a store that this replica has lost.
     mutating func take(_ record: KeyMessage.Record, in message: KeyMessage, from peer: inout KeyPeer) {
         peer.readsRecords = true
         guard peer.followsAnswer(message.nonce) else { return }
@@ -77,18 +79,18 @@ extension KeyReplica {
 
 // MARK: - Authors
 
-/// A restored store has lost changes that its author made. New ones of the same author would say that those were seen here.
-/// So the author of a store goes on only once every known peer has said that it knows no later change of this peer.
-/// Otherwise the next change draws a new author.
+/// The author of this peer's changes. A restored store has lost changes of its author. If it continued under that author,
+/// peers would take new changes for ones that were seen. So a launch keeps its author only once every known peer has stated
+/// that it knows no later change. Otherwise the next change uses the spare author.
 extension KeyReplica {
-    /// Of values that don't leave by themselves. A peer may never have them, which must not hold back the record of others.
+    /// Marks the author of values that don't leave automatically. A peer may never get them, so they have a record of their own.
     static let heldSuffix = "+"
 
     private var isAuthorCertain: Bool {
         spareAuthor == nil || (!peers.isEmpty && peers.values.allSatisfy(\.hasVouched))
     }
 
-    /// What a certain author has changed so far was all seen here.
+    /// Adds own changes to the record, once the author is certain.
     mutating func noteOwnChanges() {
         guard spareAuthor != nil, isAuthorCertain, newestOwn > .zero else { return }
         for author in [author, author + Self.heldSuffix] { seen.note(StateVersion(stamp: newestOwn, author: author)) }
@@ -99,7 +101,7 @@ extension KeyReplica {
         (author, spareAuthor) = (spare, nil)
     }
 
-    /// - Parameter stamp: later than everything that was seen, or of a weak change.
+    /// - Parameter stamp: later than all stamps seen, except for a default value.
     mutating func drawVersion(_ stamp: HybridTimestamp, isHeld: Bool) -> StateVersion {
         if !isAuthorCertain { renewAuthor() }
         let version = StateVersion(stamp: stamp, author: isHeld ? author + Self.heldSuffix : author)
@@ -111,7 +113,7 @@ extension KeyReplica {
 }
 
 extension StateVersion {
-    /// Follows this version immediately, in the order of all: a removal of just this value, the same on every peer.
+    /// The version of a removal of exactly this value. It immediately follows the value's and is the same on every peer.
     var removal: StateVersion { StateVersion(stamp: stamp, author: author + "\0") }
 
     /// The version of the value, if this is its removal.

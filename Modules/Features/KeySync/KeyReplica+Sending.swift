@@ -1,10 +1,10 @@
 import Foundation
 import MeshRegister
 
-// What a peer is sent, and in which order.
+// Messages to a peer and the order of their items.
 extension KeyReplica {
-    /// What is to be sent to a peer next, within the budget of a message; nil when there is nothing, or when as many
-    /// messages as may be on their way are.
+    /// Returns the next message to a peer, within the budget of bytes. Nil if there is nothing to send, or only items while
+    /// `KeyLimits.lettersMax` messages with items are unconfirmed.
     mutating func nextMessage(to id: String) -> KeyMessage? {
         guard var peer = peers[id], peer.isReachable else { return nil }
         defer { peers[id] = peer }
@@ -33,11 +33,11 @@ extension KeyReplica {
         return message
     }
 
-    /// A message could not be handed over. What it confirms goes with the next one; what else it said comes up again when the
-    /// peer is asked, as it is by time.
+    /// Restores the state after a message couldn't be sent. Its confirmations go with the next message. Everything else comes
+    /// up again when the peer is asked, which a retry does.
     mutating func takeBack(_ message: KeyMessage, from id: String) {
         guard var peer = peers[id] else { return }
-        // Those that have come since are newer.
+        // Reports made since then are newer.
         let newer = peer.report
         peer.report(message.taken + newer)
         for name in message.refused { peer.tellRefused(name) }
@@ -47,8 +47,8 @@ extension KeyReplica {
         peers[id] = peer
     }
 
-    /// The most urgent first; then by size in steps of 4 KiB, so that a large value does not keep the others from going; then
-    /// bucket by bucket, so that of what has arrived when a link is lost few buckets differ.
+    /// Sorts by priority, then by size in steps of 4 KiB, so that a large value doesn't block smaller ones. Then bucket by
+    /// bucket, so that few buckets differ if the link is lost meanwhile.
     private func sort(_ places: [Int]) -> [Int] {
         struct Rank {
             var priority: Int
@@ -92,8 +92,8 @@ extension KeyReplica {
         return sent
     }
 
-    /// At most a quarter of a message, of one value at a time, and the next piece when this one has come: what is smaller
-    /// and comes up meanwhile goes in between.
+    /// Adds a piece of at most a quarter of a message. Sends one value at a time, and the next piece after the peer has
+    /// confirmed this one. Smaller values can pass in between.
     private func addPiece(
         of item: KeyMessage.Item, at place: Int, to message: inout KeyMessage, for peer: inout KeyPeer,
         _ room: inout Int

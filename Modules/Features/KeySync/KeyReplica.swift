@@ -2,32 +2,37 @@ import Foundation
 import MeshIdentity
 import MeshRegister
 
-/// The keys of one peer: a pure value, told what the app, the peers and time say; `nextMessage` is what is to be sent.
-///
-/// Each key is a last-writer-wins register (MeshRegister). Peers find what differs by a digest tree of two levels: 256
-/// digests, and 6 bytes of each key in the buckets that differ (Merkle, 1987; for the choice see Meyer, arXiv 2212.13567).
+// The replica of stored keys. Each key is a last-writer-wins register (MeshRegister): the entry with the later version wins.
+//
+// Two peers find their differences with a digest tree of two levels (Merkle, 1987; Meyer, arXiv 2212.13567, explains the
+// choice): 256 digests, then 6 bytes for each key in the buckets that differ. Each key has a status at each peer, such as
+// confirmed or refused. While a status is unknown, retries ask the peer. The record tells a removed value from a new one
+// (`KeyReplica+Record`). Docs/Internals/KeyMessages.md explains the exchange and why it ends.
+
+/// The keys of this peer, as a value without I/O. Apply the events of the app, of peers and of time, then send the results
+/// of `nextMessage`.
 struct KeyReplica: Hashable, Sendable {
     var author: String
-    /// The author of the next change unless the present one may go on; nil once it is the present one.
+    /// The author of the next change, unless the current author may continue. Nil if `author` is new.
     var spareAuthor: String?
-    /// What was seen of each author.
+    /// The record: for each author, a stamp up to which all changes were seen.
     var seen: StateVector
-    /// The latest stamp of a change made by this peer.
+    /// The latest stamp of this peer's own changes.
     var newestOwn = HybridTimestamp.zero
     var configuration = SyncConfiguration()
     var removedMax = KeyLimits.removedMax
-    /// The link encrypts, and proves who is there.
+    /// True if the link encrypts and authenticates peers.
     var isLinkSecured = false
     private(set) var table: KeyTable
     var peers: [String: KeyPeer] = [:]
     private(set) var nonce: UInt64
-    /// Peers of which `kept` has changed, and those of which something of a large value has come: to be written.
+    /// Peers whose `kept` state, or whose received part of a large value, must be written.
     var changedPeers: Set<String> = []
     var changedDownloads: Set<String> = []
 
     /// - Parameters:
-    ///   - spareAuthor: one that no peer has heard of; nil if `author` is such a one.
-    ///   - catalog: whose catalog it takes over.
+    ///   - spareAuthor: an author that no peer knows; nil if `author` is one.
+    ///   - catalog: a replica whose registered keys are adopted.
     init(
         author: String, spareAuthor: String? = nil, entries: [String: StateEntry] = [:], seen: StateVector = .init(),
         catalog: KeyReplica? = nil, nonce: UInt64 = 1
@@ -40,12 +45,12 @@ struct KeyReplica: Hashable, Sendable {
         newestOwn = newest(of: StateVersion(stamp: .zero, author: author).peerID)
     }
 
-    /// By name. Complexity: O(keys).
+    /// The entries by name. Complexity: O(keys).
     var entries: [String: StateEntry] {
         table.records.reduce(into: [:]) { if let entry = $1.entry { $0[$1.name] = entry } }
     }
 
-    /// Names that the app has registered. Complexity: O(keys).
+    /// The names that the app has registered. Complexity: O(keys).
     var registered: [String] { table.records.filter { $0.catalogRule != nil }.map(\.name) }
 
     /// - Returns: the key's place.
@@ -57,13 +62,13 @@ struct KeyReplica: Hashable, Sendable {
     func value(_ key: String) -> Data? { table.entry(key)?.bytes }
 
     /// - Parameter bytes: nil removes the key.
-    /// - Returns: false when it would not fit; nothing has changed then.
+    /// - Returns: false if the value doesn't fit. Then nothing has changed.
     mutating func set(_ bytes: Data?, _ key: String, at stamp: HybridTimestamp, isDefault: Bool = false) -> Bool {
         set(bytes, at: table.makePlace(of: key), stamp, isDefault: isDefault)
     }
 
-    /// The same for a key that has a place.
-    /// - Parameter isDefault: where nothing is stored, it loses to any change by a peer.
+    /// Changes a key that has a place.
+    /// - Parameter isDefault: if true and nothing is stored, the value loses to any peer's change.
     mutating func set(_ bytes: Data?, at place: Int, _ stamp: HybridTimestamp, isDefault: Bool = false) -> Bool {
         let key = table.records[place].name
         guard key.utf8.count <= KeyLimits.nameBytesMax, bytes?.count ?? 0 <= KeyLimits.valueBytesMax else {
@@ -79,7 +84,7 @@ struct KeyReplica: Hashable, Sendable {
         return true
     }
 
-    /// The app's own call: manual keys go too.
+    /// Queues keys for all peers on the app's call, including `manual` ones.
     mutating func send(_ keys: some Sequence<String>, overridingPolicy: Bool = false) {
         for key in keys {
             guard let place = table.place(of: key), table.records[place].entry != nil,
@@ -89,7 +94,7 @@ struct KeyReplica: Hashable, Sendable {
         }
     }
 
-    /// Values of what may leave, as an answer would have them.
+    /// The values that may leave this device, by name.
     var snapshot: [String: Data] {
         table.records.reduce(into: [:]) { values, record in
             guard record.rule.isEligible, refusal(record.rule) == nil else { return }
@@ -99,7 +104,7 @@ struct KeyReplica: Hashable, Sendable {
 
     // MARK: - Rules
 
-    /// Whether it may be in an answer.
+    /// Returns true if an answer may include the key.
     func isShareable(_ place: Int) -> Bool {
         guard table.records[place].entry != nil else { return false }
         let rule = table.records[place].rule
@@ -112,7 +117,7 @@ struct KeyReplica: Hashable, Sendable {
         return table.records[place].rule.isAutomatic(byteCount: byteCount, configuration)
     }
 
-    /// Why a key may not leave at all.
+    /// Returns the reason why a secured key may not leave, or nil.
     func refusal(_ rule: KeyRule) -> KeyStatus? {
         guard rule.isSecured else { return nil }
         guard rule.sharesSecured else { return .refused(reason: "it is secured; the app has not shared it") }
@@ -140,8 +145,8 @@ struct KeyReplica: Hashable, Sendable {
 
     static func size(_ key: String, _ entry: StateEntry) -> Int { key.utf8.count + (entry.bytes?.count ?? 0) + 32 }
 
-    /// - Parameter place: of the key; nil if it has none yet.
-    /// - Returns: its place; nil when it does not fit.
+    /// - Parameter place: the key's place; nil if it has none yet.
+    /// - Returns: the key's place; nil if the entry doesn't fit.
     mutating func put(_ entry: StateEntry, _ key: String, at place: Int?) -> Int? {
         guard table.hasRoom(for: entry, key, at: place) else { return nil }
         let place = place ?? table.makePlace(of: key)
@@ -158,7 +163,7 @@ struct KeyReplica: Hashable, Sendable {
         }
     }
 
-    /// What has changed is in the store.
+    /// Notes that all changes are in the store.
     mutating func markWritten() { table.markWritten() }
 
     mutating func forEachPeer(_ body: (inout KeyPeer) -> Void) {
@@ -169,7 +174,7 @@ struct KeyReplica: Hashable, Sendable {
         }
     }
 
-    /// Every known peer has the removal: it is told to nobody any more, and stays for late copies of the value only.
+    /// Returns true if every known peer has the removal. It isn't sent any more and only beats late copies of the value.
     func isSettled(_ place: Int) -> Bool {
         guard let entry = table.records[place].entry, entry.bytes == nil else { return false }
         return !peers.isEmpty && peers.values.allSatisfy { $0.isConfirmed(place) }

@@ -1,9 +1,9 @@
 /// The devices on which a key exists, and between which it travels.
 public enum PlatformAvailability: String, Hashable, Sendable, Codable {
-    /// Everywhere, and it travels; on phones alone; on watches alone; on a phone and its watch, and it travels.
+    /// All devices, shared; phones only; watches only; a phone and its watch, shared.
     case all, phoneOnly, watchOnly, phoneWithWatchSync
 
-    /// Whether a key travels at all.
+    /// True if the key travels between devices.
     public var isShared: Bool { self == .all || self == .phoneWithWatchSync }
 }
 
@@ -17,14 +17,14 @@ public enum SyncPolicy: String, Hashable, Sendable, Codable {
     case automaticSmall
 }
 
-/// The bounds and timing of synchronization.
+/// The bounds of synchronization.
 public struct SyncConfiguration: Hashable, Sendable {
-    /// Bytes of an encoded value up to which it travels by itself.
+    /// Maximum number of bytes of an encoded value that is sent automatically.
     public var maxAutoSyncSize: Int
-    /// Bytes of one message, whose keys share it. What is larger travels in pieces of at most a quarter of it.
+    /// Maximum number of bytes of keys and values in one message. A larger value travels in pieces of at most a quarter of it.
     public var messageBytes: Int
 
-    /// The reference's bound for values, and messages of 96 KiB.
+    /// Creates a configuration. By default, values up to 64 KiB travel automatically, in messages of 96 KiB.
     public init(maxAutoSyncSize: Int = 65_536, messageBytes: Int = 98_304) {
         self.maxAutoSyncSize = maxAutoSyncSize
         self.messageBytes = messageBytes
@@ -33,7 +33,7 @@ public struct SyncConfiguration: Hashable, Sendable {
 
 /// The status of a key with respect to the peers.
 public enum KeyStatus: Hashable, Sendable {
-    /// Every known peer has said that it has it.
+    /// Every known peer has confirmed the value.
     case synced
     /// The value has not arrived at every peer yet.
     case pending
@@ -45,16 +45,17 @@ public enum KeyStatus: Hashable, Sendable {
     case failed(reason: String)
 }
 
-/// How a replica treats one key.
+/// The rules of one key for a replica.
 struct KeyRule: Hashable, Sendable {
     var availability = PlatformAvailability.all
     var policy = SyncPolicy.automaticSmall
     var priority = 0
     var isSecured = false
-    /// The app's explicit word that a secured key may leave.
+    /// The app's explicit permission for a secured key to leave.
     var sharesSecured = false
 
-    /// What came from a peer and is not in the catalog: kept for a version that knows it, and given to who asks.
+    /// The rule of a key that peers have sent and the app hasn't registered. It is kept for a version that knows it, and sent to
+    /// peers that ask.
     static let unknown = KeyRule(policy: .manual)
 
     var isEligible: Bool { availability.isShared && policy != .never }
@@ -64,30 +65,32 @@ struct KeyRule: Hashable, Sendable {
     }
 }
 
-/// What bounds a replica and what a peer may say.
+/// The bounds of a replica and of peers' messages.
 enum KeyLimits {
     static let keysMax = 65_536
     static let nameBytesMax = 400
     static let valueBytesMax = 1 << 20
-    /// Of all names and values together.
+    /// Maximum number of bytes of all names and values.
     static let totalBytesMax = 64 << 20
-    /// The share of keys that the app has not registered. The rest is for the app's own keys.
+    /// The share of keys that the app hasn't registered. The rest is for the app's own keys.
     static let unknownKeysMax = 32_768
     static let unknownBytesMax = 32 << 20
     static let authorBytesMax = 1024
     static let peersMax = 64
-    /// Items, versions, names of one message.
+    /// Maximum number of items, versions or names in one message.
     static let listMax = 16_384
-    /// Removals that every known peer has and the record covers; beyond that the oldest go.
+    /// Number of removals above which old ones are forgotten, if every known peer has them and the record covers them. Half as
+    /// many of these are kept.
     static let removedMax = 256
-    /// Removals that every known peer has; beyond that the oldest go, whatever the record says.
+    /// Maximum number of removals that every known peer has but the record may not cover. The oldest are forgotten first.
     static let uncoveredMax = 16_384
-    /// Authors of which a record says something, and the bytes of their names; those silent longest go.
+    /// Maximum number of authors in a record, and of bytes of their names. The authors that have been silent longest are
+    /// forgotten first.
     static let authorsMax = 256
     static let authorsBytesMax = 16_384
     static let bucketCount = 256
-    /// Messages with items that may be on their way to one peer.
+    /// Maximum number of unconfirmed messages with items to one peer.
     static let lettersMax = 8
-    /// Names and authors of refused versions that wait for one message. Any message has room for them.
+    /// Maximum number of bytes of names and authors of refused versions in one message. They fit into any message.
     static let refusedBytesMax = 256 << 10
 }

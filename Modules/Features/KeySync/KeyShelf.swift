@@ -1,6 +1,6 @@
 import MeshStorage
 
-/// Where a store has what is known of peers: each has a number, under which its record and the pieces of a large value are.
+/// The state of peers in a store. Each peer has a number, which names its record and the pieces of a large value.
 struct KeyShelf {
     private static let peerPrefix = "sessionmesh.keys/peer/"
     private static let piecePrefix = "sessionmesh.keys/pieces/"
@@ -8,20 +8,20 @@ struct KeyShelf {
     private struct Place {
         var number: Int
         var journal: StoreJournal
-        /// Of what is in the journal.
+        /// The part of the value that is in the journal.
         var extent: KeyPeer.Download.Extent?
     }
 
     private var places: [String: Place] = [:]
-    /// Journals as they were found: one whose peer cannot be read goes when its number is taken.
+    /// Journals as they were found. A journal of a peer that can't be read is erased when its number is used again.
     private var leftovers = StoreCatalog()
-    /// What was found.
+    /// The peers found by `init`.
     var peers: [KeptPeer] = []
 
     init() {}
 
-    /// Reads it. A record that is damaged is as if it had not been written; its place is free.
-    /// - Throws: what the store throws, but for `damaged`.
+    /// Reads the peers. A damaged record counts as missing, so its number is free.
+    /// - Throws: an error of the store other than `damaged`.
     init(_ store: any SessionStore) throws {
         leftovers = try store.catalog(prefix: Self.piecePrefix)
         for key in try store.catalog(prefix: Self.peerPrefix).keys {
@@ -67,7 +67,7 @@ struct KeyShelf {
         batch.set(peer.stored(), for: Self.peerPrefix + "\(place.number)")
     }
 
-    /// Adds what has come since the last time, or begins anew with another value.
+    /// Appends the bytes that have arrived since the last call. Starts over for another value.
     mutating func put(_ download: KeyPeer.Download?, of id: String, in batch: inout StoreBatch) {
         guard download?.extent != places[id]?.extent, var place = place(of: id) else { return }
         let had = place.extent.flatMap { had in
@@ -81,7 +81,7 @@ struct KeyShelf {
         places[id] = place
     }
 
-    /// nil when no number is free: as many peers are known as there are numbers.
+    /// Returns nil if no number is free, because as many peers are known as there are numbers.
     private func place(of id: String) -> Place? {
         if let place = places[id] { return place }
         let taken = Set(places.values.map(\.number))

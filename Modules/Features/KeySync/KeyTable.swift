@@ -1,25 +1,25 @@
 import Foundation
 import MeshRegister
 
-/// The keys that a replica knows, each at a place of its own: a name is looked up once, and is a number from then on.
+/// The keys that a replica knows. Each has a place, an index that replaces its name after one lookup.
 struct KeyTable: Hashable, Sendable {
     struct Record: Hashable, Sendable {
         let name: String
-        /// Of the name (`KeyDigest`); its lowest eight bits are the bucket's number.
+        /// The hash of the name (`KeyDigest`). Its lowest eight bits are the bucket's number.
         let hash: UInt64
-        /// nil when the app has not registered the key.
+        /// Nil if the app hasn't registered the key.
         fileprivate(set) var catalogRule: KeyRule?
         fileprivate(set) var entry: StateEntry?
-        /// Of the entry's version; what a digest adds up.
+        /// The hash of the entry's version. A bucket's digest is the sum of them.
         fileprivate(set) var versionHash: UInt64 = 0
-        /// Whether it is among what has changed.
+        /// True if the place is in `changed`.
         fileprivate(set) var isChanged = false
 
         var rule: KeyRule { catalogRule ?? .unknown }
         var bucket: Int { KeyDigest.bucket(ofPrint: hash) }
         var print: UInt64 { KeyDigest.print(versionHash, in: bucket) }
         var byteCount: Int { entry.map { KeyReplica.size(name, $0) } ?? 0 }
-        /// It has come from peers, and the app has not registered it.
+        /// True if the key has come from peers and the app hasn't registered it.
         var isUnknown: Bool { catalogRule == nil && entry != nil }
         var version: KeyMessage.Version? { entry.map { .init(key: name, version: $0.version) } }
     }
@@ -29,15 +29,15 @@ struct KeyTable: Hashable, Sendable {
     private var vacant: [Int] = []
     private(set) var entryCount = 0
     private(set) var byteCount = 0
-    /// Of them those that the app has not registered.
+    /// Number of entries that the app hasn't registered.
     private var unknownCount = 0
     private var unknownByteCount = 0
-    /// Entries that are removals.
+    /// Number of entries that are removals.
     private(set) var removedCount = 0
-    /// Places whose entries have changed since `markWritten`, in the order in which they first did.
+    /// Places whose entries have changed since `markWritten`, in the order of their first change.
     private(set) var changed: [Int] = []
 
-    /// Bucket by bucket.
+    /// The changed places, bucket by bucket.
     var changedByBucket: [Int] {
         changed.map { (bucket: records[$0].bucket, place: $0) }.sorted { $0 < $1 }.map(\.place)
     }
@@ -62,7 +62,7 @@ struct KeyTable: Hashable, Sendable {
         return place
     }
 
-    /// What the app has registered, without the entries.
+    /// The registered keys, without their entries.
     var catalog: KeyTable {
         if entryCount == 0, changed.isEmpty { return self }
         var catalog = KeyTable()
@@ -70,12 +70,12 @@ struct KeyTable: Hashable, Sendable {
         return catalog
     }
 
-    /// Whether an entry takes the place of what is there.
+    /// Returns true if the entry replaces the current one.
     func isOlder(at place: Int, than entry: StateEntry) -> Bool {
         records[place].entry.map { entry.wins(over: $0) } ?? true
     }
 
-    /// Whether the entry fits into the bounds of all, and into the share of keys that the app has not registered.
+    /// Returns true if the entry fits into the bounds for all keys and, if unregistered, into the share of those.
     func hasRoom(for entry: StateEntry, _ name: String, at place: Int?) -> Bool {
         let present = place.map { records[$0].byteCount } ?? 0
         let more = KeyReplica.size(name, entry) - present
@@ -107,7 +107,7 @@ struct KeyTable: Hashable, Sendable {
         changed.append(place)
     }
 
-    /// A name as it is sent and stored: Swift calls two Unicode normal forms one name, so both need one hash and bucket.
+    /// Returns a name as it is sent and stored. Swift compares Unicode normal forms as equal, so they need one hash and bucket.
     static func canonical(_ name: String) -> String {
         name.utf8.allSatisfy { $0 < 0x80 } ? name : name.precomposedStringWithCanonicalMapping
     }
@@ -122,7 +122,7 @@ struct KeyTable: Hashable, Sendable {
         return place
     }
 
-    /// What has changed is in the store. Names of which neither a rule nor an entry is left give up their places.
+    /// Notes that all changes are in the store. Names without a rule and an entry give up their places.
     mutating func markWritten() {
         for place in changed {
             records[place].isChanged = false

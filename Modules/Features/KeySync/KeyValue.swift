@@ -2,10 +2,10 @@ import Foundation
 import MeshIdentity
 import MeshWire
 
-/// What is stored of a value: its bytes, and what is needed to read them.
+/// A stored value: its bytes, and the codec and schema to read them with.
 struct KeyValue: Hashable {
     static let layout: UInt8 = 1
-    /// The app's own bytes, as it gave them.
+    /// The codec number of the app's own bytes.
     static let rawCodec: UInt8 = 0
 
     var codec = rawCodec
@@ -14,7 +14,7 @@ struct KeyValue: Hashable {
 
     var data: Data { bytes.withUnsafeBytes { Header(codec: codec, schema: schema, bytes: $0).data } }
 
-    /// The same where it lies; valid as long as that is.
+    /// A view of a value whose bytes aren't copied. Valid while the buffer is.
     struct Header {
         var codec: UInt8
         var schema: UInt32
@@ -32,7 +32,7 @@ struct KeyValue: Hashable {
 }
 
 extension KeyValue {
-    /// - Throws: `WireError`; a layout that is not known here is `unsupportedVersion`.
+    /// - Throws: `WireError`, with `unsupportedVersion` for an unknown layout.
     init(_ data: Data) throws {
         self = try data.withUnsafeBytes { buffer in
             let header = try Header(buffer)
@@ -42,7 +42,7 @@ extension KeyValue {
 }
 
 extension KeyValue.Header {
-    /// - Throws: as `KeyValue(_:)` does.
+    /// - Throws: `WireError`, with `unsupportedVersion` for an unknown layout.
     init(_ buffer: UnsafeRawBufferPointer) throws(WireError) {
         var reader = WireReader(buffer)
         let layout = try reader.readUInt8()
@@ -55,7 +55,7 @@ extension KeyValue.Header {
 }
 
 extension StorageKey {
-    /// - Throws: what the codec throws.
+    /// - Throws: an error of the codec.
     func encode(_ value: Value) throws -> Data {
         let data = try codec.encode(value).withUnsafeBytes {
             KeyValue.Header(codec: codec.id.number, schema: schema, bytes: $0).data
@@ -68,14 +68,14 @@ extension StorageKey {
         .init(name: name, rule: rule, data: data, isEqual: { isEqual($0, data) }, isDefault: isDefault)
     }
 
-    /// Whether both are one value: sets and dictionaries may have their elements in different orders.
+    /// Returns true if both are the same value. Sets and dictionaries may be encoded in different orders.
     func isEqual(_ left: Data, _ right: Data) -> Bool {
         if left == right { return true }
         guard let (left, right) = try? (canonical(left), canonical(right)) else { return false }
         return left == right
     }
 
-    /// With the schema, which a value that is written again may raise.
+    /// Returns a canonical encoding. Includes the schema, because writing an equal value again may raise it.
     private func canonical(_ data: Data) throws -> Data {
         let schema = try KeyValue(data).schema
         let bytes = try CompactCodec(mode: .deterministic).encode(decode(data))

@@ -10,19 +10,19 @@ public import MeshWire
 /// try await StorageRouter.shared.set(0.5, for: volume)
 /// ```
 public struct StorageKey<Value: Codable & Sendable>: Sendable {
-    /// Unique in the app.
+    /// The name, unique in the app.
     public let name: String
     /// The devices on which the key exists.
     public let availability: PlatformAvailability
     /// The rule for when the key is sent.
     public let syncPolicy: SyncPolicy
-    /// Keys of a higher one leave first when not all fit into a message.
+    /// The priority. If not all keys fit into a message, higher ones are sent first.
     public let priority: Int
-    /// Stays in this device's store unless `sharesSecured` says otherwise, and then needs a link that encrypts.
+    /// True if the key stays in this device's store. If `sharesSecured` is also true, it travels over a link that encrypts.
     public let isSecured: Bool
-    /// Whether a secured key travels, over a link that encrypts.
+    /// True if a secured key travels over a link that encrypts.
     public let sharesSecured: Bool
-    /// The version of what `Value` means. What a later one has written is kept, and not read here.
+    /// The version of the meaning of `Value`. A value with a later schema is kept but can't be read here.
     public let schema: UInt32
     /// The codec of the value, in the store and on the wire.
     public let codec: any PayloadCodec
@@ -31,9 +31,9 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - name: unique in the app; at most 400 bytes of UTF-8.
-    ///   - schema: raise it when this version of `Value` writes what the one before would misread. `Value` itself must read
-    ///     what lower ones have written.
-    ///   - codec: writes values, and reads those of its own kind; those of the library's other codecs are read as well.
+    ///   - schema: raise it if earlier versions of the app would misread what this version writes. `Value` must still read
+    ///     values of lower schemas.
+    ///   - codec: writes values and reads its own format. Formats of the library's other codecs are read as well.
     public init(
         _ name: String, availability: PlatformAvailability = .all, syncPolicy: SyncPolicy = .automaticSmall,
         priority: Int = 0, isSecured: Bool = false, sharesSecured: Bool = false, schema: UInt32 = 1,
@@ -56,19 +56,19 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     }
 }
 
-/// Why a key could not be stored or read.
+/// An error of storing or reading a key, or of attaching a router.
 public struct KeySyncError: ExplainedError {
-    /// Why the key could not be stored or read.
+    /// The kinds of errors.
     public enum Code: Hashable, Sendable {
-        /// The key, or all together, would exceed what a router holds.
+        /// The key, or all keys together, would exceed the bounds of a router.
         case tooLarge(key: String, bytes: Int)
-        /// The stored value is of another type, or damaged.
+        /// The stored value has another type or is damaged.
         case unreadable(key: String)
-        /// A later version of the app has written it.
+        /// A later version of the app has written the value.
         case newerSchema(key: String, schema: UInt32)
-        /// A codec has written it that is neither the key's nor the library's.
+        /// The value's codec is neither the key's nor one of the library's.
         case unknownCodec(key: String, number: UInt8)
-        /// The router has a connection already.
+        /// The router already has a connection.
         case alreadyAttached
     }
 

@@ -6,11 +6,11 @@ import MeshRegister
 import MeshStorage
 public import MeshTransport
 
-// The connection and the store.
+// The connection and its peers.
 extension StorageRouter {
-    /// Reads the connection's store, and from then on keeps the keys of all peers alike. Values set before count as later
-    /// than what is stored.
-    /// - Throws: `KeySyncError.Code.alreadyAttached`; `ConnectionError.idInUse`; what the store throws.
+    /// Reads the connection's store and starts the exchange with peers. Values that were set before count as later than stored
+    /// ones.
+    /// - Throws: `KeySyncError.Code.alreadyAttached`; `ConnectionError.idInUse`; an error of the store.
     public func attach(to connection: any SessionConnection) async throws {
         guard self.connection == nil else { throw KeySyncError(.alreadyAttached) }
         try connection.claim(KeyMessage.featureID, for: StorageRouter.self)
@@ -39,10 +39,11 @@ extension StorageRouter {
         await pump()
     }
 
-    /// Attaches to a transport, on its one connection for features made with `over:`, and starts the transport. For a store, a clock
-    /// or a session attach to a `TransportConnection`.
+    /// Attaches to a transport and starts it. All features made with `over:` share the transport's one connection. If you need a
+    /// store, a clock or a session, attach to a `TransportConnection`.
     ///
-    /// - Parameter transport: started here. A transport that is a structure has no identity: make a `TransportConnection` for it.
+    /// - Parameter transport: started here. A transport that is a structure has no identity: make a
+    ///   `TransportConnection` for it.
     /// - Throws: `KeySyncError.Code.alreadyAttached`; `ConnectionError.idInUse`.
     public func attach(over transport: any SessionSyncTransport & AnyObject) async throws {
         try await attach(to: TransportConnection.shared(over: transport))
@@ -52,7 +53,7 @@ extension StorageRouter {
     /// value set from now on counts as later than those in the next connection's store.
     public func detach() {
         listeners.cancel()
-        // What is not written is pending until it has been compared.
+        // If this fails, keys are pending after the next `attach` until peers were compared.
         try? persist(includingPeers: true)
         (connection, route, replica.peers, shelf, sent) = (nil, nil, [:], KeyShelf(), [:])
         attached.withLock { $0 = nil }
@@ -61,9 +62,9 @@ extension StorageRouter {
         showStatuses()
     }
 
-    /// Waits no more for a peer that will not come back. If it does, it is a new one: what was removed meanwhile may then
-    /// come back with it.
-    /// - Throws: what the store throws.
+    /// Forgets a peer that will not come back. If it returns, it is treated as new, and may bring back values that were removed
+    /// meanwhile.
+    /// - Throws: an error of the store.
     public func forget(peerID: String) throws {
         replica.forget(peerID)
         sent[peerID] = nil
@@ -91,13 +92,14 @@ extension StorageRouter {
         let changed = replica.table.changed.map { replica.table.records[$0].name }
         mend(changed)
         report(refused: message.refused.map(\.key), by: sender)
-        // What could not be written is not confirmed: the peer sends it again.
+        // Values that couldn't be written aren't confirmed, so the peer sends them again.
         do { try persist() } catch { return }
         show(changed)
         await pump()
     }
 
-    /// Whether the clock here exceeds what came, so that the next change of anybody replaces it.
+    /// Moves the clock beyond the received stamps, so that the next change on any device replaces the received ones. Returns
+    /// false if the clock can't follow.
     private func follow(_ message: KeyMessage, _ connection: any SessionConnection) -> Bool {
         guard let newest = message.items.map(\.entry.version.stamp).max() else { return true }
         connection.observe(newest)

@@ -1,9 +1,9 @@
 import MeshBase
 public import MeshTransport
 
-// What lasts and keeps a key from being stored, read or the same everywhere.
+// Lasting problems that keep a key from being stored, read or synchronized.
 extension StorageRouter {
-    /// The value that is stored can't be read.
+    /// Reports a stored value that can't be read.
     func note(_ error: any Error, of name: String) { note("\(error)", of: name) }
 
     func note(_ reason: String, of name: String) {
@@ -11,13 +11,13 @@ extension StorageRouter {
         board.report(.unreadableValue(of: name, "the key '\(name)'", reason))
     }
 
-    /// These keys have other values now.
+    /// Clears the failures of keys that have new values.
     func mend(_ names: [String]) {
         guard !failures.isEmpty else { return }
         for name in names where failures.removeValue(forKey: name) != nil { board.solve(.unreadableValue, of: name) }
     }
 
-    /// Reports a value that the key's own rules keep here, although the app means it to travel.
+    /// Reports a value that the key's rules keep here, although the app means it to travel.
     func reportIfKept(_ change: KeyBatch.Change) {
         guard change.data != nil, change.rule.isEligible,
             change.rule.policy == .automaticSmall || change.rule.sharesSecured
@@ -57,7 +57,7 @@ extension StorageRouter {
         if case .refused? = replica.status(of: name) { true } else { false }
     }
 
-    /// Solves what isn't so any more.
+    /// Clears problems that no longer exist.
     func reviewProblems() {
         for problem in board.problems where problem.code == .valueTooLarge || problem.code == .keyRefused {
             switch replica.status(of: problem.subject) {

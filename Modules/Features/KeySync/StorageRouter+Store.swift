@@ -7,15 +7,15 @@ import MeshStorage
 import MeshTransport
 import MeshWire
 
-// The store.
+// The store's layout, loading and writing.
 extension StorageRouter {
     private static let entryPrefix = "sessionmesh.keys/entry/"
-    /// By bucket, as keys travel: what comes in one message is then in few pages of a store, and not in all of them.
+    /// Keys are stored by bucket, as they are sent. So a message touches few pages of the store.
     private static let bucketPrefixes = (0..<KeyLimits.bucketCount).map {
         entryPrefix + ($0 < 16 ? "0" : "") + String($0, radix: 16) + "/"
     }
 
-    /// Where a store has the entry of a key.
+    /// Returns the store's name for a key's entry.
     static func storeKey(of name: String) -> String { bucketPrefixes[KeyDigest.bucket(of: name)] + name }
     private static let authorKey = "sessionmesh.keys/author"
     private static let recordKey = "sessionmesh.keys/record"
@@ -47,13 +47,13 @@ extension StorageRouter {
                 }
             }
         }
-        // Of a store that has lost something the record would say that it was removed.
+        // If an entry is damaged, the record would claim that it was removed. So the record starts over.
         var loaded = KeyReplica(
             author: author ?? drawn, spareAuthor: author == nil ? nil : drawn, entries: entries,
             seen: isDamaged ? StateVector() : seen, catalog: replica, nonce: random())
         (loaded.configuration, loaded.removedMax) = (replica.configuration, replica.removedMax)
         if let limit = connection.transport.capabilities.maximumPayloadSize {
-            // Names, authors and prints want room beside the values.
+            // Leaves space for names, authors and prints in a message.
             loaded.configuration.messageBytes = max(min(loaded.configuration.messageBytes, limit * 3 / 4), 1)
         }
         loaded.isLinkSecured = connection.transport.capabilities.isSecured
@@ -63,11 +63,11 @@ extension StorageRouter {
             shelf.peers = []
         }
         for entry in entries.values { connection.resume(at: entry.version.stamp) }
-        // Earlier versions stored a name in the normal form that came first.
+        // Earlier versions stored a name in whichever Unicode normal form they saw first.
         for name in misplaced.values {
             if let entry = entries[name] { _ = loaded.put(entry, name, at: loaded.table.place(of: name)) }
         }
-        // What an earlier connection has brought.
+        // Values that came over an earlier connection.
         for (name, entry) in replica.entries where loaded.entries[name].map({ entry.wins(over: $0) }) ?? true {
             connection.resume(at: entry.version.stamp)
             guard loaded.put(entry, name, at: loaded.table.place(of: name)) != nil else {
@@ -77,7 +77,7 @@ extension StorageRouter {
         for change in early.changes {
             let place = loaded.table.place(of: change.name)
             let present = place.flatMap { loaded.table.records[$0].entry?.bytes }
-            // A default was set without knowing of what is stored.
+            // The app set a default before it knew what is stored.
             if present == nil ? change.data == nil : change.isDefault() { continue }
             try write(change, at: loaded.setRule(change.rule, of: change.name), to: &loaded, connection)
         }
@@ -88,10 +88,10 @@ extension StorageRouter {
         show(replica.table.records.map(\.name))
     }
 
-    /// Writes what has changed, in one batch: values, pieces of large ones, and which peers there are.
+    /// Writes all changes in one batch: values, pieces of large ones, and new or forgotten peers.
     /// - Parameters:
-    ///   - includingPeers: also what is known of each.
-    ///   - misplaced: keys of the store whose entries are elsewhere now.
+    ///   - includingPeers: also writes the changed state of known peers.
+    ///   - misplaced: names in the store to remove, because their entries have moved.
     func persist(includingPeers: Bool = false, removing misplaced: [String] = []) throws {
         guard let store = connection?.store else {
             replica.markWritten()
@@ -111,13 +111,13 @@ extension StorageRouter {
             }
         }
         let due = replica.changedPeers.filter { includingPeers || !shelf.holds($0) || replica.peers[$0] == nil }
-        // Those that are forgotten first: others may want their places.
+        // Forgotten peers first, to free their numbers.
         for id in due.sorted() where replica.peers[id] == nil { shelf.remove(id, in: &batch) }
         for id in replica.changedDownloads.sorted() { shelf.put(replica.peers[id]?.download, of: id, in: &batch) }
         for peer in due.sorted().compactMap(replica.kept) { shelf.put(peer, in: &batch) }
         let (seen, author) = (replica.seen, replica.author)
         if author != keptAuthor { batch.set(Array(author.utf8), for: Self.authorKey) }
-        // One that is older than the entries says less. It is never newer.
+        // A record that is older than the entries is safe, as it claims less. It's never newer.
         if seen != keptRecord, includingPeers || !batch.isEmpty { batch.set(seen.stored(), for: Self.recordKey) }
         guard !batch.isEmpty else { return }
         do { try store.commit(batch) } catch {
@@ -132,7 +132,7 @@ extension StorageRouter {
         replica.changedDownloads = []
     }
 
-    /// Writes later what isn't written: what peers have confirmed, once for all that comes meanwhile, and what the store refused.
+    /// Plans a later write of changed peers, and of values that the store has refused.
     func planKeeping(_ connection: any SessionConnection) {
         guard connection.store != nil, !replica.changedPeers.isEmpty || !replica.table.changed.isEmpty else { return }
         keepTimer?.wake(at: keeping.plan(at: connection.clock.elapsed))

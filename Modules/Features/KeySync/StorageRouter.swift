@@ -6,7 +6,7 @@ import MeshRegister
 import MeshStorage
 public import MeshTransport
 
-/// The stored keys of this peer, the same on every peer of its connection, whichever starts first.
+/// The stored keys of this device, kept the same on all peers of its connection. The devices may start in any order.
 ///
 /// ```swift
 /// let volume = StorageKey<Int>("volume")
@@ -15,36 +15,36 @@ public import MeshTransport
 /// try await StorageRouter.shared.set(7, for: volume)
 /// ```
 ///
-/// Asks, answers and repeats by itself. What changes is written to the connection's store before it is sent. For views there
-/// are `StoredValue` and `Stored`.
+/// Asks peers, answers them and retries automatically. Writes changes to the connection's store before it sends them. For
+/// views use `StoredValue` and `Stored`.
 public actor StorageRouter {
-    /// The app's one router.
+    /// The app's shared router.
     public static let shared = StorageRouter()
 
     var replica = KeyReplica(author: "")
-    /// What the app has set before there was a connection.
+    /// Changes that the app made before there was a connection.
     var early = KeyDrafts()
     var failures: [String: String] = [:]
     var connection: (any SessionConnection)?
     var route: EnvelopeRoute?
     var isPumping = false
-    /// Something has come up since the pump last looked.
+    /// True if `pump` was called while it was running.
     var isPumpAsked = false
-    /// Looks at what is unanswered, and at what isn't written.
+    /// The timers for retries to peers, and for writes to the store.
     var (retryTimer, keepTimer): (RetryTimer?, RetryTimer?)
-    /// Of each peer the envelope that it was sent last.
+    /// The last envelope that was sent to each peer.
     var sent: [String: UUID] = [:]
-    /// Writes of what is known of peers, and of what the store has refused.
+    /// The schedule for writing changed peers, and values that the store has refused.
     var keeping = RetryPlan(from: .seconds(5), to: .seconds(300))
-    /// Where the store has what is known of peers.
+    /// The peers in the store.
     var shelf = KeyShelf()
-    /// The record and the author that the store has.
+    /// The record and the author in the store.
     var keptRecord = StateVector()
     var keptAuthor: String?
     let listeners = OwnedTasks()
     private var watchers: [Int: (key: String, yield: (Data?) throws -> Void)] = [:]
     private var observers: [Int: KeyObserver] = [:]
-    /// Keys that observers have not been shown yet.
+    /// Keys whose changes weren't shown to observers yet.
     private var unshown: Set<String> = []
     private var isShowing = false
     private var progressWatchers: [Int: AsyncStream<KeyProgress>.Continuation] = [:]
@@ -55,26 +55,26 @@ public actor StorageRouter {
 
     let random: @Sendable () -> UInt64
     nonisolated let board = ProblemBoard()
-    /// The same as `connection`, for any thread.
+    /// A copy of `connection` that any thread may read.
     nonisolated let attached = Locked<(any SessionConnection)?>(nil)
 
-    /// A router beside the shared one: for tests, and for apps that keep keys apart.
+    /// Creates a router in addition to the shared one, for tests and for apps that keep keys separate.
     public init() { self.init { .random(in: 0 ... .max) } }
 
-    /// - Parameter random: what authors and nonces are drawn from.
+    /// - Parameter random: the source of authors and nonces.
     package init(random: @escaping @Sendable () -> UInt64) { self.random = random }
 
-    /// Bounds and sizes; set it before keys are.
+    /// Sets bounds and sizes. Call it before you set keys.
     public func configure(_ configuration: SyncConfiguration) { replica.configuration = configuration }
 
-    /// For simulations, in which fewer keys are removed than a router remembers. To be called before `attach`.
+    /// Sets the number of removals to remember, for simulations that remove few keys. Call it before `attach`.
     package func forgetRemovals(beyond count: Int) { replica.removedMax = count }
 
     /// Adds a key to the catalog.
     public func register<Value>(_ key: StorageKey<Value>) { replica.setRule(key.rule, of: key.name) }
 
-    /// The connection's problems, then those of the store and of keys, until they are solved. Observable; may be read on any thread.
-    /// See Docs/Guides/KeySync.md for the codes.
+    /// The unsolved problems of the connection, then those of the store and of keys. Observable, and readable on any thread.
+    /// Docs/Guides/KeySync.md has the codes.
     public nonisolated var problems: [SessionProblem] {
         let own = board.problems
         return (attached.withLock { $0 }?.problems ?? []) + own
@@ -82,24 +82,24 @@ public actor StorageRouter {
 
     // MARK: - Values
 
-    /// Stores a value and shows it to observers. One that is stored already changes nothing.
+    /// Stores a value and shows it to observers. Does nothing if the same value is stored.
     ///
-    /// - Throws: what encoding throws; `KeySyncError.Code.tooLarge`. The stored value is then unchanged. What the store throws: the
-    ///   router keeps the value in memory, and writes and sends it once the store takes it.
+    /// - Throws: an error of encoding, or `KeySyncError.Code.tooLarge`; the stored value is then unchanged. Or an error of the
+    ///   store; the router then keeps the value in memory, and writes and sends it once the store accepts it.
     public func set<Value>(_ value: Value, for key: StorageKey<Value>) throws {
         try write([key.change(to: key.encode(value))])
     }
 
-    /// Several changes at once: written in one batch, sent together.
-    /// - Throws: `KeySyncError.Code.tooLarge`, when those before the one that is too large stay; what the store throws, as `set`
-    ///   does.
+    /// Applies several changes, written in one batch and sent together.
+    /// - Throws: `KeySyncError.Code.tooLarge`; earlier changes of the batch then stay. An error of the store, with the same
+    ///   effect as in `set`.
     public func commit(_ batch: KeyBatch) throws {
         try write(batch.changes)
     }
 
-    /// nil when there is none.
-    /// - Throws: `KeySyncError` with `unreadable`, `newerSchema` or `unknownCodec`, which `status(of:)` says from then on; the
-    ///   stored bytes stay as they are.
+    /// Returns the key's value, or nil if there is none.
+    /// - Throws: `KeySyncError` with `unreadable`, `newerSchema` or `unknownCodec`. From then on `status(of:)` reports it. The
+    ///   stored bytes stay.
     public func get<Value>(_ key: StorageKey<Value>) throws -> Value? {
         let place = replica.setRule(key.rule, of: key.name)
         do {
@@ -111,12 +111,12 @@ public actor StorageRouter {
         }
     }
 
-    /// Takes the key's value away, here and, by the key's rules, on the peers. A key without a value is fine.
+    /// Removes the key's value here and, if its rules allow, on the peers. Does nothing if there is no value.
     ///
-    /// - Throws: ``KeySyncError``, or what the store throws.
+    /// - Throws: ``KeySyncError``, or an error of the store.
     public func remove<Value>(_ key: StorageKey<Value>) throws {
         register(key)
-        // Before `attach` the store may have one.
+        // Before `attach`, the store may have a value that isn't known yet.
         guard connection == nil || data(key.name) != nil else { return }
         try write([.init(name: key.name, rule: key.rule)])
     }
@@ -134,23 +134,24 @@ public actor StorageRouter {
 
     // MARK: - Syncing
 
-    /// Sends every registered key that may travel to each peer that lacks it; the `manual` ones too.
+    /// Sends every registered key that may travel to each peer that lacks it, including `manual` keys.
     public func syncRegisteredKeysIfNeeded() async {
         replica.send(replica.registered)
         await pump()
     }
 
-    /// The app's explicit word: sends a key whatever its policy says. What is secured still needs its own.
+    /// Sends a key whenever the app asks, with `overridingPolicy` even against its policy. A secured key still needs
+    /// `sharesSecured`.
     public func sync<Value>(_ key: StorageKey<Value>, overridingPolicy: Bool = false) async {
         register(key)
         replica.send([key.name], overridingPolicy: overridingPolicy)
         await pump()
     }
 
-    /// Encoded values by name of what may leave, as a peer that asks gets them.
+    /// Returns the encoded values that may leave this device, by name, as a peer that asks gets them.
     public func syncSnapshot() -> [String: Data] { replica.snapshot.compactMapValues { try? KeyValue($0).bytes } }
 
-    /// nil when nothing is stored, and nothing was removed, under that name.
+    /// Returns nil if nothing is stored, and nothing was removed, under that name.
     public func status(of name: String) -> KeyStatus? {
         failures[name].map { KeyStatus.failed(reason: $0) } ?? replica.status(of: name)
     }
@@ -217,7 +218,7 @@ public actor StorageRouter {
         data(change.name).map { change.isEqual($0) } ?? false
     }
 
-    /// The default is a weak change where nothing is stored.
+    /// Writes a change. A default loses to any peer's change while nothing is stored.
     func write(
         _ change: KeyBatch.Change, at place: Int, to replica: inout KeyReplica, _ connection: any SessionConnection
     ) throws {
@@ -285,7 +286,7 @@ public actor StorageRouter {
         showObservers()
     }
 
-    /// All that has changed in one turn of the main actor; what changes meanwhile in the next.
+    /// Shows all changes in one turn of the main actor. Changes made meanwhile follow in the next one.
     private func showObservers() {
         guard !isShowing else { return }
         isShowing = true

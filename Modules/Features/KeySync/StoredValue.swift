@@ -9,27 +9,27 @@ public import Observation
 
 /// A stored value for a view: observable, on the main actor.
 ///
-/// A change here shows at once and is written soon after, in order; of several in one turn the last is written. What
-/// comes from a peer shows once, together with all that came with it. While something is stored that cannot be read, the
-/// value stays as it is and `error` says why.
+/// A change shows at once and is written soon after, in order. Of several changes in one turn, the last is written. All
+/// values of one message from a peer show in one turn. If the stored value can't be read, `value` keeps the last one and
+/// `error` has the reason.
 @MainActor @Observable
 public final class StoredValue<Value: Codable & Sendable> {
-    /// The value as this peer sees it now. Set it by `set`.
+    /// The current value on this device. Change it with `set`.
     public private(set) var value: Value
-    /// Why the value is not what is stored, or has not been stored; nil once it is.
+    /// The reason why `value` isn't the stored one or couldn't be stored. Nil once it is.
     public private(set) var error: (any Error)?
     @ObservationIgnored private let key: StorageKey<Value>
     @ObservationIgnored private let initialValue: Value
     @ObservationIgnored private let router: StorageRouter
     private var thing: String { "the key '\(key.name)'" }
-    /// What is shown, as it is stored.
+    /// The shown value, encoded.
     @ObservationIgnored private var shown: Data?
     @ObservationIgnored private var isWriting = false
     @ObservationIgnored private var unwritten: Data?
 
     /// Creates an observable value for a key.
     ///
-    /// - Parameter initialValue: shown until the router has said what is stored, and while there is nothing.
+    /// - Parameter initialValue: shown until the router has read the stored value, and while there is none.
     public init(_ key: StorageKey<Value>, initialValue: Value, router: StorageRouter = .shared) {
         (self.key, self.initialValue, self.router) = (key, initialValue, router)
         value = initialValue
@@ -41,7 +41,7 @@ public final class StoredValue<Value: Codable & Sendable> {
     public func set(_ newValue: Value) {
         do {
             let data = try key.encode(newValue)
-            // What the bytes say is what peers will see.
+            // Shows the decoded bytes, because peers will see the same.
             (value, shown, unwritten) = (try key.decode(data), data, data)
             mend()
             write()
@@ -75,15 +75,15 @@ public final class StoredValue<Value: Codable & Sendable> {
             }
             isWriting = false
             show(await router.data(key.name))
-            // The router writes it later if only the store refused it.
+            // If only the store has refused the value, the router writes it later.
             if let failure = failure as? KeySyncError { refuse(failure) } else if let failure { error = failure }
         }
     }
 
-    /// - Returns: true, since somebody has looked.
+    /// - Returns: always true, because the observer still exists.
     @discardableResult
     private func show(_ data: Data?) -> Bool {
-        // What is written next is newer.
+        // A value that is being written is newer.
         guard data != shown, !isWriting else { return true }
         shown = data
         do {
@@ -105,14 +105,14 @@ public final class StoredValue<Value: Codable & Sendable> {
 /// }
 /// ```
 ///
-/// Reading it in a view observes it. `$volume` is a SwiftUI `Binding` where SwiftUI exists. A write that fails is in the router's
-/// `problems`, and in `_volume.stored.error`. `@ObservationIgnored` only keeps the macro from wrapping the property a second time.
+/// Reading it in a view observes it. `$volume` is a SwiftUI `Binding` where SwiftUI exists. The router's `problems` and
+/// `_volume.stored.error` report a failed write. `@ObservationIgnored` only keeps the macro from wrapping the property twice.
 @MainActor @propertyWrapper
 public struct Stored<Value: Codable & Sendable> {
     /// The value with its error.
     public let stored: StoredValue<Value>
 
-    /// The value of the key. Setting it shows at once and is written soon after.
+    /// The value of the key. A new value shows at once and is written soon after.
     public var wrappedValue: Value {
         get { stored.value }
         nonmutating set { stored.set(newValue) }
@@ -126,21 +126,22 @@ public struct Stored<Value: Codable & Sendable> {
         }
     #endif
 
-    /// A property that is `wrappedValue` until something is stored under the name. The key is on all devices and travels by itself
-    /// while its value is small; for another one give a `StorageKey`.
+    /// Creates a property that is `wrappedValue` until a value is stored under the name. The key exists on all devices,
+    /// and small
+    /// values travel automatically. For other rules pass a `StorageKey`.
     public init(wrappedValue: Value, _ name: String, router: StorageRouter = .shared) {
         self.init(wrappedValue: wrappedValue, StorageKey(name), router: router)
     }
 
-    /// A property that is `wrappedValue` until something is stored.
+    /// Creates a property that is `wrappedValue` until a value is stored.
     public init(wrappedValue: Value, _ key: StorageKey<Value>, router: StorageRouter = .shared) {
         stored = StoredValue(key, initialValue: wrappedValue, router: router)
     }
 }
 
-/// Where a router shows a key on the main actor.
+/// An observer of one key on the main actor.
 struct KeyObserver: Sendable {
     let name: String
-    /// false once nobody looks any more.
+    /// Shows the value. Returns false once the observer is gone.
     let show: @MainActor @Sendable (Data?) -> Bool
 }

@@ -1,15 +1,15 @@
 public import Foundation
 
-/// Sends one key by the rules of the reference.
+/// Sends the bytes of one key if its rules allow it, with the interface of the reference.
 public struct SyncHelper: Sendable {
     private let router: StorageRouter
 
-    /// Sends by way of that router.
+    /// Creates a helper that sends through that router.
     public init(router: StorageRouter = .shared) { self.router = router }
 
-    /// Sends a stored value if availability, policy and size allow it; `manual` counts, since the app calls this.
-    /// - Parameter data: what the codec of the key's `StorageKey` writes, or the app's own bytes.
-    /// - Returns: whether it may go.
+    /// Stores a value and sends it if availability, policy and size allow. A `manual` key is sent, since the app makes the call.
+    /// - Parameter data: bytes written by the codec of the key's `StorageKey`, or the app's own bytes.
+    /// - Returns: true if the value may be sent.
     @discardableResult
     public func syncIfNeeded(
         data: Data, keyName: String, availability: PlatformAvailability, syncPolicy: SyncPolicy

@@ -1,6 +1,6 @@
 import MeshBase
 
-/// A value that comes once; any number may wait for it.
+/// A value that is set once. Any number of tasks may wait for it.
 final class Once<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
@@ -9,7 +9,7 @@ final class Once<Value: Sendable>: Sendable {
 
     private let state = Locked(State())
 
-    /// - Returns: false when there was one already.
+    /// - Returns: false if the value was set before.
     @discardableResult
     func resolve(_ value: Value) -> Bool {
         let waiters: [CheckedContinuation<Value, Never>]? = state.withLock { state in
@@ -24,7 +24,7 @@ final class Once<Value: Sendable>: Sendable {
 
     var isResolved: Bool { state.withLock { $0.value != nil } }
 
-    /// Does not end when the waiting task is cancelled: whoever cancels resolves.
+    /// Waits for the value. Cancelling the task doesn't end the wait: the code that cancels must resolve.
     func value() async -> Value {
         await withCheckedContinuation { continuation in
             let value = state.withLock { state in

@@ -3,26 +3,26 @@ import MeshBase
 import MeshConnection
 import MeshIdentity
 
-/// One request from the call to its end, as `RequesterCore` keeps it.
+/// The state of one request from the call to its end, for `RequesterCore`.
 struct RequestCall: Sendable {
-    /// What the caller wants.
+    /// The caller's options.
     struct Wish: Sendable {
         var strategy: DeliveryStrategy
         var delivery: DeliveryMode
         var policy: RetryPolicy
-        /// nil asks everyone.
+        /// Nil asks all peers.
         var peer: SessionPeer?
     }
 
-    /// What comes next for it. An answer may come in each of them.
+    /// The next step of a call. An answer may arrive in every phase.
     enum Phase: Hashable {
-        /// The transport is being given that copy.
+        /// The transport was given that copy and hasn't accepted it yet.
         case handing(UUID)
-        /// The next attempt, then or when the peer comes.
+        /// The next attempt comes at that time, or when the peer becomes reachable.
         case pausing(until: Duration)
-        /// A live copy is out; if there is no sign of the peer by then, it is lost.
+        /// A live copy was sent. It counts as lost if the peer shows no sign by then.
         case listening(until: Duration)
-        /// Nothing more is to be sent.
+        /// Nothing more will be sent.
         case resting
 
         var due: Duration? {
@@ -38,31 +38,31 @@ struct RequestCall: Sendable {
     let payload: Data
     let isFireAndForget: Bool
     let wish: Wish
-    /// When it was asked: another one for each call, and rising.
+    /// The time of the call. Rises with each call.
     let stamp: HybridTimestamp
     let startedAt: Duration
-    /// See ``RequestMessage/plainBody``.
+    /// The encoder for ``RequestMessage/plainBody``.
     var plainPayload: (@Sendable () -> Data?)?
 
     var phase = Phase.resting
     var hasFallenBack = false
     var attempts = 1
-    /// What is said about reachability may be a lie, so that it does not wait for the peer alone.
+    /// Delays of attempts while the peer seems unreachable, because reachability reports may be wrong.
     var backoff = Backoff(from: RetryPolicy.gap * 2, to: .seconds(2))
-    /// It has waited for the peer since the last attempt.
+    /// True if the call has waited for the peer since the last attempt.
     var hasWaited = false
-    /// The peer has it.
+    /// True if the peer has confirmed a copy.
     var isHeard = false
     var sentAt: Duration?
-    /// Those that may be on their way, so that they can be withdrawn.
+    /// Copies that may be under way, to withdraw them.
     var copies: [UUID] = []
     var lateCount = 0
-    /// Who has no handler.
+    /// Peers that have no handler.
     var refusals: Set<String> = []
 
     /// The lane of the next attempt.
     var method: DeliveryMethod { (hasFallenBack ? wish.strategy.fallbackMethod : nil) ?? wish.strategy.primaryMethod }
     var deadline: Duration { startedAt + wish.policy.timeout }
-    /// When time alone changes something.
+    /// The next time at which the call needs a tick.
     var due: Duration { min(deadline, phase.due ?? deadline) }
 }

@@ -3,39 +3,39 @@ import MeshConnection
 import MeshIdentity
 import MeshTransport
 
-/// What the requester's core wants done, in this order. Taken by whoever drives it after each call.
+/// An action that `RequesterCore` requests. Its driver takes all of them after each call and carries them out in order.
 enum RequestDirective: Sendable {
-    /// The transport is to be given it, and the core to be told what came of that.
+    /// Gives the copy to the transport, and its result to `handed`.
     case send(RequestCopy)
-    /// Nobody wants these any more: to be withdrawn where they wait. If one is, the request of the type has expired.
+    /// Withdraws copies that aren't needed. If one was still waiting, reports that the request of that type has expired.
     case withdraw([UUID], expired: String? = nil)
-    /// The end of a request, for its caller.
+    /// Ends a request and resumes its caller.
     case end(UUID, Result<RequestMessage, ConnectionError>)
-    /// For whoever waits under that id: whether it has come.
+    /// Resumes the waiter with that ID. True if its event has happened.
     case wake(UUID, Bool)
-    /// The core is to be told that time.
+    /// Calls `tick` at that time.
     case tick(at: Duration)
     case report(DiagnosticEvent)
-    /// Something came back, which speaks for the connection.
+    /// A peer has replied, which shows that the connection works.
     case heard
-    /// Nothing did; what that says about the connection depends on the error.
+    /// No peer has replied. The error decides how that counts for the connection's health.
     case failed(ConnectionError, isReachable: Bool)
 }
 
-/// One copy of a request on its way to the transport.
+/// One copy of a request for the transport.
 struct RequestCopy: Sendable {
-    /// Also the event's, by which the transport can withdraw it.
+    /// The event's ID, with which the transport can withdraw it.
     let id: UUID
     let message: RequestMessage
     let mode: SessionDeliveryMode
     let peer: SessionPeer?
 }
 
-/// What is so while the core is told something.
+/// The environment of a call of the core.
 struct RequestMoment: Sendable {
     let elapsed: Duration
     /// Milliseconds since 1970.
     let wall: UInt64
-    /// Those that the transport has met, the local one not among them.
+    /// Peers that the transport has met, without the local one.
     let peers: [SessionPeer]
 }

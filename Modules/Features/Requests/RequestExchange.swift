@@ -2,12 +2,12 @@ import MeshBase
 import MeshConnection
 public import MeshTransport
 
-/// Both sides of the requests on one connection: what all `SessionRequests` there have in common.
+/// Both sides of the requests on one connection, shared by all its `SessionRequests`.
 final class RequestExchange: Sendable {
     let requester: Requester
     let responder: Responder
     let coding: RequestCoding
-    /// Why nothing comes: the app itself has the route.
+    /// The reason why no requests arrive: the app itself has claimed the route.
     let error: ConnectionError?
     private let route: EnvelopeRoute?
     private let listeners = OwnedTasks()
@@ -53,11 +53,11 @@ final class RequestExchange: Sendable {
         weak var exchange: RequestExchange?
     }
 
-    /// An exchange keeps its connection, so no other connection can have the same identity.
+    /// An exchange retains its connection, so an identifier can't be reused while the exchange exists.
     private static let all = Locked<[ObjectIdentifier: Weak]>([:])
 
-    /// The one that is there, or a new one.
-    /// - Parameter connection: no wrapper.
+    /// Returns the connection's exchange, creating it if needed.
+    /// - Parameter connection: the root connection, not a wrapper.
     static func on(_ connection: any SessionConnection, _ coding: RequestCoding) -> RequestExchange {
         let key = ObjectIdentifier(connection)
         return all.withLock { all in
@@ -74,7 +74,7 @@ final class RequestExchange: Sendable {
 extension SessionProblem.Code {
     /// A peer sent a fire-and-forget request for which no handler is registered here, so it was dropped.
     public static let handlerMissing = Self("handlerMissing")
-    /// Two lines register a handler for one type of request; the later one answers.
+    /// Two lines of code registered a handler for one type of request. The later one answers.
     public static let handlerReplaced = Self("handlerReplaced")
     /// A request names a peer that the transport has never met.
     public static let unknownPeer = Self("unknownPeer")

@@ -4,22 +4,22 @@ import MeshConnection
 import MeshTransport
 import MeshWire
 
-/// What becomes of a request's bytes.
+/// The result of handling an encoded request.
 enum RequestOutcome: Sendable {
     case answer(Data)
     case failure(ConnectionError)
-    /// One of the request's own errors.
+    /// An error of a type that the request lists in `failures`.
     case handlerFailure(name: String, Data, description: String)
 }
 
-/// A handler whose request type is erased.
+/// A type-erased handler.
 struct RequestHandler: Sendable {
     let run: @Sendable (RequestMessage) async -> RequestOutcome
-    /// The line that has registered it.
+    /// The file and line that registered the handler.
     let place: String
 
-    /// - Parameter onMismatch: is told when bytes are not the request, or the response has none; also when only a plain
-    ///   decoder reads the request.
+    /// - Parameter onMismatch: called if the request can't be decoded or its response can't be encoded. Also called if only a
+    ///   plain decoder can read the request.
     init<R: SessionRequest>(
         _ type: R.Type, coding: RequestCoding, place: String, onMismatch: @escaping @Sendable () -> Void,
         handler: @escaping @Sendable (R) async throws -> R.Response
@@ -51,20 +51,20 @@ struct RequestHandler: Sendable {
     }
 }
 
-/// How requests, responses and the handlers' errors become bytes.
+/// Encodes and decodes requests, responses and handlers' errors.
 struct RequestCoding: Sendable {
     private let encoder: @Sendable (any Encodable) throws -> Data
     private let decoder: @Sendable (any Decodable.Type, Data) throws -> any Decodable
 
-    /// Both are used by one thread at a time.
+    /// A lock serializes the use of both coders.
     init(encoder: JSONEncoder, decoder: JSONDecoder) {
         let lock = Locked(UncheckedPair(encoder: encoder, decoder: decoder))
         self.encoder = { value in try lock.withLock { try $0.encoder.encode(value) } }
         self.decoder = { type, data in try lock.withLock { try $0.decoder.decode(type, from: data) } }
     }
 
-    /// Encodes a request or a reply, once: everybody uses what these bytes say.
-    /// - Parameter onLoss: Called in debug builds when the bytes don't keep a field that was not reported yet.
+    /// Encodes a request or a reply.
+    /// - Parameter onLoss: called in debug builds if the bytes lose a field and that wasn't reported yet.
     func encode<Value: Codable>(_ value: Value, onLoss: () -> Void) throws -> Data {
         let bytes = try encoder(value)
         if CodingLoss.report(from: value, to: try decoded(Value.self, bytes), in: "a request or its reply") != nil {
@@ -80,9 +80,9 @@ struct RequestCoding: Sendable {
         return value
     }
 
-    /// Reads the body. WatchConnectivitySwift 5 writes it with a plain encoder, whatever the app's encoder is, and the
-    /// app's decoder could take its dates for others: a plain decoder reads it first.
-    /// - Parameter onFallback: is told when the app's decoder can't read what a plain one reads.
+    /// Reads the body. WatchConnectivitySwift 5 always writes it with a plain encoder, and the app's decoder could misread its
+    /// dates. So a plain decoder's result has priority.
+    /// - Parameter onFallback: called if only the plain decoder can read the body.
     func decode<Value: Decodable>(
         _ type: Value.Type, from message: RequestMessage, _ onFallback: () -> Void
     ) throws -> Value {
@@ -98,7 +98,7 @@ struct RequestCoding: Sendable {
     }
 }
 
-/// The coders are the caller's, who may have bound them to an actor; here they stand behind a lock.
+/// Holds the caller's coders, which may belong to an actor. Only used behind a lock.
 private struct UncheckedPair: @unchecked Sendable {
     let encoder: JSONEncoder
     let decoder: JSONDecoder
@@ -117,9 +117,9 @@ extension RequestCoding {
         return .failure(.handlerError(description: error.shownText))
     }
 
-    /// What an answer is to the caller.
-    /// - Parameter onFallback: is told when the app's decoder can't read what a plain one reads.
-    /// - Throws: what the handler threw, as far as it can travel; `decodingFailed`; `incompatiblePeer`.
+    /// Returns the response in an answer, or throws the error in it.
+    /// - Parameter onFallback: called if only the plain decoder can read the body.
+    /// - Throws: the handler's error, or `handlerError` if it isn't listed; `decodingFailed`; `incompatiblePeer`.
     func response<R: SessionRequest>(
         to type: R.Type, in message: RequestMessage, onFallback: () -> Void
     ) throws -> R.Response {
@@ -146,7 +146,7 @@ extension RequestMessage {
         .incompatiblePeer(reason: "version \(version) of requests; this one reads \(Self.version)")
     }
 
-    /// The answer to a request.
+    /// Returns the answer to a request.
     static func reply(_ outcome: RequestOutcome, to request: RequestMessage) -> RequestMessage {
         var reply: RequestMessage
         switch outcome {

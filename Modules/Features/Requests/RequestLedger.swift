@@ -3,37 +3,39 @@ import MeshConnection
 import MeshIdentity
 import MeshStorage
 
-/// A request of one peer.
+// The ledger makes each request run at most once. It records three steps: taken, begun (before the handler runs) and
+// answered. A duplicate gets the stored reply or a receipt. With a store the steps go to a journal, so the guarantee holds
+// across launches: a request that was begun but not answered when the process ended is never run again and gets
+// `remoteError`. Forgotten requests leave a floor for each peer: the highest stamp that was forgotten. A request that is
+// unknown and not above the floor may have run before, so it is refused. Docs/Guides/Requests.md, "Guarantees", has more.
+
+/// The identity of a peer's request.
 struct RequestKey: Hashable, Codable, Sendable {
     let peerID: String
     let id: UUID
 }
 
-/// Which requests have come, so that each runs once, and what was answered, so that it can be said again.
+/// The requests that have arrived, so that each runs once, and their replies, so that duplicates can be answered.
 ///
-/// With a store it outlives the process: `begin` has been written before the handler runs, so that a request whose
-/// handler was cut off by the end of the process is never run again; its second copy, and whoever waits, gets
-/// `remoteError`.
-///
-/// Bounds: 4096 requests and a day; the oldest answered one makes room, and from then on any request of that peer that is
-/// not known and not newer than it is refused, so that no copy ever runs twice. Replies: 8 MiB; the oldest are forgotten,
-/// their requests are not. The store is called on the actor's thread: one short write for each step.
+/// Remembers 4096 requests for up to a day. Beyond that, the oldest answered request is forgotten and raises its peer's
+/// floor. Keeps 8 MiB of replies; beyond that, the oldest replies are dropped, but not their requests. Each step is one short
+/// write to the store, on the actor's thread.
 actor RequestLedger {
     static let entriesMax = 4096
     static let replyBytesMax = 8 << 20
     static let ageMax: Int64 = 24 * 3600 * 1000
-    /// Peers of whom a floor is known.
+    /// Maximum number of peers with a floor.
     static let floorsMax = 1024
     static let journalName = "sessionmesh.requests/ledger"
     static let floorsKey = "sessionmesh.requests/floors"
 
     enum Standing: Sendable {
         case new
-        /// Taken or being handled.
+        /// The request waits or is being handled.
         case underWay
-        /// nil when the reply is no longer kept, or when there was none.
+        /// Nil if the reply is no longer kept, or there was none.
         case answered(RequestMessage?)
-        /// Nobody can say any more whether it has run.
+        /// The request is not above the floor, so it may have run.
         case tooOld
     }
 
@@ -48,22 +50,22 @@ actor RequestLedger {
         let request: RequestMessage.Head
         /// Milliseconds since 1970.
         let takenAt: UInt64
-        /// The first record in the journal; nil without any.
+        /// The position of the first record in the journal. Nil if there is none.
         var position: UInt64?
     }
 
-    /// What a process before this one has left.
+    /// Requests and replies that an earlier process has left.
     struct Leftover: Sendable {
-        /// Taken and not begun, in order.
+        /// Requests that were taken but not begun, in order.
         var waiting: [(key: RequestKey, request: RequestMessage)] = []
-        /// Somebody may wait for these still.
+        /// Replies that the peer may still wait for.
         var replies: [(peerID: String, reply: RequestMessage)] = []
     }
 
     private let store: (any SessionStore)?
     private let wall: @Sendable () -> UInt64
     private var entries: [RequestKey: Entry] = [:]
-    /// In the order in which they came; `firstIndex` and on are alive.
+    /// Keys in the order of arrival. Those before `firstIndex` are removed.
     private var order: [RequestKey] = []
     private var firstIndex = 0
     private var floors: [String: HybridTimestamp] = [:]
@@ -72,7 +74,7 @@ actor RequestLedger {
     private var journal = StoreJournal(RequestLedger.journalName)
     private var isLoaded = false
 
-    /// - Parameter wall: milliseconds since 1970.
+    /// - Parameter wall: returns milliseconds since 1970.
     init(store: (any SessionStore)?, wall: @escaping @Sendable () -> UInt64) {
         self.store = store
         self.wall = wall
@@ -82,13 +84,14 @@ actor RequestLedger {
 
     func knows(_ key: RequestKey) -> Bool { entries[key] != nil }
 
-    /// - Parameter isKept: written down, because nobody will send it again.
-    /// - Throws: `StorageError`; then it has not been taken.
+    /// Takes a request if it is new, and returns its standing.
+    /// - Parameter isKept: true to write it to the store, because the peer won't send it again.
+    /// - Throws: `StorageError`. The request wasn't taken then.
     func take(_ request: RequestMessage, as key: RequestKey, isKept: Bool) throws -> Standing {
         if let entry = entries[key] {
             switch entry.phase {
             case .taken where isKept && entry.position == nil:
-                // This copy will not come again, and the one before it is in memory only.
+                // The earlier copy is only in memory, and this one won't be sent again.
                 entries[key]?.position = try write(LedgerRecord(.taken, key, request, at: entry.takenAt))
                 return .underWay
             case .taken, .begun: return .underWay
@@ -104,8 +107,8 @@ actor RequestLedger {
         return .new
     }
 
-    /// The handler is about to run.
-    /// - Throws: `StorageError`; then it must not.
+    /// Records that the handler is about to run.
+    /// - Throws: `StorageError`. The handler must not run then.
     func begin(_ key: RequestKey) throws {
         guard var entry = entries[key], case .taken(let request) = entry.phase else { return }
         var head = request
@@ -116,10 +119,11 @@ actor RequestLedger {
         entries[key] = entry
     }
 
+    /// Records the reply.
     /// - Parameter reply: nil for a request that has none.
     func answer(_ key: RequestKey, with reply: RequestMessage?) {
         guard var entry = entries[key] else { return }
-        // What cannot be written is known to this process all the same; after its end the request counts as cut off.
+        // If the write fails, only this process knows the reply. The next one treats the request as interrupted.
         let position = entry.position == nil ? nil : try? write(LedgerRecord(.answered, key, reply, at: entry.takenAt))
         entry.position = entry.position ?? position
         if case .answered(let old) = entry.phase { replyBytes -= old?.body.count ?? 0 }
@@ -147,7 +151,7 @@ extension RequestLedger {
     }
 
     private func dropOldest() {
-        // Several at a time, so that the journal is truncated now and then only.
+        // Drops several at a time, so that the journal is truncated less often.
         let most = entries.count > Self.entriesMax ? Self.entriesMax - Self.entriesMax / 16 : Self.entriesMax
         var isTruncated = false
         for _ in firstIndex..<order.count {
@@ -160,7 +164,7 @@ extension RequestLedger {
                     raiseFloor(of: key.peerID, to: entry.request.stamp)
                     isTruncated = isTruncated || entry.position != nil
                 } else {
-                    // Still being handled: looked at again after all the others.
+                    // Still being handled. Moves it behind all others.
                     order.append(key)
                 }
             }
@@ -192,14 +196,14 @@ extension RequestLedger {
 // MARK: - The store
 
 extension RequestLedger {
-    /// Reads what the store holds. To be called before anything else, until it has succeeded or is given up.
-    /// - Throws: `StorageError`; nothing is known then.
+    /// Reads the store. Call it before anything else, until it succeeds or you give up.
+    /// - Throws: `StorageError`. The ledger is then empty.
     func load() throws -> Leftover {
         guard !isLoaded, let store else { return Leftover() }
         do {
             if let bytes = try store.value(for: Self.floorsKey) {
                 let kept = try? JSONDecoder().decode([String: HybridTimestamp].self, from: Data(bytes))
-                // An earlier version believed every stamp.
+                // An earlier version accepted implausible stamps.
                 floors = (kept ?? [:]).filter { $0.value.isPlausible }
             }
             try journal.load(from: store)
@@ -263,7 +267,7 @@ extension RequestLedger {
         do {
             return try journal.append(bytes, to: store)
         } catch let error as StorageError where error.code == .outOfOrder {
-            // A ledger before this one has finished something late.
+            // The ledger of an earlier launch has written late.
             let end = journal.next
             try journal.load(from: store)
             guard journal.next > end else { throw error }
@@ -271,18 +275,18 @@ extension RequestLedger {
         }
     }
 
-    /// Gives up what lies before the oldest request that is known.
+    /// Truncates the journal before the oldest remembered request.
     private func truncate() {
         guard let store else { return }
         var (journal, batch) = (journal, StoreBatch())
         journal.truncate(below: entries.values.compactMap(\.position).min() ?? journal.next, in: &batch)
         if let bytes = try? JSONEncoder().encode(floors) { batch.set(Array(bytes), for: Self.floorsKey) }
-        // The next one does it if this one fails.
+        // If this fails, the next call truncates.
         if (try? store.commit(batch)) != nil { self.journal = journal }
     }
 }
 
-/// One step of a request, as the journal has it.
+/// One step of a request in the journal.
 private struct LedgerRecord: Codable {
     enum Step: String, Codable { case taken, begun, answered }
 
@@ -301,7 +305,7 @@ private struct LedgerRecord: Codable {
 }
 
 extension RequestMessage {
-    /// What is remembered of a request.
+    /// The part of a request that is remembered.
     struct Head: Sendable {
         let type: String
         let method: DeliveryMethod?

@@ -2,59 +2,59 @@ package import Foundation
 package import MeshConnection
 package import MeshIdentity
 
-/// What requests say to each other over the wire, in one shape: `kind` decides which fields mean something.
+/// A message about a request. `kind` decides which fields are used.
 ///
-/// A reader refuses a version that is higher than its own. Fields and kinds may be added within a version; a reader
-/// ignores the ones that it does not know.
+/// A reader refuses a higher version than its own. Fields and kinds may be added within a version; a reader ignores unknown
+/// ones.
 package struct RequestMessage: Codable, Sendable {
     package static let version = 1
-    /// Of a request's type; what is longer is no request.
+    /// Maximum number of bytes of a request type's name.
     static let typeBytesMax = 512
     package static let featureID = "sessionmesh.requests"
     package static let payloadType = "sessionmesh.request"
 
     package enum Kind: String {
         case request
-        /// The handler's response is the body.
+        /// The body is the handler's response.
         case answer
-        /// A `ConnectionError` is the body, as JSON.
+        /// The body is a `ConnectionError` as JSON.
         case failure
-        /// One of the request's own errors is the body.
+        /// The body is an error that the request lists in `failures`.
         case handlerFailure
-        /// It has arrived, and no answer is there yet or ever.
+        /// The request has arrived. Its answer follows later, if it has one.
         case received
-        /// It came too late by the receiver's clock, which is `clock`.
+        /// The request has expired by the receiver's clock, which is in `clock`.
         case late
         case probe
         case echo
-        /// Nothing is asked any more: an emptied slot.
+        /// An emptied slot: the request in it isn't needed any more.
         case none
     }
 
     package var version = Self.version
     package let kind: String
-    /// The request's, in every message about it.
+    /// The request's ID, in every message about it.
     package let id: UUID
     package let type: String
     package var body = Data()
-    /// Which lane the copy took; queued ones are handled in order.
+    /// The lane of this copy. Queued copies are handled in order.
     package var method: DeliveryMethod?
     package var isFireAndForget: Bool?
-    /// Milliseconds since 1970 after which nobody wants it, by the receiver's clock as far as the sender knows it.
+    /// The deadline in milliseconds since 1970, by the receiver's clock as far as the sender knows it.
     package var expiresAt: UInt64?
-    /// When it was asked: rises with every request of a peer.
+    /// The time of the call. Rises with every request of a peer.
     package var stamp: HybridTimestamp?
-    /// Milliseconds since 1970 that the sender's wall clock shows.
+    /// The sender's wall clock, in milliseconds since 1970.
     package var clock: UInt64?
-    /// The name of the handler's error in the body, and what it says to those who do not know it.
+    /// The type of the handler's error in the body, and a text for callers that don't know the type.
     package var errorType: String?
     package var errorDescription: String?
 
     // Not on the wire:
 
-    /// The request as a plain JSON encoder writes it, for a peer that runs WatchConnectivitySwift 5.
+    /// Returns the request encoded by a plain JSON encoder, for a peer that runs WatchConnectivitySwift 5.
     package var plainBody: (@Sendable () -> Data?)?
-    /// Whether it came in a frame of WatchConnectivitySwift 5, whose payload is plain JSON.
+    /// True if the message came in a frame of WatchConnectivitySwift 5, whose payload is plain JSON.
     package var isPlain = false
 
     private enum CodingKeys: CodingKey {
@@ -73,16 +73,16 @@ package struct RequestMessage: Codable, Sendable {
         RequestMessage(.failure, id: id, type: type, body: (try? JSONEncoder().encode(error)) ?? Data())
     }
 
-    /// Why the receiver has not run it, or could not; nil for everything else.
+    /// The reason why the receiver didn't run the request or failed. Nil for other kinds.
     var failure: ConnectionError? { kind == Kind.failure.rawValue ? error : nil }
 
-    /// The error of a `failure`. One that a later version has added is `remoteError`.
+    /// The error of a `failure`. An error that only later versions know is `remoteError`.
     package var error: ConnectionError {
         (try? JSONDecoder().decode(ConnectionError.self, from: body)) ?? .remoteError(description: "an unknown error")
     }
 }
 
-/// The slot that requests of one type and one peer share in the lane `latest`.
+/// The slot in the lane `latest` that requests of one type from one peer share.
 package struct ContextFeature: Hashable {
     private static let prefix = RequestMessage.featureID + "/"
 

@@ -3,9 +3,9 @@ import MeshConnection
 import MeshIdentity
 import MeshTransport
 
-/// Puts messages about requests into envelopes and snapshots, and sends them.
+/// Sends messages about requests as envelopes and snapshots.
 struct RequestPost: Sendable {
-    /// What a message has beside its body and its type, more or less: kept free below the transport's limit.
+    /// Approximate number of bytes of a message without its body and type.
     static let overheadBytes = 192
 
     let connection: any SessionConnection
@@ -19,10 +19,10 @@ struct RequestPost: Sendable {
     var transport: any SessionSyncTransport { connection.transport }
     var localPeerID: String { transport.localPeer.id }
 
-    /// Milliseconds since 1970, by the wall clock as it was at launch: to set it moves no deadline.
+    /// Milliseconds since 1970, by the wall clock at launch plus the elapsed time. Setting the clock moves no deadline.
     var wall: UInt64 { clock.now.millisecondsSince1970 }
 
-    /// - Throws: `payloadTooLarge` for what the transport would refuse when its turn comes.
+    /// - Throws: `payloadTooLarge` if the transport would refuse the message later.
     func checkSize(of body: Data, type: String) throws(ConnectionError) {
         guard let limit = transport.capabilities.maximumPayloadSize else { return }
         let bytes = body.count + type.utf8.count + Self.overheadBytes
@@ -31,7 +31,7 @@ struct RequestPost: Sendable {
         }
     }
 
-    /// - Parameter eventID: by which the transport can withdraw it.
+    /// - Parameter eventID: the ID with which the transport can withdraw the message.
     func send(
         _ message: RequestMessage, eventID: UUID = UUID(), mode: SessionDeliveryMode, to peer: SessionPeer?
     ) async throws {
@@ -40,7 +40,7 @@ struct RequestPost: Sendable {
         try await transport.send(envelope, mode: mode, to: peer)
     }
 
-    /// Makes the message what the slot of its type holds.
+    /// Replaces the contents of the slot for the message's type.
     func publish(_ message: RequestMessage, to peer: SessionPeer?) async throws {
         let stamp = connection.stamp()
         let feature = ContextFeature(requester: localPeerID, type: message.type)
@@ -50,7 +50,7 @@ struct RequestPost: Sendable {
         try await transport.sendSnapshot(AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot, to: peer)
     }
 
-    /// The peer of that id, if this transport has met it; the local one where own sends come back.
+    /// Returns the local peer, or a peer that the transport has met.
     func peer(_ id: String) -> SessionPeer? {
         id == localPeerID ? transport.localPeer : transport.knownPeers.first { $0.id == id }
     }

@@ -3,7 +3,7 @@ import MeshConnection
 import MeshIdentity
 import MeshTransport
 
-/// The one place where messages about requests come in, whatever lane they took.
+/// The entry point for messages about requests on every lane.
 struct RequestRouter: Sendable {
     private weak let requester: Requester?
     private weak let responder: Responder?
@@ -27,7 +27,7 @@ struct RequestRouter: Sendable {
         else { return }
         do {
             let message = try snapshot.decodeState(as: RequestMessage.self)
-            // The slot's name says whose it is and for what: not the sender's word against the transport's.
+            // The slot's name must match the transport's sender and the message's type, so a peer can't write to another slot.
             let slot = ContextFeature(requester: snapshot.metadata.sourcePeerID, type: message.type)
             guard snapshot.metadata.featureID == slot.featureID else {
                 let name = snapshot.metadata.featureID

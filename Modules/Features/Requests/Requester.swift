@@ -4,24 +4,24 @@ import MeshConnection
 import MeshIdentity
 import MeshTransport
 
-/// What carries out what the requester's core wants: holds the lock, the transport, the clock, and those who wait.
+/// The driver of `RequesterCore`. It has the lock, the transport, the clock, and the waiting callers.
 ///
-/// Every call is a turn on the core under the lock; what follows is done with the lock let go. Safe to use from any thread.
+/// Every call runs the core under the lock, then carries out its directives without the lock. Safe to use from any thread.
 final class Requester: Sendable {
     struct State {
         var core: RequesterCore
-        /// Who waits for the end of a request.
+        /// Callers that wait for the end of a request.
         var callers: [UUID: Once<Result<RequestMessage, ConnectionError>>] = [:]
-        /// Who waits for anything else, and until a fire-and-forget request has been accepted.
+        /// Callers that wait for another event, or until a fire-and-forget request is accepted.
         var waiters: [UUID: Once<Bool>] = [:]
-        /// What gives copies to the transport, which may make it wait.
+        /// Tasks that give copies to the transport, which may make them wait.
         var sends: [UUID: Task<Void, Never>] = [:]
     }
 
     let connection: any SessionConnection
     let board = ProblemBoard()
     let post: RequestPost
-    /// How many wait for the peer.
+    /// The number of requests that wait for a peer.
     let queueCounts = Topic<Int>(bufferLimit: 1, replaysLatest: true)
     private let state: Locked<State>
 
@@ -49,7 +49,7 @@ final class Requester: Sendable {
         }
     }
 
-    /// Nobody asks any more.
+    /// Ends all requests.
     func end() {
         perform { $0.core.end($1) }
         queueCounts.finish()
@@ -59,8 +59,8 @@ final class Requester: Sendable {
 // MARK: - The core and what follows from it
 
 extension Requester {
-    /// Calls `body` on the state and does what follows.
-    /// - Parameter due: it is no earlier than that, even if the clock rounds.
+    /// Runs `body` on the state and carries out the directives.
+    /// - Parameter due: the earliest value of the current time, in case the clock rounds down.
     @discardableResult
     private func perform<Result>(at due: Duration = .zero, _ body: (inout State, RequestMoment) -> Result) -> Result {
         let peers = post.transport.knownPeers
@@ -68,7 +68,7 @@ extension Requester {
             let now = RequestMoment(elapsed: max(connection.clock.elapsed, due), wall: post.wall, peers: peers)
             let before = state.core.queue.count
             let result = body(&state, now)
-            // Under the lock, so that of two the later count is the later news.
+            // Enqueued under the lock, so that counts are published in order.
             let count = state.core.queue.count
             let handover = count == before ? TopicHandover() : queueCounts.enqueue(count)
             return (result, state.core.takeDirectives(), handover)
@@ -95,7 +95,7 @@ extension Requester {
     private func send(_ copy: RequestCopy) {
         let task = Task { await hand(copy) }
         let isWanted = state.withLock { state in
-            // It may have been sent by now, or been taken back.
+            // The copy may have been sent or withdrawn meanwhile.
             let isWanted = state.core.isWanted(copy.id)
             if isWanted { state.sends[copy.id] = task }
             return isWanted
@@ -133,7 +133,8 @@ extension Requester {
 // MARK: - What happens
 
 extension Requester {
-    /// - Throws: why there is no answer; `cancelled` at once when the task is.
+    /// Sends a request and waits for its answer.
+    /// - Throws: the reason why there is no answer; `cancelled` at once if the task is cancelled.
     func ask(_ call: RequestCall) async throws(ConnectionError) -> RequestMessage {
         let outcome = Once<Result<RequestMessage, ConnectionError>>()
         try begin(call) { $0.callers[call.id] = outcome }
@@ -144,7 +145,8 @@ extension Requester {
         }.get()
     }
 
-    /// - Returns: whether the request is on its way or waits for the peer; on a kept lane, whether the transport has it.
+    /// Sends a fire-and-forget request.
+    /// - Returns: true once the request is on its way or waits for the peer. On a kept lane, once the transport has it.
     func tell(_ call: RequestCall) async throws(ConnectionError) -> Bool {
         let accepted = Once<Bool>()
         try begin(call) { $0.waiters[call.id] = accepted }
@@ -169,8 +171,8 @@ extension Requester {
         if let peer = change.peer { board.solve(.unknownPeer, of: peer.id) }
     }
 
-    /// - Throws: `deliveryFailed` for a peer that the transport doesn't know, while it knows others: such a peer may never come. While
-    ///   none is known, the first may be on its way.
+    /// - Throws: `deliveryFailed` if the transport doesn't know the peer but knows others, as such a peer may never come. While
+    ///   the transport knows none, the peer may be the first.
     func checkIsKnown(_ peer: SessionPeer?) throws(ConnectionError) {
         let known = post.transport.knownPeers.map(\.id).sorted()
         guard let peer, !known.isEmpty, !known.contains(peer.id), peer.id != post.localPeerID else { return }
@@ -186,8 +188,8 @@ extension Requester {
 
     var queued: [RequestCall] { read { core in core.queue.compactMap { core.calls[$0] } } }
 
-    /// Those that wait for the peer and are meant get `cancelled`.
-    /// - Returns: whether there were any.
+    /// Cancels those waiting requests for which `isMeant` is true.
+    /// - Returns: true if there were any.
     func cancelQueued(_ isMeant: (UUID) -> Bool) -> Bool {
         perform { state, now in
             let ids = state.core.queue.filter(isMeant)
@@ -202,7 +204,7 @@ extension Requester {
 extension Requester {
     private static let probeGap = Duration.seconds(1)
 
-    /// - Returns: whether the sign has come; else the time is over, or the task was cancelled.
+    /// - Returns: true if the event has happened; false after the deadline or a cancellation.
     private func wait(
         _ id: UUID = UUID(), for sign: RequesterCore.Wait.Sign, until due: Duration?, after body: () async -> Void = {}
     ) async -> Bool {
@@ -234,7 +236,7 @@ extension Requester {
     }
 
     /// - Returns: the round trip.
-    /// - Throws: `notReachable` when nothing could be sent, `timeout`, `cancelled`.
+    /// - Throws: `notReachable` if nothing could be sent, `timeout`, `cancelled`.
     func probe(_ peer: SessionPeer?, timeout: Duration) async throws(ConnectionError) -> Duration {
         let message = RequestMessage(.probe, id: UUID(), type: "")
         let end = now + timeout

@@ -4,12 +4,12 @@ import MeshConnection
 import MeshIdentity
 import MeshTransport
 
-/// Which lane a call takes, and when it takes another one.
+/// The lanes of a call, and its attempts.
 extension RequesterCore {
-    /// How long a fire-and-forget request on a kept lane is wanted.
+    /// The lifetime of a fire-and-forget request on a kept lane.
     static let keptLifetime = Duration.seconds(7 * 24 * 3600)
 
-    /// Hands a copy to the transport, unless something has to come first.
+    /// Hands a copy to the transport, unless the call must first wait for the peer or fall back.
     mutating func attempt(_ id: UUID, _ now: RequestMoment) {
         guard let call = calls[id] else { return }
         guard !call.isHeard else { return setPhase(.resting, of: id) }
@@ -27,7 +27,7 @@ extension RequesterCore {
         hand(call, over: call.method, to: call.wish.peer, isAttempt: true, now)
     }
 
-    /// The transport has the copy of the last attempt.
+    /// Continues after the transport has accepted the copy of the last attempt.
     mutating func sent(_ call: RequestCall, _ now: RequestMoment) {
         if call.method == .live {
             dequeue(now) { $0.id == call.id }
@@ -40,7 +40,7 @@ extension RequesterCore {
         }
     }
 
-    /// The transport has not taken the copy of the last attempt.
+    /// Continues after the transport has refused the copy of the last attempt.
     mutating func failed(_ call: RequestCall, _ error: ConnectionError, _ now: RequestMoment) {
         guard call.method == .live, call.wish.strategy.hasFallback, call.wish.policy.shouldRetry(error) else {
             return retry(call, after: error, now)
@@ -49,7 +49,7 @@ extension RequesterCore {
         fallBack(call, now)
     }
 
-    /// Nothing says that a live copy has arrived. The receiver knows a second one by its id.
+    /// Sends another copy, because the peer hasn't confirmed a live one. The receiver recognizes a duplicate by its ID.
     mutating func heardNothing(of call: RequestCall, _ now: RequestMoment) {
         let silence = ConnectionError.deliveryFailed(reason: "no sign of the other device")
         if call.wish.strategy.hasFallback { return failed(call, silence, now) }
@@ -57,7 +57,7 @@ extension RequesterCore {
         attempt(call.id, now)
     }
 
-    /// - Returns: whether there is another one.
+    /// - Returns: true if another attempt may follow.
     private mutating func countAttempt(of call: RequestCall, after error: ConnectionError) -> Bool {
         guard call.attempts < call.wish.policy.maxAttempts, call.wish.policy.shouldRetry(error) else { return false }
         calls[call.id]?.attempts += 1
@@ -72,12 +72,12 @@ extension RequesterCore {
         attempt(call.id, now)
     }
 
-    /// Waits for the next attempt. If there is none, the error is the end.
+    /// Waits before the next attempt. If there is none, the call fails with the error.
     private mutating func retry(_ call: RequestCall, after error: ConnectionError, _ now: RequestMoment) {
         var gap = RetryPolicy.gap
         if error == .notReachable, call.wish.delivery == .queued {
             guard enqueue(call, now) else { return }
-            // What is to be kept is promised when the transport has it.
+            // A live request counts as accepted now. A kept one counts once the transport has it.
             if call.wish.strategy.primaryMethod == .live { direct(.wake(call.id, true)) }
             gap = calls[call.id]?.backoff.next() ?? gap
         } else if !countAttempt(of: call, after: error) {
@@ -86,14 +86,14 @@ extension RequesterCore {
         setPhase(.pausing(until: now.elapsed + gap), of: call.id)
     }
 
-    /// What the peer has needs no further attempt.
+    /// Sets the phase. A call that the peer has confirmed rests instead of trying again.
     private mutating func setPhase(_ phase: RequestCall.Phase, of id: UUID) {
         let isOver = phase.due != nil && calls[id]?.isHeard == true
         calls[id]?.phase = isOver ? .resting : phase
         if let due = phase.due { wake(by: due) }
     }
 
-    /// The peer has it: nothing more needs to be sent.
+    /// Notes that the peer has the request, so nothing more is sent.
     mutating func hear(_ id: UUID, _ now: RequestMoment) {
         calls[id]?.isHeard = true
         dequeue(now) { $0.id == id }
@@ -104,7 +104,7 @@ extension RequesterCore {
 // MARK: - Copies
 
 extension RequesterCore {
-    /// - Parameter isAttempt: what comes of it decides what the call does next.
+    /// - Parameter isAttempt: true if the result decides the call's next step.
     mutating func hand(
         _ call: RequestCall, over method: DeliveryMethod, to peer: SessionPeer?, isAttempt: Bool, _ now: RequestMoment
     ) {
@@ -128,7 +128,7 @@ extension RequesterCore {
         return message
     }
 
-    /// What a peer's wall clock shows, as far as it has been learnt.
+    /// Returns the peer's wall clock, as far as it is known.
     private func theirWall(_ peer: SessionPeer?, _ now: RequestMoment) -> UInt64 {
         guard let id = peer?.id ?? (now.peers.count == 1 ? now.peers.first?.id : nil) else { return now.wall }
         return now.wall.advanced(byMilliseconds: clockAhead[id] ?? 0)
@@ -146,7 +146,7 @@ extension DeliveryMethod {
 }
 
 extension UInt64 {
-    /// Saturates.
+    /// Saturates on overflow.
     func advanced(byMilliseconds milliseconds: Int64) -> UInt64 {
         let (sum, overflow) =
             milliseconds < 0
@@ -154,7 +154,7 @@ extension UInt64 {
         return overflow ? (milliseconds < 0 ? 0 : .max) : sum
     }
 
-    /// Saturates.
+    /// Saturates on overflow.
     func millisecondsSince(_ other: UInt64) -> Int64 {
         self >= other
             ? Int64(clamping: self - other) : -Int64(clamping: other - self)

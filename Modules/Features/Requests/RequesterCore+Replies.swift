@@ -2,9 +2,13 @@ import MeshBase
 import MeshConnection
 import MeshIdentity
 
-/// What comes back.
+// Replies also carry the peer's wall clock. As in Cristian's algorithm, it is taken as the time in the middle of the round
+// trip, and the difference from this clock is remembered. Deadlines are sent in the peer's time, so a wrong clock on either
+// side expires no request that the caller still waits for.
+
+/// Messages that come back.
 extension RequesterCore {
-    /// A reply that took longer says nothing about what time it is over there.
+    /// The longest round trip after which a reply is used to estimate the peer's clock.
     static let clockPatience = Duration.seconds(2)
 
     mutating func receive(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
@@ -20,7 +24,7 @@ extension RequesterCore {
         }
     }
 
-    /// A reply counts when its id, its peer and its type are those of a request that has none yet.
+    /// Ends a call with its reply. The reply's ID, peer and type must be those of a request without an answer.
     private mutating func receiveAnswer(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
         guard calls[message.id] != nil else {
             if message.method == .latest { vacateForeignSlot(message, now) }
@@ -36,13 +40,13 @@ extension RequesterCore {
         if case .handlerNotRegistered = message.failure, call.wish.peer == nil, now.peers.count > 1 {
             call.refusals.insert(peerID)
             calls[call.id] = call
-            // Others were asked too, and may not have heard of it yet.
+            // Other peers were asked too and may still answer.
             if call.refusals.count < now.peers.count { return direct(.heard) }
         }
         finish(call.id, .success(message), now)
     }
 
-    /// The call that the message is about, if that is what was asked, and who was.
+    /// Returns the message's call, if the type matches and the peer was asked.
     private func call(_ message: RequestMessage, of peerID: String, _ now: RequestMoment) -> RequestCall? {
         guard let call = calls[message.id], call.type == message.type else { return nil }
         return (call.wish.peer?.id ?? peer(peerID, now)?.id) == peerID ? call : nil
@@ -56,7 +60,7 @@ extension RequesterCore {
                 willRetry: false))
     }
 
-    /// The peer has it: nothing more needs to be sent.
+    /// Notes that the peer has the request, so nothing more is sent.
     private mutating func receiveReceipt(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
         if message.method == .latest, calls[message.id]?.isFireAndForget != false {
             recordTaker(of: message, by: peerID, now)
@@ -70,8 +74,8 @@ extension RequesterCore {
         release(call.id)
     }
 
-    /// It came too late by the clock over there. When it is still wanted here, the clocks differ. Of one call that is
-    /// believed three times.
+    /// Handles a report that a copy has expired by the peer's clock. If the call still waits, the clocks differ: it learns the
+    /// difference and sends a new copy, at most three times per call.
     private mutating func receiveLate(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
         if message.method == .latest, calls[message.id] == nil { recordTaker(of: message, by: peerID, now) }
         guard var call = call(message, of: peerID, now), let peer = peer(peerID, now), let clock = message.clock,

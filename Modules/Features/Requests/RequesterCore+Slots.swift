@@ -3,18 +3,18 @@ import MeshConnection
 import MeshIdentity
 import MeshTransport
 
-/// Requests in the lane `latest`: one for each type and peer, the newest.
+/// Requests in the lane `latest`. Each slot holds the newest request of one type to one peer.
 extension RequesterCore {
     struct Slot: Sendable {
-        /// The request's.
+        /// The request's ID.
         let id: UUID
         let type: String
         let peer: SessionPeer?
-        /// Who has taken a fire-and-forget request out of it.
+        /// Peers that have taken a fire-and-forget request from the slot.
         var takers: Set<String> = []
     }
 
-    /// Takes the place of what is in the slot, whose caller gets `cancelled`.
+    /// Puts a request into its slot. The callers of the requests that it replaces get `cancelled`.
     mutating func occupySlot(_ call: RequestCall, of peer: SessionPeer?, _ now: RequestMoment) {
         let superseded = slots.filter { slot in
             slot.type == call.type && slot.id != call.id
@@ -25,14 +25,14 @@ extension RequesterCore {
         for old in superseded { finish(old.id, .failure(.cancelled), now) }
     }
 
-    /// What was in the slot is no longer asked.
+    /// Empties the slot of a request that has ended.
     mutating func vacateSlot(of id: UUID, _ now: RequestMoment) {
         guard let index = slots.firstIndex(where: { $0.id == id }) else { return }
         let slot = slots.remove(at: index)
         emptySlot(id, type: slot.type, peer: slot.peer, now)
     }
 
-    /// A peer has taken a fire-and-forget request out of its slot. The last of those who were to get it empties it.
+    /// Notes that a peer has taken a fire-and-forget request. Empties the slot once all its peers have.
     mutating func recordTaker(of message: RequestMessage, by peerID: String, _ now: RequestMoment) {
         guard let index = slots.firstIndex(where: { $0.id == message.id }) else {
             return vacateForeignSlot(message, now)
@@ -42,27 +42,27 @@ extension RequesterCore {
         if slot.peer != nil || slot.takers.count >= now.peers.count { vacateSlot(of: message.id, now) }
     }
 
-    /// A peer has answered what a process before this one had put into the slot.
+    /// Empties a slot that an earlier process has filled, after a peer has answered.
     mutating func vacateForeignSlot(_ message: RequestMessage, _ now: RequestMoment) {
         let isTaken = slots.contains { $0.type == message.type }
         if !isTaken { emptySlot(message.id, type: message.type, peer: nil, now) }
     }
 
     private mutating func emptySlot(_ id: UUID, type: String, peer: SessionPeer?, _ now: RequestMoment) {
-        // A peer can ask for it as often as it likes. What stays in its slot is asked of nobody once it has expired.
+        // A peer could trigger this any number of times. A request that stays in its slot still expires.
         guard writes.count < Self.callsMax else { return }
         _ = hand(RequestMessage(.none, id: id, type: type), mode: .latestSnapshot, to: peer, of: nil)
         writeNext(now)
     }
 
-    /// The transport is done with that one, if it was a slot's.
+    /// Continues with the next write, if the transport has finished one of a slot.
     mutating func endWrite(_ copy: UUID, _ now: RequestMoment) {
         guard written == copy else { return }
         written = nil
         writeNext(now)
     }
 
-    /// Gives the transport what is to be in the next slot, once it is done with the one before.
+    /// Gives the transport the next copy for a slot, once it has finished the last one. So writes keep their order.
     mutating func writeNext(_ now: RequestMoment) {
         while written == nil, !writes.isEmpty {
             let copy = writes.removeFirst()
@@ -75,7 +75,7 @@ extension RequesterCore {
         }
     }
 
-    /// A request that has left its slot is not written, nor is the slot emptied while one is in it.
+    /// Returns false for a request that has left its slot, and for emptying a slot that has a request.
     private func isDue(_ copy: RequestCopy) -> Bool {
         let occupant = slots.last { $0.type == copy.message.type && $0.peer?.id == copy.peer?.id }?.id
         let isEmptying = copy.message.kind == RequestMessage.Kind.none.rawValue

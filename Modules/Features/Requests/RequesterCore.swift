@@ -3,24 +3,27 @@ import MeshConnection
 import MeshIdentity
 import MeshTransport
 
-/// The asking side as a value: every request that has no answer yet, and what is known of the peers. It is told what
-/// happens and when, and answers with directives; it has no clock, draws no ids and sends nothing.
+// Terms of the asking side. A call is one request from `begin` to its end, and its phase is what it waits for. A copy is one
+// message that carries it. A lane is the way of a copy: live, queue, or a slot that holds the newest request of a type.
+// Every method takes the current time and peers, and appends directives for the driver (`Requester`). The core has no
+// clock, generates no random values and sends nothing, so tests can run it in virtual time.
+
+/// The asking side of requests: all unanswered calls and the state of the peers.
 ///
-/// A request is in `calls` from `begin` to its end, which is one directive. What it waits for at the moment is its phase;
-/// beside that it may be in `queue`, in `slots` and, by its copies, in `handing`.
-///
-/// At most 4096 requests are under way, of which 256 wait for a peer; beyond that a request fails with `deliveryFailed`.
+/// A call is in `calls` from `begin` until the directive that ends it. It may also be in `queue` and `slots`, and its copies
+/// in `handing`. At most 4096 requests are under way, and 256 of them may wait for a peer. Further ones fail with
+/// `deliveryFailed`.
 struct RequesterCore: Sendable {
     static let callsMax = 4096
     static let queueMax = 256
 
-    /// Somebody who waits for a sign.
+    /// A caller that waits for an event.
     struct Wait: Sendable {
         enum Sign: Sendable {
             case none
-            /// The peer of that id can be reached, or anybody.
+            /// The peer with that ID, or any peer, becomes reachable.
             case arrival(String?)
-            /// A probe of that peer, or of anybody, has come back.
+            /// The peer with that ID, or any peer, answers a probe.
             case echo(String?)
         }
 
@@ -30,24 +33,24 @@ struct RequesterCore: Sendable {
     }
 
     let localPeer: SessionPeer
-    /// A new one for each copy.
+    /// Generates the ID of each copy.
     let makeID: @Sendable () -> UUID
     var calls: [UUID: RequestCall] = [:]
-    /// Those that wait for the peer, in the order in which they came.
+    /// Calls that wait for a peer, in order of arrival.
     private(set) var queue: [UUID] = []
     var slots: [Slot] = []
-    /// Copies that are to be written into slots, after the one that is being written.
+    /// Copies to be written into slots after the current one.
     var writes: [RequestCopy] = []
     var written: UUID?
-    /// The copies that the transport is being given, and whose they are. One that is missing has been taken back.
+    /// Copies that the transport was given and hasn't accepted yet, with the calls' IDs. A withdrawn copy is missing.
     private(set) var handing: [UUID: UUID] = [:]
     private(set) var waits: [Wait] = []
-    /// Ids; empty for a peer that the transport cannot tell.
+    /// IDs of reachable peers. Empty for a peer that the transport can't name.
     private(set) var reachable: Set<String> = []
-    /// Milliseconds by which a peer's wall clock is ahead of this one.
+    /// Milliseconds by which each peer's wall clock is ahead of this one.
     private(set) var clockAhead: [String: Int64] = [:]
     var ignoredReplyCount = 0
-    /// When something is due; nil when time changes nothing.
+    /// The time of the next tick, or nil.
     private(set) var deadline: Duration?
     private(set) var directives: [RequestDirective] = []
 
@@ -59,10 +62,11 @@ struct RequesterCore: Sendable {
     mutating func direct(_ directive: RequestDirective) { directives.append(directive) }
     mutating func report(_ event: DiagnosticEvent) { direct(.report(event)) }
 
-    /// Maximum number of peers whose clocks are remembered. As many as delivery remembers.
+    /// Maximum number of peers whose clocks are remembered. The same number as in MeshDelivery.
     static let clocksMax = 1024
 
-    /// Of too many, peers that can't be reached are forgotten: their requests expire by this clock then.
+    /// Remembers a peer's clock. If there are too many, unreachable peers are forgotten, and their requests expire by this
+    /// clock.
     mutating func noteClock(of peerID: String, aheadBy milliseconds: Int64) {
         if clockAhead[peerID] == nil, clockAhead.count >= Self.clocksMax {
             clockAhead = clockAhead.filter { reachable.contains($0.key) }
@@ -79,7 +83,7 @@ struct RequesterCore: Sendable {
 // MARK: - Time
 
 extension RequesterCore {
-    /// Does what is due, and finds out when the next thing is. O(requests and waits).
+    /// Does everything that is due and plans the next tick. Complexity: O(requests and waits).
     mutating func tick(_ now: RequestMoment) {
         guard let deadline, deadline <= now.elapsed else { return }
         self.deadline = nil
@@ -97,7 +101,7 @@ extension RequesterCore {
         if let next = (calls.values.map(\.due) + waits.compactMap(\.due)).min() { wake(by: next) }
     }
 
-    /// Asks for a tick, unless one comes before.
+    /// Requests a tick, unless an earlier one is planned.
     mutating func wake(by due: Duration) {
         if let deadline, deadline <= due { return }
         deadline = due
@@ -108,7 +112,7 @@ extension RequesterCore {
 // MARK: - From the call to its end
 
 extension RequesterCore {
-    /// - Returns: false when too many are under way.
+    /// - Returns: false if too many calls are under way.
     mutating func begin(_ call: RequestCall, _ now: RequestMoment) -> Bool {
         guard calls.count < Self.callsMax else { return false }
         calls[call.id] = call
@@ -117,13 +121,13 @@ extension RequesterCore {
         return true
     }
 
-    /// Nobody asks any more.
+    /// Cancels all calls.
     mutating func end(_ now: RequestMoment) {
         for call in calls.values.sorted(by: { $0.stamp < $1.stamp }) { finish(call.id, .failure(.cancelled), now) }
     }
 
-    /// Ends a call, once; whoever comes later changes nothing.
-    /// - Parameter result: the answer, whatever it says.
+    /// Ends a call. Does nothing if it has ended before.
+    /// - Parameter result: the answer, which may be an error of the peer.
     mutating func finish(_ id: UUID, _ result: Result<RequestMessage, ConnectionError>, _ now: RequestMoment) {
         guard let call = calls.removeValue(forKey: id) else { return }
         let wasQueued = queue.contains(id)
@@ -131,7 +135,7 @@ extension RequesterCore {
         switch result {
         case .success(let answer):
             takeBackNeedless(call, now)
-            // Of a fire-and-forget request that was refused nobody else is told.
+            // A refused fire-and-forget request has no caller that could report the error.
             if call.isFireAndForget, let error = answer.failure {
                 report(.deliveryFailed(requestType: call.type, error: error, willRetry: false))
             } else {
@@ -143,21 +147,21 @@ extension RequesterCore {
             let (isExpired, isUnsent) = (error == .timeout, wasQueued || call.sentAt == nil)
             if isExpired, isUnsent { report(.requestExpired(requestType: call.type)) }
             takeBack(call, expired: isExpired && !isUnsent ? call.type : nil)
-            // A peer that has it and takes its time says nothing against the connection.
+            // A slow peer that has the request doesn't count against the connection.
             if !call.isHeard { direct(.failed(error, isReachable: isReachable(call.wish.peer?.id))) }
         }
         vacateSlot(of: id, now)
         direct(call.isFireAndForget ? .wake(id, false) : .end(id, result))
     }
 
-    /// A fire-and-forget request is where it should be.
+    /// Ends a fire-and-forget request successfully.
     mutating func release(_ id: UUID) {
         calls[id] = nil
         queue.removeAll { $0 == id }
         direct(.wake(id, true))
     }
 
-    /// The peer has it. Further copies are for nobody, unless several were asked: the others may still want to run it.
+    /// Withdraws further copies, as the peer has the request. If several peers were asked, the others may still run it.
     mutating func takeBackNeedless(_ call: RequestCall, _ now: RequestMoment) {
         if call.wish.peer != nil || now.peers.count <= 1 { takeBack(call) }
     }
@@ -171,9 +175,9 @@ extension RequesterCore {
 // MARK: - Copies
 
 extension RequesterCore {
-    /// The transport is to be given a copy; one for a slot when `writeNext` finds that it is its turn.
-    /// - Parameter call: whose it is; nil for one that no call waits for.
-    /// - Returns: the copy's id.
+    /// Gives the transport a copy. A copy for a slot waits for its turn in `writeNext`.
+    /// - Parameter call: the copy's call; nil if no call waits for it.
+    /// - Returns: the copy's ID.
     mutating func hand(
         _ message: RequestMessage, mode: SessionDeliveryMode, to peer: SessionPeer?, of call: UUID?
     ) -> UUID {
@@ -184,14 +188,14 @@ extension RequesterCore {
         return copy.id
     }
 
-    /// Whether the transport is still to be given the copy.
+    /// Returns true if the copy wasn't withdrawn before the transport has accepted it.
     func isWanted(_ copy: UUID) -> Bool { handing[copy] != nil }
 
-    /// The transport has the copy, or has not taken it.
+    /// Handles the transport's result for a copy: accepted, or refused with an error.
     mutating func handed(_ copy: UUID, _ error: ConnectionError?, _ now: RequestMoment) {
         endWrite(copy, now)
         guard let id = handing.removeValue(forKey: copy) else {
-            // When it was taken back, the transport did not have it yet, and could not withdraw it.
+            // The copy was withdrawn before the transport knew it, so it must be withdrawn again.
             if error == nil { direct(.withdraw([copy])) }
             return
         }
@@ -204,8 +208,8 @@ extension RequesterCore {
 // MARK: - The queue
 
 extension RequesterCore {
-    /// The call waits for the peer. Again changes nothing.
-    /// - Returns: false when too many wait, which is the call's end.
+    /// Lets a call wait for the peer. Does nothing if it waits already.
+    /// - Returns: false if too many wait. The call has then failed.
     mutating func enqueue(_ call: RequestCall, _ now: RequestMoment) -> Bool {
         guard !queue.contains(call.id) else { return true }
         guard queue.count < Self.queueMax else {
@@ -217,7 +221,7 @@ extension RequesterCore {
         return true
     }
 
-    /// These no longer wait.
+    /// Ends the wait of calls for which `isMeant` is true.
     mutating func dequeue(_ now: RequestMoment, where isMeant: (RequestCall) -> Bool) {
         let ids = queue.filter { calls[$0].map(isMeant) ?? false }
         guard !ids.isEmpty else { return }
@@ -243,14 +247,14 @@ extension RequesterCore {
         dequeue(now) { $0.wish.peer == nil || change.peer == nil || $0.wish.peer?.id == id }
     }
 
-    /// A directive will tell whether it has come by then.
+    /// Adds a wait. A `wake` directive will report whether its event has happened in time.
     mutating func wait(_ wait: Wait) {
         if case .arrival(let peerID) = wait.sign, isReachable(peerID) { return direct(.wake(wait.id, true)) }
         waits.append(wait)
         if let due = wait.due { wake(by: due) }
     }
 
-    /// Waits no longer than that.
+    /// Shortens a wait.
     mutating func hurry(_ id: UUID, by due: Duration) {
         guard let index = waits.firstIndex(where: { $0.id == id }) else { return }
         waits[index].due = due
@@ -259,7 +263,7 @@ extension RequesterCore {
 
     mutating func endWait(_ id: UUID) { resume(waits.filter { $0.id == id }, false) }
 
-    /// What these wait for has come, or never will.
+    /// Ends waits, and reports whether their event has happened.
     mutating func resume(_ ended: [Wait], _ hasCome: Bool) {
         for wait in ended {
             waits.removeAll { $0.id == wait.id }

@@ -4,16 +4,16 @@ import MeshConnection
 import MeshIdentity
 import MeshTransport
 
-/// What is sent back.
+/// Messages that are sent back.
 extension Responder {
-    /// Answers what is not run; also a fire-and-forget request, of which nobody else tells its sender.
+    /// Answers a request that isn't run. Fire-and-forget requests are answered too: their senders learn it no other way.
     func reply(_ outcome: RequestOutcome, to request: RequestMessage, of peerID: String) {
         var answer = RequestMessage.reply(outcome, to: request)
         answer.isFireAndForget = request.isFireAndForget
         send(answer, to: peerID, mode: .reliableEventually)
     }
 
-    /// Sends what a process before this one has answered to those peers that are known by now.
+    /// Sends replies of an earlier process to peers that are known by now.
     func sendLeftovers() {
         let known = Set(post.transport.knownPeers.map(\.id) + [post.localPeerID])
         let replies = state.withLock { state in
@@ -23,7 +23,7 @@ extension Responder {
         for (peerID, reply) in replies { send(reply, to: peerID, mode: .reliableEventually) }
     }
 
-    /// Sends on a task of its own: a peer that takes nothing must not hold up what comes.
+    /// Sends in a separate task, so that a slow peer doesn't block incoming requests.
     func send(_ message: RequestMessage, to peerID: String, mode: SessionDeliveryMode) {
         let hasRoom = state.withLock { state in
             guard state.sendingCount < Self.sendingMax,
@@ -61,7 +61,7 @@ extension Responder {
     }
 
     private func failed(_ message: RequestMessage, _ reason: String) {
-        // A receipt says nothing that the next copy does not bring out again.
+        // A lost receipt does no harm: the next copy triggers another one.
         guard ![.received, .late, .echo].contains(RequestMessage.Kind(rawValue: message.kind)) else { return }
         report(.deliveryFailed(requestType: message.type, error: .replyFailed(reason: reason), willRetry: false))
     }

@@ -4,24 +4,24 @@ import MeshConnection
 import MeshIdentity
 import MeshTransport
 
-/// The answering side: the handlers, and every request that has come and is not answered yet.
+/// The answering side: the handlers, and all requests that aren't answered yet.
 ///
-/// Live requests run at once, 256 at a time; further ones are let go unanswered, and their senders try again. Queued ones
-/// run one after another for each peer, in the order in which they were sent; 1024 wait in all, further ones fail with
-/// `deliveryFailed`. The bodies of all of them are 32 MiB at most, and so are replies on their way. A handler that never
-/// returns holds up the queued requests of its peer, and nobody else's.
+/// Up to 256 live requests run concurrently. Further ones are dropped without an answer, and their senders try again. Queued
+/// requests of one peer run one after another, in sending order. At most 1024 wait; further ones fail with `deliveryFailed`.
+/// The bodies of all requests have at most 32 MiB, and so have replies on their way. A handler that never returns blocks the
+/// queued requests of its peer, but of no other peer.
 ///
 /// Safe to use from any thread.
 final class Responder: Sendable {
     static let liveMax = 256
     static let waitingMax = 1024
-    /// Of the bodies of requests that run or wait, and of replies that are being sent.
+    /// Maximum number of bytes, both of requests that run or wait and of replies that are being sent.
     static let bytesMax = 32 << 20
-    /// Replies and receipts that are being sent.
+    /// Maximum number of replies and receipts that are being sent.
     static let sendingMax = 1024
-    /// The longest pause between two tries of a store that fails; the first is a 32nd of it.
+    /// The longest pause between attempts to use a failing store. The first is a 32nd of it.
     static let storePauseMax = Duration.milliseconds(1600)
-    /// How long after the start requests wait for a handler that has not been registered yet.
+    /// Time after the start in which requests wait for a handler that isn't registered yet.
     static let launchGrace = Duration.seconds(2)
 
     struct Job: Sendable {
@@ -35,14 +35,14 @@ final class Responder: Sendable {
         var sendingCount = 0
         var heldBytes = 0
         var sendingBytes = 0
-        /// By peer id: what waits for its turn; a peer with an entry is being served.
+        /// Waiting requests by peer ID. A peer with an entry is being served.
         var queues: [String: [Job]] = [:]
         var waitingCount = 0
-        /// Replies of a process before this one to peers that the transport has not met yet.
+        /// Replies of an earlier process to peers that the transport hasn't met yet.
         var leftovers: [(peerID: String, reply: RequestMessage)] = []
-        /// The next one, for which those wait that have no handler; nil when the grace is over.
+        /// Resolved by the next registration, for requests that have no handler. Nil once `launchGrace` is over.
         var registration: Once<Bool>? = Once()
-        /// The store has failed for as long as anybody waits for it.
+        /// True after a store has failed for the whole waiting time. Then nothing waits for it until it works again.
         var isStoreLost = false
     }
 
@@ -51,7 +51,7 @@ final class Responder: Sendable {
     let post: RequestPost
     let ledger: RequestLedger
     let state = Locked(State())
-    /// What a process before this one has left has its place in the queues.
+    /// Resolved once the requests of an earlier process are in the queues.
     let isReady = Once<Bool>()
 
     init(_ connection: any SessionConnection, board: ProblemBoard) {
@@ -62,7 +62,7 @@ final class Responder: Sendable {
         ledger = RequestLedger(store: connection.store) { post.wall }
     }
 
-    /// Takes up what a process before this one has left. Nothing is handled before.
+    /// Resumes the requests of an earlier process. Nothing is handled before.
     func start() {
         Task { await resume() }
         connection.clock.wake(at: connection.clock.elapsed + Self.launchGrace) { [weak self] in
@@ -72,7 +72,7 @@ final class Responder: Sendable {
 
     func report(_ event: DiagnosticEvent) { connection.diagnostics.publish(event) }
 
-    /// - Returns: the handler before.
+    /// - Returns: the replaced handler.
     func register(_ handler: RequestHandler, for type: String) -> RequestHandler? {
         let replaced = state.withLock { $0.handlers.updateValue(handler, forKey: type) }
         endRegistration(isLast: false)
@@ -80,8 +80,8 @@ final class Responder: Sendable {
         return replaced
     }
 
-    /// Those who wait for a handler look again.
-    /// - Parameter isLast: and from now on nobody waits for one.
+    /// Lets requests that wait for a handler check again.
+    /// - Parameter isLast: true if no request waits from now on.
     private func endRegistration(isLast: Bool) {
         let registration = state.withLock { state in
             defer { state.registration = isLast || state.registration == nil ? nil : Once() }
@@ -102,7 +102,7 @@ final class Responder: Sendable {
 // MARK: - What comes
 
 extension Responder {
-    /// Returns when the request has been taken, answered or refused, not when it has run.
+    /// Takes, answers or refuses a request. Doesn't wait for its handler.
     func receive(_ request: RequestMessage, from peerID: String) async {
         _ = await isReady.value()
         guard request.version <= RequestMessage.version else {
@@ -110,13 +110,14 @@ extension Responder {
             return reply(.failure(request.versionError), to: request, of: peerID)
         }
         var request = request
-        // Else what does not say when it was asked would be older than everything that has been forgotten; and what says
-        // what no clock shows would make everything that comes later older.
+        // Without a stamp the request would be below the floor. With an implausibly high one it would later raise the
+        // floor above
+        // all new requests.
         if request.stamp?.isPlausible != true { request.stamp = connection.stamp() }
         let job = Job(key: RequestKey(peerID: peerID, id: request.id), request: request)
         let isLive = request.method ?? .live == .live
         do {
-            // Another copy of what is known takes no room, and is never late.
+            // A duplicate takes no space and is never late.
             if await !ledger.knows(job.key) {
                 guard hasRoom(job, isLive: isLive) else { return refuse(job, isLive: isLive) }
                 if isLate(request) { return refuseLate(job) }
@@ -139,9 +140,9 @@ extension Responder {
                     of: peerID)
             }
         } catch {
-            // A copy that came before is being handled, and answers for both.
+            // An earlier copy is being handled and answers for both.
             if await ledger.knows(job.key) { return acknowledge(job) }
-            // What has not been written must not run: it might run again.
+            // A request that isn't recorded must not run, because it might run again.
             let error = ConnectionError.remoteError(description: "the request cannot be recorded: \(error)")
             report(.deliveryFailed(requestType: request.type, error: error, willRetry: false))
             reply(.failure(error), to: request, of: peerID)
@@ -163,7 +164,7 @@ extension Responder {
 
     private func isLate(_ request: RequestMessage) -> Bool { request.expiresAt.map { $0 <= post.wall } ?? false }
 
-    /// Whoever still wants it learns what time it is here.
+    /// Refuses an expired request. The reply has this clock, so that a caller that still waits can correct its deadline.
     private func refuseLate(_ job: Job) {
         report(.requestExpired(requestType: job.request.type))
         var receipt = RequestMessage(.late, id: job.key.id, type: job.request.type)
@@ -174,7 +175,7 @@ extension Responder {
     private func acknowledge(_ job: Job) {
         var receipt = RequestMessage(.received, id: job.key.id, type: job.request.type)
         receipt.method = job.request.method
-        // A slot is emptied on this word, so that one must not be lost.
+        // This receipt empties a slot, so it must not be lost.
         let mode: SessionDeliveryMode = job.request.method == .latest ? .reliableEventually : .realtimeBestEffort
         send(receipt, to: job.key.peerID, mode: mode)
     }
@@ -187,9 +188,9 @@ extension Responder {
 // MARK: - A store that fails for a moment
 
 extension Responder {
-    /// Tries again for some three seconds, since nobody may send again what the store is to keep. Meanwhile the requests
-    /// behind it wait; once it was in vain, nobody waits until the store has taken something.
-    /// - Throws: what the last try has thrown.
+    /// Retries for about three seconds, because the sender may not send a kept request again. Requests behind it wait meanwhile.
+    /// After that, failures throw at once until the store works again.
+    /// - Throws: the error of the last attempt.
     private func withStore<Value: Sendable>(
         isPatient: Bool = true, _ body: () async throws -> Value
     ) async throws -> Value {
@@ -292,7 +293,7 @@ extension Responder {
         return await handler.run(job.request)
     }
 
-    /// Its sender expects no answer, so only this device can say it.
+    /// Reports the problem here, because the sender expects no answer.
     private func reportMissingHandler(of job: Job) {
         guard board.problems.count < ProblemBoard.problemsMax / 2 else { return }
         board.report(
@@ -302,7 +303,7 @@ extension Responder {
                 advice: "Register one at launch, or send it to the peers that have one."))
     }
 
-    /// Waits for one at launch, since requests may come before the app has registered all of its handlers.
+    /// Returns the handler. Waits after a launch, because requests may arrive before the app has registered all handlers.
     private func handler(for type: String) async -> RequestHandler? {
         while true {
             let (handler, registration) = state.withLock { ($0.handlers[type], $0.registration) }

@@ -4,8 +4,7 @@ import MeshConnection
 public struct RetryPolicy: Sendable, Hashable {
     /// Maximum number of attempts, at least 1. Waiting for the peer is no attempt.
     public let maxAttempts: Int
-    /// The time from the call to the answer, with every attempt and every wait. The peer doesn't handle a request that
-    /// is older.
+    /// The time from the call to the answer, including every attempt and wait. The peer doesn't handle a request that is older.
     public let timeout: Duration
 
     /// The time between two attempts: 200 milliseconds.
@@ -27,8 +26,8 @@ public struct RetryPolicy: Sendable, Hashable {
     /// Five attempts, thirty seconds.
     public static let patient = RetryPolicy(maxAttempts: 5, timeout: .seconds(30))
 
-    /// Whether another attempt may succeed: `notReachable`, `deliveryFailed` and `replyFailed`, met on the way. What the
-    /// peer has answered is final, whatever it says.
+    /// Returns true if another attempt may succeed: for `notReachable`, `deliveryFailed` and `replyFailed` on the way. A peer's
+    /// answer is final, even if it is an error.
     public func shouldRetry(_ error: any Error) -> Bool {
         switch ConnectionError(error) {
         case .notReachable, .deliveryFailed, .replyFailed: true
@@ -36,7 +35,7 @@ public struct RetryPolicy: Sendable, Hashable {
         }
     }
 
-    /// How long an attempt may stay without any sign of the peer before the next one.
+    /// The time that an attempt waits for a sign of the peer.
     var patience: Duration { min(.seconds(2), timeout / 4) }
 }
 
@@ -44,9 +43,9 @@ public struct RetryPolicy: Sendable, Hashable {
 public enum DeliveryMode: String, Codable, Hashable, Sendable, CaseIterable {
     /// Throws `notReachable` at once.
     case immediate
-    /// The request waits until a peer can be reached or the time is over.
+    /// The request waits until a peer can be reached or the timeout is over.
     case queued
 
-    /// Whether the request fails at once while no peer can be reached.
+    /// True if the request fails at once while no peer can be reached.
     public var requiresImmediateReachability: Bool { self == .immediate }
 }

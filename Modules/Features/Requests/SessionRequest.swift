@@ -1,6 +1,6 @@
 import MeshConnection
 
-/// Something to ask a peer for, and what its answer is.
+/// A request to a peer, with the type of its answer.
 ///
 /// ```swift
 /// struct FetchRecipe: SessionRequest {
@@ -12,11 +12,11 @@ public protocol SessionRequest: Codable, Sendable {
     /// The type of the answer.
     associatedtype Response: Codable & Sendable
 
-    /// Names the request on the wire, alike on both sides. By default the type's name with the types it is nested in,
-    /// without modules.
+    /// The request's name on the wire. It must be the same on both sides. By default, the type's name with the types it is
+    /// nested in, without modules.
     static var requestType: String { get }
-    /// The handler's errors that arrive as themselves. Others arrive as `ConnectionError.handlerError`, but for
-    /// `ConnectionError`, which always arrives as itself. By default none.
+    /// Types of the handler's errors that arrive unchanged. Other errors arrive as `ConnectionError.handlerError`. A
+    /// `ConnectionError` always arrives unchanged. By default none.
     static var failures: [any (Error & Codable & Sendable).Type] { get }
 }
 
@@ -25,10 +25,10 @@ extension SessionRequest {
     public static var failures: [any (Error & Codable & Sendable).Type] { [] }
 }
 
-/// A request without an answer. Its handler runs whatever lane it takes.
+/// A request without an answer. Its handler runs on every lane.
 public protocol FireAndForgetRequest: SessionRequest where Response == VoidResponse {}
 
-/// Says no more than that it is done.
+/// An empty response.
 public struct VoidResponse: Codable, Sendable, Hashable {
     /// Creates the answer of a request that returns nothing.
     public init() {}

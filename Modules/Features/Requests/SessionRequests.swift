@@ -4,7 +4,7 @@ public import MeshConnection
 public import MeshIdentity
 public import MeshTransport
 
-/// Typed requests to the peers on a connection, and handlers for theirs.
+/// Sends typed requests to the peers on a connection, and handles theirs.
 ///
 /// ```swift
 /// let requests = SessionRequests(over: transport)
@@ -12,14 +12,13 @@ public import MeshTransport
 /// let recipe = try await requests.send(FetchRecipe(id: "123"))
 /// ```
 ///
-/// However often a request is sent, on whatever lanes, its handler runs at most once: the receiver knows it by its id and
-/// keeps the reply (see Docs/Reference/Limits.md for the bounds). An answer is final, whatever it says.
+/// The handler of a request runs at most once, even if several copies are sent on several lanes: the receiver recognizes the
+/// ID and keeps the reply (Docs/Reference/Limits.md has the bounds). An answer is final, even if it is an error.
 ///
-/// All `SessionRequests` on one connection are one: the first one's coders are used, and a handler that is registered on any of
-/// them answers for all.
+/// All `SessionRequests` on one connection share their handlers, and the coders of the first one.
 ///
-/// Safe to use from any thread. Nothing that it starts keeps it alive; when the last one on its connection goes, requests that
-/// wait for an answer end.
+/// Safe to use from any thread. The tasks that it starts don't keep it alive. When the last one on a connection is released,
+/// requests that wait for an answer end.
 public final class SessionRequests: Sendable {
     private let exchange: RequestExchange
     private var requester: Requester { exchange.requester }
@@ -29,9 +28,9 @@ public final class SessionRequests: Sendable {
     /// Creates the requests of a connection. All instances on one connection share one exchange.
     ///
     /// - Parameters:
-    ///   - encoder: writes requests, responses and the handlers' errors; not to be changed later on.
+    ///   - encoder: writes requests, responses and the handlers' errors. Don't change it afterwards.
     ///   - decoder: reads them.
-    /// - Throws: `idInUse` when the app itself receives what comes for requests on this connection.
+    /// - Throws: `idInUse` if the app itself receives the messages for requests on this connection.
     public init(
         connection: any SessionConnection, encoder: JSONEncoder = JSONEncoder(), decoder: JSONDecoder = JSONDecoder()
     ) throws(ConnectionError) {
@@ -39,12 +38,12 @@ public final class SessionRequests: Sendable {
         if let error = exchange.error { throw error }
     }
 
-    /// Requests over a transport, on its one connection for features made with `over:`. For a store, a clock or a session make a
-    /// `TransportConnection`.
+    /// Creates requests over a transport and starts it. All features made with `over:` share the transport's one connection. If
+    /// you need a store, a clock or a session, make a `TransportConnection`.
     ///
     /// - Parameters:
     ///   - transport: started here. A transport that is a structure has no identity: make a `TransportConnection` for it.
-    ///   - encoder: writes requests, responses and the handlers' errors; not to be changed later on.
+    ///   - encoder: writes requests, responses and the handlers' errors. Don't change it afterwards.
     ///   - decoder: reads them.
     public init(
         over transport: any SessionSyncTransport & AnyObject, encoder: JSONEncoder = JSONEncoder(),
@@ -54,15 +53,14 @@ public final class SessionRequests: Sendable {
             TransportConnection.shared(over: transport), RequestCoding(encoder: encoder, decoder: decoder))
     }
 
-    /// The connection's problems, then those of the requests, until they are solved. Observable. See Docs/Guides/Requests.md for the
-    /// codes.
+    /// The unsolved problems of the connection, then those of the requests. Observable. Docs/Guides/Requests.md has the codes.
     public var problems: [SessionProblem] { requester.connection.problems + requester.board.problems }
 
-    /// Handles requests of that type from now on, in place of the handler before. The handler may run several times at
-    /// once, for live requests, and must return: the queued ones of a peer wait for each other.
+    /// Handles requests of that type from now on, replacing an earlier handler. Live requests may run the handler several times
+    /// concurrently. The handler must return, because the queued requests of a peer run one after another.
     ///
-    /// To register a type again is fine where the same line does it, as a view does that appears again. A handler that another line
-    /// has registered is replaced too, which is one of the ``problems``: `handlerReplaced`.
+    /// The same line may register a type again, as when a view appears again. If another line had registered a handler, it is
+    /// replaced and `handlerReplaced` is one of the ``problems``.
     public func register<R: SessionRequest>(
         _ type: R.Type, fileID: StaticString = #fileID, line: UInt = #line,
         handler: @escaping @Sendable (R) async throws -> R.Response
@@ -89,13 +87,13 @@ extension SessionRequests {
     /// Sends a request to a peer and returns its answer.
     ///
     /// - Parameters:
-    ///   - strategy: the lanes. See `DeliveryStrategy`.
+    ///   - strategy: the lanes to use.
     ///   - delivery: the behavior while no peer can be reached.
-    ///   - peer: nil asks every known peer, and the first answer is the answer; of several, one that has no handler
-    ///     speaks for itself only.
-    /// - Throws: `ConnectionError`, or one of the request's own `failures` as the handler threw it; `deliveryFailed` at once for a
-    ///   peer that the transport doesn't know while it knows others. When the calling task is cancelled, `cancelled` at once;
-    ///   what has not been sent by then never is.
+    ///   - peer: if nil, asks every known peer and returns the first answer. `handlerNotRegistered` counts once all peers have
+    ///     answered it.
+    /// - Throws: `ConnectionError`, or one of the request's own `failures`, as the handler threw it; `deliveryFailed` at once if
+    ///   the transport doesn't know the peer but knows others; `cancelled` at once if the task is cancelled. A request that
+    ///   wasn't sent by then never is.
     public func send<R: SessionRequest>(
         _ request: R, strategy: DeliveryStrategy = .liveThenQueue, delivery: DeliveryMode = .queued,
         retryPolicy: RetryPolicy = .default, to peer: SessionPeer? = nil
@@ -104,17 +102,17 @@ extension SessionRequests {
         return try await send(request, id: UUID(), wish)
     }
 
-    /// Sends a request that has no answer. Returns when the request is on its way or waits for the peer. A lasting
-    /// failure is one of the ``problems``; the connection's diagnostics have every failure.
+    /// Sends a request that has no answer. Returns when the request is on its way or waits for the peer. A lasting failure is
+    /// one of the ``problems``; the connection's diagnostics have every failure.
     ///
-    /// On a kept lane it is wanted for seven days, else for ten seconds.
+    /// The request is valid for seven days on a kept lane, otherwise for ten seconds.
     public func send<R: FireAndForgetRequest>(
         _ request: R, strategy: DeliveryStrategy = .liveThenQueue, to peer: SessionPeer? = nil
     ) async {
         _ = await tell(request, strategy: strategy, to: peer)
     }
 
-    /// - Returns: the same as `Requester.tell`.
+    /// - Returns: the result of `Requester.tell`; false on an error.
     func tell<R: FireAndForgetRequest>(_ request: R, strategy: DeliveryStrategy, to peer: SessionPeer? = nil) async
         -> Bool
     {
@@ -131,11 +129,11 @@ extension SessionRequests {
         }
     }
 
-    /// Waits for a peer, asks it live, and does the same again when that fails on the way. The handler runs once all the
-    /// same.
+    /// Waits for a peer, then sends the request. Repeats both after `notReachable`, `timeout` or `deliveryFailed`. The handler
+    /// runs at most once.
     /// - Parameters:
     ///   - maxAttempts: less than 1 counts as 1.
-    ///   - connectionTimeout: how long one attempt waits for the peer. The answer may take ten seconds after it.
+    ///   - connectionTimeout: the time that each attempt waits for the peer. The answer may take another ten seconds.
     public func sendWhenReady<R: SessionRequest>(
         _ request: R, strategy: DeliveryStrategy = .liveThenQueue, maxAttempts: Int = 3,
         connectionTimeout: Duration = .seconds(30), to peer: SessionPeer? = nil
@@ -193,7 +191,7 @@ extension SessionRequests {
 }
 
 extension ConnectionError {
-    /// May be over soon.
+    /// True if another attempt may succeed.
     fileprivate var isPassing: Bool {
         switch self {
         case .notReachable, .timeout, .deliveryFailed: true
@@ -212,7 +210,7 @@ extension SessionRequests {
         public let requestType: String
     }
 
-    /// The number of requests that wait for a peer: here, or with a transport that hasn't reached it. At most 256.
+    /// The number of requests that wait for a peer, here or in the transport. At most 256.
     public var pendingRequestCount: Int { requester.queued.count }
 
     /// Returns a stream of `pendingRequestCount`: the current one, then each change. Every call is an independent
@@ -229,25 +227,25 @@ extension SessionRequests {
 
     /// Cancels a request that waits. Its caller gets `cancelled`.
     ///
-    /// - Returns: whether it waited.
+    /// - Returns: true if the request was waiting.
     @discardableResult
     public func cancelQueuedRequest(id: UUID) -> Bool { requester.cancelQueued { $0 == id } }
 
-    /// Whether a peer can be reached, as far as the transport says; nil for any.
+    /// Returns true if the transport reports that the peer can be reached. Nil means any peer.
     public func isReachable(_ peer: SessionPeer? = nil) -> Bool { requester.isReachable(peer) }
 
     /// Waits until a peer, or any peer if `peer` is nil, can be reached.
     ///
-    /// - Parameter timeout: nil waits for as long as it takes.
+    /// - Parameter timeout: nil waits without a limit.
     /// - Throws: `timeout`, `cancelled`.
     public func waitUntilReachable(_ peer: SessionPeer? = nil, timeout: Duration? = nil) async throws(ConnectionError) {
         try await requester.waitUntilReachable(peer, until: timeout.map { requester.now + $0 })
     }
 
-    /// A round trip that needs no handler, whatever is said about reachability: proof that the connection works. Tried
-    /// again each second.
-    /// - Returns: how long it took.
-    /// - Throws: `notReachable` when nothing could be sent, `timeout`, `cancelled`.
+    /// Measures a round trip to prove that the connection works. Needs no handler, ignores reported reachability, and repeats
+    /// each second.
+    /// - Returns: the round trip.
+    /// - Throws: `notReachable` if nothing could be sent, `timeout`, `cancelled`.
     @discardableResult
     public func probe(timeout: Duration = .seconds(5), of peer: SessionPeer? = nil) async throws(ConnectionError)
         -> Duration
@@ -255,6 +253,6 @@ extension SessionRequests {
         try await requester.probe(peer, timeout: timeout)
     }
 
-    /// Replies that came too late, or that were not what was asked.
+    /// The number of replies that came too late or matched no request.
     public var ignoredReplyCount: Int { requester.read { $0.ignoredReplyCount } }
 }

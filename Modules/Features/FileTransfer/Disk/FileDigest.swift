@@ -1,14 +1,16 @@
 import MeshConnection
 import MeshIdentity
 
-/// What tells whether a file is the same: a chain of 128-bit hashes over its blocks of 256 KiB.
-///
-/// Finds every accident, and nobody who means harm: who may send is the link's business.
+// The digest of a file is a chain over its blocks of 256 KiB: each link hashes the previous link together with the next
+// block, and the last link is the digest. The hash is MurmurHash3, x64, 128 bits (`StableHash`), which isn't
+// cryptographic. Each chunk on the way carries a 64-bit checksum by the same hash.
+
+/// Hashes that detect accidental damage to a file. They don't stop a forger: the link decides who may send.
 enum FileDigest {
     static let blockBytes = 256 << 10
 
-    /// Of a whole file. Complexity: O(bytes) time, one block of memory. Lets others run between blocks.
-    /// - Throws: `cancelled`; what reading throws; `deliveryFailed` when it ends before `byteCount`.
+    /// Returns the digest of a complete file. Yields after each block. Complexity: O(bytes) time, one block of memory.
+    /// - Throws: `cancelled`; errors of reading; `deliveryFailed` if the file ends before `byteCount`.
     static func digest(of file: OpenFile, byteCount: UInt64) async throws(ConnectionError) -> String {
         var chain = StableHash([])
         var offset: UInt64 = 0
@@ -36,7 +38,7 @@ enum FileDigest {
         return chain.description
     }
 
-    /// What goes with each chunk.
+    /// Returns the checksum that travels with a chunk.
     static func checksum(of bytes: some Collection<UInt8>) -> UInt64 {
         bytes.withContiguousStorageIfAvailable { StableHash(UnsafeRawBufferPointer($0)).low }
             ?? StableHash(Array(bytes)).low

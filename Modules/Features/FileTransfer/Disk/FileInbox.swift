@@ -13,20 +13,23 @@ import MeshIdentity
     import Android
 #endif
 
-/// Files that come, on disk: one folder for each, under a name of ours.
+// The inbox is crash-safe without a journal. Each received file has its own folder, and the folder's contents are its
+// state. A `rename`, which is atomic, ends each step from one state to the next. `restore` reads the states after a
+// launch and undoes the only step that can stop halfway (`complete`, which needs two renames).
+
+/// Received files on disk. Each has a folder named by the hash of its sender and ID.
 ///
 /// | in the folder | means |
 /// |---|---|
-/// | `offer` | it was offered by that peer |
-/// | `offer`, `data` | so much of it has come, from its beginning on |
-/// | `offer`, `file/NAME` | it is whole and waits for the app |
-/// | `offer`, `file` | the app has moved it away |
-/// | `settled` | it was imported; the sender may ask again |
+/// | `offer` | the peer has offered the file |
+/// | `offer`, `data` | the beginning of the file has arrived, up to the size of `data` |
+/// | `offer`, `file/NAME` | the file is complete and waits for the app |
+/// | `offer`, `file` | the app has moved the file away |
+/// | `settled` | the app has imported the file; kept because the sender may ask again |
 ///
-/// Every step from one line to the next is one `rename`, so that what a crash leaves behind is one of them. Calls block for
-/// as long as the disk takes; safe to use from any thread.
+/// Calls block while the disk works. Safe to use from any thread.
 final class FileInbox: Sendable {
-    /// Imported files whose sender has not been heard of since; the oldest are forgotten.
+    /// Maximum number of imported files that are remembered until their sender confirms. The oldest are forgotten first.
     static let settledMax = 1024
 
     enum Standing: Equatable {
@@ -40,10 +43,10 @@ final class FileInbox: Sendable {
         let key: String
         let offer: FileOffer
         let standing: Standing
-        /// When something of it came last, by the disk.
+        /// The file system's date of the last write to the data or, without data, to the offer.
         let modified: Date
 
-        /// A platform's file of which only a part was taken in: the platform brings it again.
+        /// Indicates whether only a part of a carried file was copied. The platform delivers the file again.
         var isTorn: Bool {
             if case .partial(let count) = standing {
                 offer.header.isCarried && count != offer.header.byteCount
@@ -54,11 +57,11 @@ final class FileInbox: Sendable {
     }
 
     private struct State {
-        /// Bytes that are there or to come, by key.
+        /// Sizes of the files that are arriving or waiting, by key.
         var reserved: [String: UInt64] = [:]
-        /// Keys, the oldest first.
+        /// Keys of imported files, oldest first.
         var settled: [String] = []
-        /// Whether what an earlier launch has left is in here.
+        /// Indicates whether `restore` has read the folders of earlier launches.
         var isRead = false
     }
 
@@ -66,11 +69,11 @@ final class FileInbox: Sendable {
     private let root: Folder
     private let system: SystemFiles
     private let state = Locked(State())
-    /// Held while folders are looked through, and while a platform's file is taken in by a thread of its own: half of it
-    /// must not be taken for what a crash has left.
+    /// Held while folders are scanned, and while another thread adopts a carried file. Otherwise the scan could take a
+    /// half-copied file for the remains of a crash.
     private let turn = Locked(())
 
-    /// - Throws: what making or opening the folder throws; `fileAccessDenied` when others may write to it or own it.
+    /// - Throws: errors of creating or opening the folder; `fileAccessDenied` if another user owns it or may write to it.
     init(path: String, limits: FileTransferLimits, system: SystemFiles) throws(ConnectionError) {
         do {
             try FileManager.default.createDirectory(
@@ -86,14 +89,14 @@ final class FileInbox: Sendable {
         self.system = system
     }
 
-    /// Where a peer's file lives, whatever ids others choose: no two that anybody can find have one key.
+    /// Returns the name of a file's folder: a SHA-256 hash, so that no peer can choose an ID with another peer's key.
     static func key(peerID: String, id: UUID) -> String {
         SHA256.hexadecimal(withUnsafeBytes(of: id.uuid) { Array($0) } + Array(peerID.utf8))
     }
 
     private static let keyBytes = 64
 
-    /// Where it lived before: by a hash for which a peer can choose an id that has another's key.
+    /// Returns the folder name that earlier versions used. Its hash isn't cryptographic, so a peer could choose a collision.
     static func formerKey(peerID: String, id: UUID) -> String {
         StableHash(Array(peerID.utf8) + [0] + withUnsafeBytes(of: id.uuid) { Array($0) }).description
     }
@@ -101,15 +104,15 @@ final class FileInbox: Sendable {
     private static let formerKeyBytes = 32
 
     func isSettled(_ key: String) -> Bool { state.withLock { $0.settled.contains(key) } }
-    /// Whether something of it is here, and not imported yet.
+    /// Indicates whether a file is arriving, or waits for the app.
     func holds(_ key: String) -> Bool { state.withLock { $0.reserved[key] != nil } }
 }
 
 // MARK: - What an earlier launch has left
 
 extension FileInbox {
-    /// What makes no sense is removed; what cannot be read now, as on a phone that has not been unlocked, waits for a later
-    /// launch.
+    /// Returns the files of earlier launches. Removes folders that make no sense. Skips a folder that can't be read now, for
+    /// example before the phone is first unlocked; a later launch reads it.
     func restore() -> [Entry] { turn.withLock { _ in restoreInTurn() } }
 
     private func restoreInTurn() -> [Entry] {
@@ -135,9 +138,9 @@ extension FileInbox {
         return entries
     }
 
-    /// The key of a folder found under this name. One from before the keys were changed is moved; what makes no sense there
-    /// is removed.
-    /// - Returns: nil for what is none, is gone, or cannot be read now.
+    /// Returns the key of a folder with this name. Renames a folder that has a former key, or removes it if it makes no
+    /// sense.
+    /// - Returns: nil if there is no such folder, it isn't ours, or it can't be read now.
     private func current(_ name: String) -> String? {
         if name.utf8.count == Self.keyBytes { return name }
         guard name.utf8.count == Self.formerKeyBytes else { return nil }
@@ -160,8 +163,8 @@ extension FileInbox {
         return try note("offer", in: folder)
     }
 
-    /// - Returns: nil for what no crash leaves.
-    /// - Throws: what the disk says.
+    /// - Returns: nil if the folder is in a state that no crash leaves behind.
+    /// - Throws: errors of the file system.
     private func entry(_ key: String) throws(ConnectionError) -> Entry? {
         guard let folder = try found(root.folder(key)) else { return nil }
         let modified = folder.modified(["data", "offer"]) ?? .distantPast
@@ -172,11 +175,11 @@ extension FileInbox {
         guard let offer = try note("offer", in: folder), offer.key == key else { return nil }
         if let file = try found(folder.folder("file")) {
             let name = SuggestedName.sanitize(offer.header.name)
-            // An earlier version may have made another name of it.
+            // An earlier version may have sanitized the name differently.
             if let former = file.names(max: 1).first, former != name { try file.move(former, to: file, as: name) }
             return entry(offer, file.contains(name) ? .whole : .moved)
         }
-        // A crash between the two steps of `complete`.
+        // A crash between the two renames of `complete`.
         if let file = try found(folder.folder("file.new")) {
             try? file.move(SuggestedName.sanitize(offer.header.name), to: folder, as: "data")
             folder.removeFolder("file.new")
@@ -190,7 +193,7 @@ extension FileInbox {
         return bytes.flatMap { try? JSONDecoder().decode(FileOffer.self, from: Data($0)) }
     }
 
-    /// - Returns: nil when there is none, or none of ours.
+    /// - Returns: nil if the file doesn't exist or is too large to be ours.
     private func found<Thing>(
         _ open: @autoclosure () throws(ConnectionError) -> Thing
     ) throws(ConnectionError) -> Thing? {
@@ -205,8 +208,9 @@ extension FileInbox {
 // MARK: - From offer to import
 
 extension FileInbox {
-    /// Makes room for a file.
-    /// - Throws: `insufficientSpace`; `idInUse` when it is here, or has been imported, or may have been; what the disk says.
+    /// Reserves space for a file and writes its offer.
+    /// - Throws: `insufficientSpace`; `idInUse` if the file is here, was imported, or may have been; errors of the file
+    ///   system.
     func begin(_ offer: FileOffer) throws(ConnectionError) {
         let key = offer.key
         if holds(key) || isSettled(key) || isLeft(key) || isLeft(offer.formerKey) {
@@ -238,25 +242,25 @@ extension FileInbox {
         }
     }
 
-    /// Whether an earlier launch has left something of it that could not be read.
+    /// Indicates whether an earlier launch left a folder that couldn't be read.
     private func isLeft(_ key: String) -> Bool {
         guard let folder = try? root.folder(key) else { return false }
         return folder.contains("offer") || folder.contains("settled")
     }
 
-    /// What has come of it, for more to be appended.
+    /// Opens the part that has arrived, for appending.
     func openPartial(_ key: String) throws(ConnectionError) -> OpenFile {
         try root.folder(key).openFile("data", O_RDWR | O_CREAT | O_APPEND)
     }
 
-    /// Begins anew.
+    /// Discards the part that has arrived.
     func restart(_ key: String) throws(ConnectionError) -> OpenFile {
         let folder = try root.folder(key)
         folder.remove("data")
         return try folder.openFile("data", O_RDWR | O_CREAT | O_APPEND | O_EXCL)
     }
 
-    /// Takes in what a platform has brought, before its callback returns.
+    /// Moves a carried file into the inbox, before the platform's callback returns.
     func adopt(_ path: String, for offer: FileOffer) throws(ConnectionError) {
         let result = turn.withLock { _ in
             Result { () throws(ConnectionError) in try adoptInTurn(path, for: offer) }
@@ -265,13 +269,13 @@ extension FileInbox {
     }
 
     private func adoptInTurn(_ path: String, for offer: FileOffer) throws(ConnectionError) {
-        // The app may have been launched to be handed it.
+        // The platform may have launched the app only to deliver this file.
         if !state.withLock({ $0.isRead }) { _ = restoreInTurn() }
         try begin(offer)
         do throws(ConnectionError) {
             let folder = try root.folder(offer.key)
             if try !folder.take(path, as: "data") { try copy(path, to: folder) }
-            // A link would lead out of the folder.
+            // `openFile` refuses a symbolic link, which could point outside the folder.
             guard try folder.openFile("data", O_RDONLY).byteCount == offer.header.byteCount else {
                 throw .deliveryFailed(reason: "the file has another size than its sender says")
             }
@@ -281,7 +285,7 @@ extension FileInbox {
         }
     }
 
-    /// From another disk.
+    /// Copies a file from another disk.
     private func copy(_ path: String, to folder: Folder) throws(ConnectionError) {
         let source = try OpenFile(reading: path, system: system)
         let target = try folder.openFile("data", O_WRONLY | O_CREAT | O_EXCL | O_APPEND)
@@ -294,8 +298,8 @@ extension FileInbox {
         }
     }
 
-    /// The app may have it now.
-    /// - Returns: where it is.
+    /// Makes a file available to the app.
+    /// - Returns: the file's path.
     func complete(_ offer: FileOffer) throws(ConnectionError) -> String {
         let folder = try root.folder(offer.key)
         let name = SuggestedName.sanitize(offer.header.name)
@@ -311,7 +315,7 @@ extension FileInbox {
         "\(root.path(of: offer.key))/file/\(SuggestedName.sanitize(offer.header.name))"
     }
 
-    /// Whether the app has left it where it was, as far as the disk says.
+    /// Indicates whether the file is still here. True if the disk can't be read.
     func isUnclaimed(_ offer: FileOffer) -> Bool {
         do throws(ConnectionError) {
             let file = try found(root.folder(offer.key).folder("file"))
@@ -321,7 +325,7 @@ extension FileInbox {
         }
     }
 
-    /// The app has it: what is left here goes, but for the note that it was imported.
+    /// Records that the app has imported a file, and deletes what is left of the file.
     func settle(_ offer: FileOffer) {
         guard let folder = try? root.folder(offer.key) else { return }
         try? folder.move("offer", to: folder, as: "settled")
@@ -334,7 +338,7 @@ extension FileInbox {
         if let forgotten { discard(forgotten) }
     }
 
-    /// Nothing is to be remembered of it.
+    /// Deletes everything about a file, including the note that it was imported.
     func discard(_ key: String) {
         if let folder = try? root.folder(key) {
             empty(folder)
@@ -358,7 +362,7 @@ extension FileInbox {
     }
 }
 
-/// A file that a peer has offered.
+/// A peer's offer of a file.
 struct FileOffer: Codable, Hashable, Sendable {
     let header: FileHeader
     let peerID: String
@@ -369,12 +373,12 @@ struct FileOffer: Codable, Hashable, Sendable {
     var key: String { FileInbox.key(peerID: peerID, id: header.id) }
     var formerKey: String { FileInbox.formerKey(peerID: peerID, id: header.id) }
 
-    /// What a peer says, as far as it makes sense.
+    /// - Returns: nil if the peer's numbers make no sense.
     init?(_ header: FileHeader, from peerID: String, chunkBytesMax: Int) {
         guard header.byteCount <= FileHeader.byteCountMax, header.digest.utf8.count <= 64, chunkBytesMax > 0 else {
             return nil
         }
-        // What is kept of the name is what is shown of it.
+        // The stored name is the one that the app sees.
         self.header = FileHeader(
             id: header.id, name: SuggestedName.sanitize(header.name), byteCount: header.byteCount,
             digest: header.digest, metadata: header.metadata, isCarried: header.isCarried)

@@ -11,14 +11,14 @@ import MeshConnection
     import Android
 #endif
 
-/// A folder, held open: what is done in it goes by single names, follows no links, and stays in it whatever becomes of its
-/// path. Only this user may look into what it makes.
+/// An open folder. Every operation takes a single name, follows no symbolic links, and stays in this folder even if its
+/// path changes. Only this user may read the files and folders that it creates.
 final class Folder: Sendable {
     let path: String
     private let descriptor: Int32
     private let system: SystemFiles
 
-    /// Opens a folder that the app has chosen, which may be a link.
+    /// Opens a folder that the app has chosen. It may be a symbolic link.
     convenience init(path: String, system: SystemFiles) throws(ConnectionError) {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw ConnectionError(systemError: errno, path: path) }
@@ -37,7 +37,7 @@ final class Folder: Sendable {
 
     var freeBytes: UInt64? { system.freeBytes(path) }
 
-    /// - Throws: `fileNotFound`; `fileAccessDenied`, also when it is a link.
+    /// - Throws: `fileNotFound`; `fileAccessDenied`, also for a symbolic link.
     func folder(_ name: String) throws(ConnectionError) -> Folder {
         let found = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
         guard found >= 0 else {
@@ -48,7 +48,7 @@ final class Folder: Sendable {
         return Folder(found, path: path(of: name), system: system)
     }
 
-    /// Makes it if there is none.
+    /// Opens a subfolder, creating it if needed.
     func makeFolder(_ name: String) throws(ConnectionError) -> Folder {
         guard mkdirat(descriptor, name, 0o700) == 0 || errno == EEXIST else {
             throw ConnectionError(systemError: errno, path: path(of: name))
@@ -56,7 +56,7 @@ final class Folder: Sendable {
         return try folder(name)
     }
 
-    /// - Parameter flags: beside those that keep links out.
+    /// - Parameter flags: added to the flags that refuse symbolic links.
     func openFile(_ name: String, _ flags: Int32) throws(ConnectionError) -> OpenFile {
         let found = openat(descriptor, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         guard found >= 0 else { throw ConnectionError(systemError: errno, path: path(of: name)) }
@@ -65,7 +65,7 @@ final class Folder: Sendable {
 
     func contains(_ name: String) -> Bool { status(name) != nil }
 
-    /// Puts these bytes in the place of what is there, whole or not at all.
+    /// Replaces a file's contents atomically.
     func write(_ bytes: [UInt8], to name: String) throws(ConnectionError) {
         let draft = "\(name).new"
         remove(draft)
@@ -94,26 +94,26 @@ final class Folder: Sendable {
         return bytes
     }
 
-    /// In the place of what is there.
+    /// Moves a file, replacing one that has the new name.
     func move(_ name: String, to other: Folder, as newName: String) throws(ConnectionError) {
         guard renameat(descriptor, name, other.descriptor, newName) == 0 else {
             throw ConnectionError(systemError: errno, path: path(of: name))
         }
     }
 
-    /// Takes a file in from anywhere on the same disk.
-    /// - Returns: false when it is on another one.
+    /// Moves a file into this folder from anywhere on the same disk.
+    /// - Returns: false if the file is on another disk.
     func take(_ path: String, as name: String) throws(ConnectionError) -> Bool {
         if renameat(AT_FDCWD, path, descriptor, name) == 0 { return true }
         guard errno == EXDEV else { throw ConnectionError(systemError: errno, path: path) }
         return false
     }
 
-    /// What is not there needs no removing.
+    /// Removes a file, if it exists.
     func remove(_ name: String) { unlinkat(descriptor, name, 0) }
     func removeFolder(_ name: String) { unlinkat(descriptor, name, Int32(AT_REMOVEDIR)) }
 
-    /// The names in it, at most so many, in ascending order.
+    /// Returns up to `max` names, in ascending order.
     func names(max: Int) -> [String] {
         let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0 else { return [] }
@@ -132,7 +132,7 @@ final class Folder: Sendable {
         return names.sorted()
     }
 
-    /// When the first of these that is there was written.
+    /// Returns the modification date of the first of these files that exists.
     func modified(_ names: [String]) -> Date? {
         names.lazy.compactMap(status).first.map { status in
             #if canImport(Darwin)

@@ -1,4 +1,4 @@
-/// Where a file is, seen from a folder: so many steps up, and then down. By the names alone; no link is looked at.
+/// A path relative to a folder: a number of steps up, then a path down. Compares names only and resolves no links.
 struct RelativePath: Codable, Hashable, Sendable {
     let up: Int
     let down: String
@@ -11,7 +11,7 @@ struct RelativePath: Codable, Hashable, Sendable {
         down = names[shared...].joined(separator: "/")
     }
 
-    /// The absolute path.
+    /// Returns the absolute path.
     func path(from folder: String) -> String {
         "/" + (Self.names(folder).dropLast(max(up, 0)) + [Substring(down)]).joined(separator: "/")
     }
@@ -19,7 +19,7 @@ struct RelativePath: Codable, Hashable, Sendable {
     private static func names(_ path: String) -> [Substring] {
         let names = path.split(separator: "/")
         #if canImport(Darwin)
-            // Its folders are known by both names.
+            // `/var` and `/private/var` are the same folder on Apple systems.
             if names.starts(with: ["private", "var"]) { return Array(names.dropFirst()) }
         #endif
         return names

@@ -1,8 +1,11 @@
-/// SHA-256 (FIPS 180-4), for names that nobody can make two things share. Slow, and fit for a few bytes.
-///
-/// Deviations: none; checked against the published vectors.
+// SHA-256 as in FIPS 180-4. The padded message is processed in blocks of 64 bytes. `compress` expands a block to 64
+// words (the message schedule) and mixes them into the hash in 64 rounds. `a` to `h` are the standard's working
+// variables, `choice` is its Ch, `majority` its Maj, `first` its T1, and `sum0` and `sum1` its capital sigmas.
+
+/// Computes SHA-256, for names that must not collide. Slow: meant for a few bytes. Checked against the published
+/// vectors.
 enum SHA256 {
-    /// 64 hexadecimal digits. O(bytes).
+    /// Returns 64 hexadecimal digits. Complexity: O(bytes).
     static func hexadecimal(_ message: [UInt8]) -> String {
         var hash: [UInt32] = [
             0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
@@ -45,7 +48,7 @@ enum SHA256 {
         for (place, word) in [a, b, c, d, e, f, g, h].enumerated() { hash[place] = hash[place] &+ word }
     }
 
-    /// The first 32 bits of the fractions of the cube roots of the first 64 primes.
+    /// The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
     private static let constants: [UInt32] = [
         0x428A_2F98, 0x7137_4491, 0xB5C0_FBCF, 0xE9B5_DBA5, 0x3956_C25B, 0x59F1_11F1, 0x923F_82A4, 0xAB1C_5ED5,
         0xD807_AA98, 0x1283_5B01, 0x2431_85BE, 0x550C_7DC3, 0x72BE_5D74, 0x80DE_B1FE, 0x9BDC_06A7, 0xC19B_F174,

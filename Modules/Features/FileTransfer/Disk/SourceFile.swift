@@ -1,9 +1,9 @@
 import Foundation
 import MeshConnection
 
-/// A file that is being sent, which must not change meanwhile.
+/// A file that is being sent. It must not change before the transfer ends.
 struct SourceFile: Sendable {
-    /// What changes when a file does.
+    /// Attributes that change when the file does.
     struct Identity: Codable, Hashable, Sendable {
         let byteCount: UInt64
         let modifiedNanoseconds: Int64
@@ -20,7 +20,7 @@ struct SourceFile: Sendable {
         self.identity = identity
     }
 
-    /// - Throws: `deliveryFailed` when the file is another one than before.
+    /// - Throws: `deliveryFailed` if the file has changed.
     func check(_ identity: Identity) throws(ConnectionError) {
         guard file.identity == identity else { throw Self.changed(file.path) }
     }

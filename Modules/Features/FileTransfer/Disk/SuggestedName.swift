@@ -1,9 +1,8 @@
 import MeshFoundation
 
-/// Makes a single path component, valid on every common file system, from a peer's name for its file.
+/// Makes a single path component, valid on every common file system, from the name that a peer has sent.
 ///
-/// Each scalar that a file system refuses becomes `_`, and everything else stays, so that names differing only in other
-/// places still differ:
+/// Replaces each of these scalars with `_` and keeps all others, so names that differ elsewhere stay different:
 ///
 /// | replaced by `_` | reason |
 /// |---|---|
@@ -16,13 +15,14 @@ import MeshFoundation
 /// | a combining mark in front | makes one `Character` with the separator before it |
 /// | a dot or white space at the end | dropped by Windows |
 ///
-/// A name that Windows reserves for a device gets `_` in front. A longer name than `bytesMax` loses the end of its stem and
-/// keeps its extension. Sanitizing twice changes nothing.
+/// A name that Windows reserves for a device gets a leading `_`. A name longer than `bytesMax` loses the end of its stem
+/// and keeps its extension. Sanitizing twice changes nothing.
 enum SuggestedName {
-    /// 255 bytes are a common limit; the rest is room for a number (`ReceivedFile.move(into:)`).
+    /// Maximum number of bytes. Many file systems allow 255; the difference leaves space for a number
+    /// (`ReceivedFile.move(into:)`).
     static let bytesMax = 240
     static let extensionBytesMax = 16
-    /// Only this many bytes at the end of a name are read.
+    /// Number of bytes read, from the end of the name.
     static let inputBytesMax = 4096
 
     private static let refused = Set("/\\:*?\"<>|".unicodeScalars)
@@ -39,7 +39,7 @@ enum SuggestedName {
         return clean.isEmpty ? "file" : clean
     }
 
-    /// The name with a number in front of its extension: `track 2.gpx`.
+    /// Returns the name with a number before its extension: `track 2.gpx`.
     static func numbered(_ name: String, _ number: Int) -> String {
         let ending = ending(of: name)
         return "\(name.dropLast(ending.count)) \(number)\(ending)"
@@ -63,13 +63,13 @@ enum SuggestedName {
         guard name.utf8.count > bytesMax else { return name }
         let ending = ending(of: name)
         var stem = name.dropLast(ending.count).unicodeScalars
-        // By scalars: one character can be thousands of bytes long.
+        // Drops scalars, not characters: a character can be thousands of bytes long.
         var byteCount = name.utf8.count
         while byteCount > bytesMax, let last = stem.popLast() { byteCount -= UTF8.width(last) }
         return withHarmlessEnds(String(stem) + ending)
     }
 
-    /// The extension with its dot; empty where there is none, or one that is too long to be one.
+    /// Returns the extension with its dot, or nothing if there is none or it is too long.
     private static func ending(of name: String) -> Substring {
         guard let dot = name.lastIndex(of: "."), dot > name.startIndex, name[dot...].utf8.count <= extensionBytesMax
         else { return "" }

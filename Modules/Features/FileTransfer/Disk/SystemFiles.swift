@@ -10,9 +10,9 @@ import MeshConnection
     import Android
 #endif
 
-/// The calls of the system that take long, fill the disk or tell how full it is: what tests put others in the place of.
+/// System calls that are slow, fill the disk or report its free space. Tests replace them.
 ///
-/// All block for as long as the disk takes, and return a negative `errno` when they fail.
+/// Reads and writes block while the disk works, and return a negative `errno` on failure.
 struct SystemFiles: Sendable {
     var read: @Sendable (_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer, _ offset: UInt64) -> Int = {
         descriptor, buffer, offset in
@@ -20,11 +20,11 @@ struct SystemFiles: Sendable {
         return count < 0 ? -Int(errno) : count
     }
     var write: @Sendable (_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int = { descriptor, bytes in
-        // By name: the closure is called like the function.
+        // A separate function, because `write` here would be the closure's own name.
         let count = writeBytes(descriptor, bytes)
         return count < 0 ? -Int(errno) : count
     }
-    /// What this user may still write on the disk of that folder; nil when the system does not say.
+    /// Returns the bytes that this user may still write on the folder's disk, or nil if the system doesn't know.
     var freeBytes: @Sendable (_ path: String) -> UInt64? = { path in
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }
@@ -36,14 +36,14 @@ private func writeBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) ->
     write(descriptor, bytes.baseAddress, bytes.count)
 }
 
-/// A regular file that is open. Closes when it goes.
+/// An open regular file. Closed on deinitialization.
 final class OpenFile: Sendable {
     let descriptor: Int32
     let path: String
     private let system: SystemFiles
 
-    /// - Parameter descriptor: owned from now on.
-    /// - Throws: `fileAccessDenied` when it is no regular file.
+    /// - Parameter descriptor: owned by the new object.
+    /// - Throws: `fileAccessDenied` if it isn't a regular file.
     init(_ descriptor: Int32, path: String, system: SystemFiles) throws(ConnectionError) {
         self.descriptor = descriptor
         self.path = path
@@ -53,10 +53,10 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// Opens somebody's file for reading, following links.
-    /// - Throws: `fileNotFound`, `fileAccessDenied`, `sessionError` with the system's number.
+    /// Opens one of the app's files for reading, following symbolic links.
+    /// - Throws: `fileNotFound`, `fileAccessDenied`, `sessionError` with the `errno`.
     convenience init(reading path: String, system: SystemFiles) throws(ConnectionError) {
-        // Without O_NONBLOCK a pipe of that name would hold us up.
+        // Without O_NONBLOCK, opening a pipe would block.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw ConnectionError(systemError: errno, path: path) }
         try self.init(descriptor, path: path, system: system)
@@ -71,8 +71,8 @@ final class OpenFile: Sendable {
 
     var byteCount: UInt64 { UInt64(clamping: status()?.st_size ?? 0) }
 
-    /// Fills the buffer as far as the file goes.
-    /// - Returns: how many bytes were read.
+    /// Reads until the buffer is full or the file ends.
+    /// - Returns: the number of bytes read.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(ConnectionError) -> Int {
         var filled = 0
         while filled < buffer.count {
@@ -99,7 +99,7 @@ final class OpenFile: Sendable {
         return bytes
     }
 
-    /// Writes all of it where the file ends, or what there is room for.
+    /// Appends all the bytes. On an error, some may have been written.
     func append(_ bytes: UnsafeRawBufferPointer) throws(ConnectionError) {
         var written = 0
         while written < bytes.count {
@@ -112,14 +112,14 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// Returns when the disk has it.
+    /// Returns once the bytes are on disk.
     func synchronize() throws(ConnectionError) {
         guard fsync(descriptor) == 0 else { throw ConnectionError(systemError: errno, path: path) }
     }
 }
 
 extension ConnectionError {
-    /// An `errno` of a call about that path.
+    /// Maps the `errno` of a call on that path.
     init(systemError number: Int32, path: String) {
         switch number {
         case ENOENT, ENOTDIR: self = .fileNotFound(url: path)

@@ -3,24 +3,24 @@ import MeshBase
 import MeshConnection
 import MeshTransport
 
-/// A file that comes, or waits for the app.
+/// A file that is arriving, or that waits for the app.
 struct Incoming {
     enum Phase: Equatable {
-        /// For its turn; one whose sender was silent goes behind the others.
+        /// Waits for its turn. Files of silent senders wait behind all others.
         case waiting(isSilent: Bool)
         case active
-        /// All of it is there; whether it is what was sent is being found out.
+        /// All bytes have arrived, and the digest is being computed.
         case verifying
         case unclaimed
     }
 
     let offer: FileOffer
-    /// Its place among the others.
+    /// The position in the order of arrival.
     let arrival: UInt64
     var phase = Phase.waiting(isSilent: false)
     var flow: FileFlow?
     var file: OpenFile?
-    /// What was heard of it last, as the app sees it.
+    /// The progress that was last reported to the app.
     var announced = 0.0
     var hasRestarted = false
 
@@ -32,7 +32,7 @@ struct Incoming {
         file = nil
     }
 
-    /// The sender is there.
+    /// Notes that the sender answers again.
     mutating func heard() {
         if phase == .waiting(isSilent: true) { phase = .waiting(isSilent: false) }
     }
@@ -66,7 +66,7 @@ extension FileExchange {
         if inbox.isSettled(offer.key) { return post(.imported(id), to: offer.peerID) }
         if let known = incoming[offer.key] {
             if known.offer.header.digest == offer.header.digest { return answer(known) }
-            // The same id for something else: what there was of it is nobody's any more.
+            // The sender reuses the ID for another file. Discards the earlier one, unless it waits for the app.
             if known.phase == .unclaimed { return post(.held(id), to: offer.peerID) }
             drop(offer.key, .cancelled)
         }
@@ -76,7 +76,7 @@ extension FileExchange {
             admit(offer)
             activate()
         } catch .idInUse {
-            // What there is of it cannot be looked at yet. The sender asks again.
+            // The file's folder can't be read yet. The sender will offer again.
         } catch {
             refuse(offer, error)
         }
@@ -111,7 +111,7 @@ extension FileExchange {
         post(.refused(offer.header.id, error), to: offer.peerID)
     }
 
-    /// Begins with as many of those that wait as may come at the same time. One whose sender is silent gives way.
+    /// Starts waiting files, up to `receivingMax`. An active file with a silent sender gives up its place to one that waits.
     func activate() {
         func first(where isMeant: (Incoming) -> Bool) -> Incoming? {
             incoming.values.filter(isMeant).min { $0.arrival < $1.arrival }
@@ -161,7 +161,7 @@ extension FileExchange {
         }
     }
 
-    /// Says how far it is, and goes on.
+    /// Reports progress, then asks for more or verifies.
     private func advance(_ key: String) {
         guard let file = incoming[key], let flow = file.flow else { return }
         let total = file.offer.header.byteCount
@@ -212,7 +212,7 @@ extension FileExchange {
         activate()
     }
 
-    /// Whether what is on disk is what was sent; and has it written out, since the sender may forget it soon.
+    /// Compares the digest, and writes the data to disk because the sender may soon forget the file.
     private static func check(_ file: OpenFile, _ offer: FileOffer) async -> Result<Bool, ConnectionError> {
         do throws(ConnectionError) {
             let digest = try await FileDigest.digest(of: file, byteCount: offer.header.byteCount)
@@ -240,7 +240,7 @@ extension FileExchange {
         }
     }
 
-    /// Chunks were good and the whole is not: the disk has lost something, or the sender's file is another one by now.
+    /// Receives the file again, once. Every chunk was good, so the disk lost data or the sender's file has changed.
     private func restart(_ key: String, _ file: Incoming) throws(ConnectionError) {
         guard !file.hasRestarted, !file.offer.header.isCarried else {
             throw .deliveryFailed(reason: "the file did not arrive as it was sent")
@@ -252,7 +252,7 @@ extension FileExchange {
         activate()
     }
 
-    /// The app may have it, now or at the next launch.
+    /// Offers the file to the app. It may be taken now or after a later launch.
     private func offerToApp(_ offer: FileOffer) {
         let key = offer.key
         incoming[key]?.phase = .unclaimed
@@ -266,7 +266,7 @@ extension FileExchange {
         timer.wake(at: claims.plan(at: now))
     }
 
-    /// The app has it.
+    /// Records that the app has taken the file.
     func accept(_ key: String) {
         guard !isStopped, let file = incoming[key], file.phase == .unclaimed else { return }
         inbox.settle(file.offer)
@@ -275,8 +275,8 @@ extension FileExchange {
         post(.imported(file.offer.header.id), to: file.offer.peerID)
     }
 
-    /// Files that have been moved away are the app's.
-    /// - Parameter isForced: look now, whenever it is due.
+    /// Accepts files that the app has moved away.
+    /// - Parameter isForced: checks now, even if no check is due.
     func lookAfterUnclaimed(isForced: Bool = false) {
         let unclaimed = incoming.filter { $0.value.phase == .unclaimed }.sorted { $0.value.arrival < $1.value.arrival }
         guard !unclaimed.isEmpty else { return }
@@ -286,14 +286,14 @@ extension FileExchange {
         timer.wake(at: claims.plan(at: now))
     }
 
-    /// This side does not want it any more, and has not been handed it.
+    /// Cancels a transfer that wasn't handed to the app yet.
     func cancelIncoming(_ key: String) {
         guard !isStopped, let file = incoming[key] else { return }
         post(.refused(file.offer.header.id, .cancelled), to: file.offer.peerID)
         drop(key, .cancelled)
     }
 
-    /// The sender has given it up. What is whole is the app's all the same.
+    /// Drops a file that the sender has cancelled. A complete file stays the app's.
     func withdrawn(_ key: String) {
         guard let file = incoming[key], file.phase != .unclaimed else { return }
         drop(key, .cancelled)
@@ -321,7 +321,7 @@ extension FileExchange {
 // MARK: - Files that a platform has brought
 
 extension FileExchange {
-    /// It is in the inbox already.
+    /// Verifies a carried file that is already in the inbox.
     func adopted(_ offer: FileOffer) {
         restore()
         guard !isStopped, incoming[offer.key] == nil else { return }
@@ -337,12 +337,12 @@ extension FileExchange {
         }
     }
 
-    /// There was no room for it; or it is here already.
+    /// Handles a carried file that the inbox refused for lack of space or because it has it already.
     func notAdopted(_ offer: FileOffer, _ error: ConnectionError) {
         restore()
         guard !isStopped else { return }
         if inbox.isSettled(offer.key) || incoming[offer.key] != nil { return offered(offer) }
-        // The first of two that came, of which we have not been told yet.
+        // The platform delivered the file twice, and the report of the first delivery is still on its way to this actor.
         if inbox.holds(offer.key) { return adopted(offer) }
         if case .idInUse = error { return }
         refuse(offer, error)

@@ -7,21 +7,21 @@ import MeshTransport
 
 /// A file that is being sent.
 struct Outgoing {
-    /// How far the app sees progress move at least.
+    /// The smallest step of progress that is reported to the app.
     static let announcedStep = 1.0 / 128
-    /// Ranges that the peer has asked for and has not been sent.
+    /// Maximum number of ranges that the peer has asked for and that weren't sent yet.
     static let wantedMax = 2048
-    /// Of one hand-over to the transport.
+    /// Maximum number of bytes per call of the transport's `send`.
     static let batchBytesMax = 256 << 10
 
     var record: OutgoingRecord
     let path: String
-    /// False after a relaunch, until the file has been found unchanged and the platform, if one carries it, has it.
+    /// False after a relaunch until the file was found unchanged and, if carried, was handed to the platform.
     var isReady: Bool
-    /// Open while it is being read: a process has few descriptors.
+    /// Open only while chunks are read: a process has few descriptors.
     var source: SourceFile?
     var wanted: [FileRange] = []
-    /// The same, to find what is asked for twice.
+    /// The elements of `wanted`, to find duplicate requests.
     var wantedSet: Set<FileRange> = []
     var isPumping = false
     var announced = 0.0
@@ -29,16 +29,16 @@ struct Outgoing {
     var isCarriedAnew = false
 }
 
-/// What a relaunch needs to go on.
+/// The stored part of a transfer, to continue after a relaunch.
 struct OutgoingRecord: Codable, Sendable {
     var header: FileHeader
-    /// From the transfers' folder on: a platform moves an app's whole container when it updates the app.
+    /// Relative to the transfers' folder, because an app update may move the app's container.
     let place: RelativePath
     let startedAt: Date
-    /// nil until somebody has asked for it.
+    /// Nil until a peer has asked for the file.
     var peerID: String?
     var identity: SourceFile.Identity
-    /// The platform has handed it over.
+    /// True once the platform has delivered the file.
     var isDelivered = false
 
     static func storeKey(_ id: UUID) -> String { storePrefix + id.uuidString }
@@ -48,9 +48,10 @@ struct OutgoingRecord: Codable, Sendable {
 // MARK: - Beginning
 
 extension FileExchange {
-    /// Reads the file once, notes the transfer in the store, and offers it.
+    /// Reads the file once, stores the transfer, and offers the file.
     /// - Throws: `fileNotFound`, `fileAccessDenied`, `encodingFailed`, `payloadTooLarge`, `cancelled`,
-    ///   `deliveryFailed` beyond `outstandingMax`, `sessionError` when the store fails.
+    ///   `deliveryFailed` if `outstandingMax` is reached or the file changes, `sessionError` if the store fails; what a
+    ///   carrier throws.
     func begin(
         _ id: UUID, path: String, metadata: [String: MetadataValue]?, to peer: SessionPeer?
     ) async throws(ConnectionError) {
@@ -135,18 +136,19 @@ extension FileExchange {
             connection.health.succeeded()
             finish(id, nil)
         }
-        // While the store has it, the next launch offers it again, and the peer must know what it has had.
+        // If the store can't delete the record, the next launch offers the file again. Then the peer must still know that it
+        // was imported, so no `settled` is sent.
         if knowsOutgoing, outgoing[id] != nil || forget(id) { post(.settled(id), to: peerID) }
     }
 
     func refused(_ id: UUID, by peerID: String, _ error: ConnectionError) {
-        // Of several whom nobody has chosen, another may take it.
+        // The app chose no peer, so another of several may still accept the file.
         if outgoing[id]?.record.peerID == nil, connection.transport.knownPeers.count > 1 { return }
         guard bind(id, to: peerID) else { return }
         finish(id, error)
     }
 
-    /// Whether the transfer is that peer's: nobody else may say what becomes of it.
+    /// Binds an unbound transfer to the peer. Returns true if the transfer is that peer's: no other peer may change it.
     private func bind(_ id: UUID, to peerID: String) -> Bool {
         guard let transfer = outgoing[id] else { return false }
         offerLater(id)
@@ -164,22 +166,22 @@ extension FileExchange {
         events.yield(.progressed(.outgoing(id), fraction))
     }
 
-    /// Offers it after the shortest wait.
+    /// Restarts the wait before the next offer at its shortest.
     func offerLater(_ id: UUID) {
         outgoing[id]?.offers.reset()
         timer.wake(at: outgoing[id]?.offers.plan(at: now))
     }
 
-    /// Offers it again when nothing has been heard for long enough.
+    /// Offers the file again if the peer has been silent long enough.
     func repeatOffer(_ id: UUID) {
         guard let transfer = outgoing[id] else { return }
         guard outgoing[id]?.offers.takeDue(at: now) == true else { return timer.wake(at: transfer.offers.dueAt) }
         timer.wake(at: outgoing[id]?.offers.plan(at: now))
         let header = transfer.record.header
         if !transfer.isReady { return reopen(id) }
-        // An offer says that nothing is owed.
+        // An offer tells the receiver that no chunks are pending, so those go first.
         if transfer.isPumping || !transfer.wanted.isEmpty { return pump(id) }
-        // While the platform has it, the peer knows nothing to say.
+        // Until the platform has delivered the file, the peer can't know of it.
         if header.isCarried, !transfer.record.isDelivered { return }
         post(
             .offer(header, chunkBytesMax: connection.chunkBytesMax), mode: .realtimeBestEffort,
@@ -207,7 +209,7 @@ extension FileExchange {
         }
     }
 
-    /// - Returns: nil when nothing is wanted any more.
+    /// - Returns: nil if no range is pending.
     private func nextChunks(_ id: UUID) -> (chunks: [FileMessage], peerID: String?)? {
         guard !isStopped, let transfer = outgoing[id], !transfer.wanted.isEmpty else {
             outgoing[id]?.isPumping = false
@@ -243,8 +245,8 @@ extension FileExchange {
         }
     }
 
-    /// On a lane that loses chunks the peer asks again. On others it waits for them: they go when the peer is there again, or
-    /// asks, or the next offer is due.
+    /// Drops the ranges on a lossy lane, where the peer asks again. On a lossless one the peer waits for them, so they are
+    /// sent when the peer is reachable again, asks, or the next offer is due.
     private func couldNotSend(_ id: UUID, _ chunks: [FileMessage]) {
         outgoing[id]?.isPumping = false
         outgoing[id]?.source = nil
@@ -274,16 +276,17 @@ extension FileExchange {
 
     func finish(_ id: UUID, _ error: ConnectionError?) {
         guard let transfer = outgoing.removeValue(forKey: id) else { return }
-        // It may have been carried twice.
+        // The file may have been handed to the platform twice.
         if transfer.record.header.isCarried { carrier?.cancel(id) }
-        // What stays is offered again at the next launch, and answered as imported.
+        // On success a record that can't be deleted does no harm: the next launch offers the file, and the peer answers
+        // `imported`.
         if error != nil { _ = forget(id) }
         let url = URL(fileURLWithPath: transfer.path)
         report(error.map { .fileTransferFailed(fileURL: url, error: $0) } ?? .fileTransferCompleted(fileURL: url))
         events.yield(.ended(.outgoing(id), error))
     }
 
-    /// - Returns: whether the store has let it go.
+    /// - Returns: true if the store has deleted the record.
     private func forget(_ id: UUID) -> Bool {
         guard let store = connection.store else { return true }
         var batch = StoreBatch()
@@ -310,7 +313,7 @@ extension FileExchange {
     }
 
     func carried(_ id: UUID, fraction: Double) {
-        // Everything has arrived when the peer says so.
+        // Reaches 1 only when the peer confirms.
         progressed(id, min(fraction, 0.999))
     }
 
@@ -324,7 +327,7 @@ extension FileExchange {
         offerLater(id)
     }
 
-    /// The platform said that it was handed over, and it was not; once in a launch it is carried again.
+    /// Handles a peer's report that a delivered file never arrived. Carries it again, once per launch.
     func missing(_ id: UUID, by peerID: String) {
         guard let transfer = outgoing[id], transfer.record.header.isCarried, !transfer.isCarriedAnew,
             bind(id, to: peerID)

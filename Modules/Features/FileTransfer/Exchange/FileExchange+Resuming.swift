@@ -3,11 +3,11 @@ import MeshBase
 import MeshConnection
 import MeshStorage
 
-// Files of earlier launches that are to be sent.
+// Resumes outgoing files of earlier launches.
 
 extension FileExchange {
     func restoreOutgoing() {
-        // It is asked again when something comes.
+        // `restore` tries again with the next event.
         guard let records = try? storedRecords() else { return }
         knowsOutgoing = true
         for record in records.sorted(by: { $0.startedAt < $1.startedAt }) {
@@ -32,7 +32,7 @@ extension FileExchange {
         }
     }
 
-    /// Finds out whether the file is still the one that was offered.
+    /// Checks that the file is still the one that was offered.
     func reopen(_ id: UUID) {
         guard let transfer = outgoing[id], !rereading.contains(id) else { return }
         let record = transfer.record
@@ -51,8 +51,8 @@ extension FileExchange {
         }
     }
 
-    /// Only that it is gone, or another one, is certain. A phone may be locked, or a process have too many open files: then
-    /// it is tried again when the next offer is due.
+    /// Fails the transfer only if the file is gone or has changed. Other errors may be temporary, such as a locked phone or too
+    /// many open files, so the next offer tries again.
     private func couldNotReopen(_ id: UUID, _ error: ConnectionError) {
         switch error {
         case .fileNotFound, .deliveryFailed: return finish(id, error)
@@ -62,7 +62,8 @@ extension FileExchange {
         timer.wake(at: outgoing[id]?.offers.dueAt)
     }
 
-    /// Another date or place, and perhaps the same bytes. One after the other: a process has few descriptors.
+    /// Hashes a file whose date or inode has changed, as its bytes may be the same. One file at a time: a process has few
+    /// descriptors.
     private func reread(_ id: UUID) {
         rereading.append(id)
         guard rereading.count == 1 else { return }
@@ -101,11 +102,11 @@ extension FileExchange {
         do throws(ConnectionError) {
             if outgoing[id]?.record.header.isCarried == true { try carry(id) }
             outgoing[id]?.isReady = true
-            // What was asked for meanwhile.
+            // Sends the ranges that the peer has asked for meanwhile.
             pump(id)
             repeatOffer(id)
         } catch .notActivated {
-            // The platform starts after us; the next offer tries again.
+            // The platform hasn't started yet. The next offer tries again.
             offerLater(id)
         } catch {
             finish(id, error)

@@ -5,26 +5,27 @@ import MeshIdentity
 import MeshStorage
 import MeshTransport
 
-/// Everything that happens to the files of one connection: the one writer of the inbox, and of what is outstanding.
+/// Runs all file transfers of one connection. Only this actor changes outgoing records, and the inbox except for
+/// carried files.
 ///
-/// Sends nothing reliably but what begins or ends a transfer; all else is asked for again when it is missed.
+/// Sends reliably only the messages that begin or end a transfer. Peers request any others again if they are lost.
 actor FileExchange {
-    /// What the app is to see. At most 130 events for each transfer, and two for each file that waits for the app.
+    /// A change for the app to see. At most 130 for each transfer, and two for each file that waits for the app.
     enum Event: Sendable {
         case began(TransferKey, path: String, metadata: [String: MetadataValue]?)
         case progressed(TransferKey, Double)
         case ended(TransferKey, ConnectionError?)
-        /// The app may have it.
+        /// A file is ready for the app.
         case received(ReceivedFile, key: String)
-        /// It has it.
+        /// The app has taken a file.
         case taken(key: String)
     }
 
-    /// Control messages that wait for the transport; more are let go, and the peer asks again.
+    /// Maximum number of control messages waiting for the transport. Excess ones are dropped, and the peer asks again.
     static let postingMax = 256
-    /// Peers whose connection is remembered. As many as delivery remembers.
+    /// Maximum number of peers whose connection number is remembered. The same number as in MeshDelivery.
     static let connectionsMax = 1024
-    /// Silence after which an offer is repeated, doubling.
+    /// Silence before the first repeated offer. The wait doubles each time.
     static let offerPatience = Duration.seconds(5)
 
     nonisolated let connection: any SessionConnection
@@ -32,25 +33,25 @@ actor FileExchange {
     nonisolated let system: SystemFiles
     nonisolated let carrier: (any FileCarrier)?
     nonisolated let events: AsyncStream<Event>.Continuation
-    /// Whether chunks are lost only with the connection: what both halves do then follows from it.
+    /// True if the transport loses chunks only when the connection ends. Decides how both sides retry.
     nonisolated let isLossless: Bool
 
     var outgoing: [UUID: Outgoing] = [:]
     var incoming: [String: Incoming] = [:]
-    /// Files that are being read for the first time.
+    /// Files that `transferFile` is hashing.
     var starting: Set<UUID> = []
-    /// Files of earlier launches that have another date, in their turn to be read; the first is being read.
+    /// Files of earlier launches with a changed date or inode, in the order of hashing. The first is being hashed.
     var rereading: [UUID] = []
     var arrivals: UInt64 = 0
-    /// When files that wait for the app are looked after.
+    /// The schedule of checks for files that the app has moved away.
     var claims = RetryPlan(from: .seconds(1), to: .seconds(60))
     lazy var timer = RetryTimer(connection.clock) { [weak self] in Task { await self?.tick() } }
-    /// The number of the connection on which each peer was reachable last. At most `connectionsMax`.
+    /// The last connection number at which each peer was reachable. At most `connectionsMax` entries.
     private var connectionNumbers: [String: UInt64] = [:]
     private var postingCount = 0
     private var unposted: [(message: FileMessage, peerID: String?)] = []
     private var isRestored = false
-    /// False until the store could be read: of a transfer that is not known it cannot be said that there is none.
+    /// False until the store was read. Until then an unknown transfer may exist, so no peer is told that it doesn't.
     var knowsOutgoing = false
     private(set) var isStopped = false
 
@@ -68,16 +69,16 @@ actor FileExchange {
 
     deinit { events.finish() }
 
-    /// Whether files are being read as a whole, which takes time of its own.
+    /// Indicates whether a file is being hashed, which may take long.
     var isReading: Bool {
         !starting.isEmpty || !rereading.isEmpty || incoming.values.contains { $0.phase == .verifying }
     }
-    /// Whether the transport has been handed something that it has not taken.
+    /// Indicates whether the transport has yet to accept a message.
     var isSending: Bool { postingCount > 0 || outgoing.values.contains(where: \.isPumping) }
 
     var now: Duration { connection.clock.elapsed }
 
-    /// What an earlier launch has left. Idempotent; everything else calls it first.
+    /// Restores the transfers of earlier launches. Idempotent; called before every other operation.
     func restore() {
         guard !isStopped else { return }
         if !isRestored {
@@ -87,7 +88,7 @@ actor FileExchange {
         if !knowsOutgoing { restoreOutgoing() }
     }
 
-    /// Nothing is sent, written or reported any more. What is on disk and in the store stays.
+    /// Stops sending, writing and reporting. Files on disk and records in the store stay.
     func stop() {
         isStopped = true
         outgoing = [:]
@@ -96,10 +97,10 @@ actor FileExchange {
     }
 }
 
-/// Tells the transfers of one connection apart.
+/// Identifies a transfer on this connection.
 enum TransferKey: Hashable, Sendable {
     case outgoing(UUID)
-    /// The id is the sender's.
+    /// The inbox's key, and the sender's ID of the transfer.
     case incoming(String, UUID)
 }
 
@@ -127,7 +128,7 @@ extension FileExchange {
         }
     }
 
-    /// Sends without anybody waiting for it.
+    /// Sends without waiting. Keeps a reliable message that fails, until a peer becomes reachable.
     func post(_ message: FileMessage, mode: SessionDeliveryMode = .reliableEventually, to peerID: String?) {
         guard postingCount < Self.postingMax else { return }
         postingCount += 1
@@ -146,7 +147,7 @@ extension FileExchange {
         if let unsent, unposted.count < Self.postingMax { unposted.append(unsent) }
     }
 
-    /// What was to be said to somebody whom the transport had not met yet.
+    /// Sends failed messages again, if they are for this peer.
     private func postAgain(to peer: SessionPeer?) {
         let due = unposted
         unposted = []
@@ -163,14 +164,14 @@ extension FileExchange {
 }
 
 extension SessionConnection {
-    /// What one chunk may have.
+    /// Maximum number of bytes in one chunk.
     var chunkBytesMax: Int {
         guard let limit = transport.capabilities.maximumPayloadSize else { return FileFlow.chunkBytesMax }
-        // A codec for people writes four characters for three bytes.
+        // A text codec encodes three bytes as four characters (Base64).
         return min(max(1, (limit - FileMessage.chunkOverhead) / 4 * 3), FileFlow.chunkBytesMax)
     }
 
-    /// - Parameter peerID: nil for whoever is there.
+    /// - Parameter peerID: nil for all peers.
     func send(_ message: FileMessage, mode: SessionDeliveryMode, to peerID: String?) async throws {
         try await send([message], mode: mode, to: peerID)
     }
@@ -188,7 +189,7 @@ extension SessionConnection {
     }
 
     private func peer(_ id: String?) throws -> SessionPeer? {
-        // A loopback comes back to whoever sends to all.
+        // A loopback returns only what is sent to all peers.
         guard let id, id != transport.localPeer.id else { return nil }
         guard let peer = transport.knownPeers.first(where: { $0.id == id }) else { throw ConnectionError.notReachable }
         return peer
@@ -216,7 +217,7 @@ extension FileExchange {
             change.peer.map { $0.id == file.offer.peerID } ?? true
         }
         guard change.isReachable else {
-            // Lanes that lose chunks find out by themselves.
+            // On a lossy lane, the retry timer notices by itself.
             if isLossless { for (key, _) in files { incoming[key]?.flow?.disconnected(now: now) } }
             return activate()
         }
@@ -240,8 +241,8 @@ extension FileExchange {
         }
     }
 
-    /// False when a peer that did not answer for a while is back on the same connection, and for the first one that is told
-    /// of: what was asked before went over that one.
+    /// Returns false if the peer is on the same connection as before, or is reported for the first time. In both cases
+    /// earlier requests went over this connection and may still be answered.
     private func hasConnectedAnew(_ change: SessionPeerReachability) -> Bool {
         guard let peer = change.peer, let number = change.connection else { return true }
         if connectionNumbers[peer.id] == nil, connectionNumbers.count >= Self.connectionsMax {

@@ -1,21 +1,24 @@
 import Foundation
 
-/// The receiver's side of one file: what has come, what is under way, and what to ask for next.
+// The receiver drives a transfer. It asks for ranges, and each comes back as one chunk. Everything below `next` was passed
+// on in order, everything below `frontier` was asked for, and `lost` are ranges to ask for again. The window bounds the
+// bytes that were asked for or that wait in memory for an earlier chunk.
+//
+// A lossless lane delivers every chunk while the connection lasts, however late. A request is repeated there only on a new
+// connection, if it couldn't be sent, or if the sender offers the file twice, because an offer means that it owes nothing.
+//
+// On other lanes a chunk is lost after the retransmission timeout of RFC 6298, or sooner if a later one overtakes it (as
+// in RFC 8985). Chunks shrink where many get lost, down to one datagram, and grow where none do. Silence leaves one
+// request at a time, halves the window and doubles the timeout, up to a minute. It's never an error: the peer may return.
+
+/// The receiver's state of one file: the chunks that have arrived, those under way, and the next ones to ask for.
 ///
-/// A value without clock or I/O. What comes early waits in memory, at most `windowBytesMax`; what is next is handed out in
-/// order, so that a file on disk is always a whole beginning of the one that was sent.
-///
-/// A lossless lane delivers every chunk, however late: a slow disk on either side is no loss. There a chunk is asked for
-/// again only on a new connection (`reconnected`), or when the sender says twice that it owes nothing (`offered`).
-///
-/// On other lanes a chunk that was not answered in time, by the estimate of RFC 6298, or was overtaken by one asked for
-/// later (as in RFC 8985), is asked for again. Chunks shrink where many get lost, down to what fits into one datagram, and
-/// grow where none do. Silence leaves one chunk of the window, halves it, and doubles the patience, up to a minute; it is
-/// never an error, since the peer may come back.
+/// A value without clock or I/O. Holds at most `windowBytesMax` of early chunks in memory and returns the others in order,
+/// so the data on disk is always a prefix of the sender's file.
 struct FileFlow {
     static let windowBytesMax = 1 << 20
     static let windowBytesMin = 64 << 10
-    /// Chunks of the window, however small a peer wants them.
+    /// Maximum number of chunks in the window, however small they are.
     static let windowChunksMax = 2048
     static let chunkBytesMin = 900
     static let chunkBytesFirst = 8 << 10
@@ -31,21 +34,21 @@ struct FileFlow {
     }
 
     let byteCount: UInt64
-    /// Whether every chunk arrives unless the connection ends.
+    /// True if every chunk arrives unless the connection ends.
     private let isLossless: Bool
-    /// Everything below has been handed out.
+    /// The end of the prefix that was returned by `take`.
     private(set) var next: UInt64
     private let chunkBytesLimit: Int
     private(set) var chunkBytes: Int
     private(set) var windowBytes = FileFlow.windowBytesMin
-    /// Everything below has been asked for.
+    /// The end of the prefix that was asked for.
     private var frontier: UInt64
     private var asked: [UInt64: Asked] = [:]
-    /// The keys of `asked` in the order in which they were asked for, among others that have been answered.
+    /// Requests in the order in which they were made, including answered ones. The live ones are in `asked`.
     private var order: [(ticket: UInt64, offset: UInt64)] = []
     private var orderStart = 0
     private var lost: [FileRange] = []
-    /// What was asked for before may still be under way on a lossless lane: of `lost` only a probe is asked for.
+    /// True if late chunks of `lost` may still arrive on a lossless lane. Apart from a probe, none is asked for again.
     private var isLate = false
     private var early: [UInt64: Data] = [:]
     private(set) var earlyBytes = 0
@@ -54,7 +57,7 @@ struct FileFlow {
     private var newestAnswered: UInt64 = 0
     private var heardAt: Duration?
     private var askedAt: Duration = .zero
-    /// When the sender first said that it owes nothing, of the times since the last chunk.
+    /// The time of the sender's first offer since the last chunk.
     private var offeredAt: Duration?
     private var silence = 0
     private var pausedUntil: Duration?
@@ -63,9 +66,9 @@ struct FileFlow {
     private var answers = (good: 0, lost: 0)
 
     /// - Parameters:
-    ///   - held: what is there already.
-    ///   - chunkBytesMax: what one message of the transport carries.
-    ///   - isLossless: whether every chunk arrives unless the connection ends.
+    ///   - held: number of bytes that are already on disk.
+    ///   - chunkBytesMax: maximum number of bytes that one message of the transport carries.
+    ///   - isLossless: true if every chunk arrives unless the connection ends.
     init(byteCount: UInt64, held: UInt64, chunkBytesMax: Int = FileFlow.chunkBytesMax, isLossless: Bool = false) {
         self.byteCount = byteCount
         self.isLossless = isLossless
@@ -76,13 +79,13 @@ struct FileFlow {
     }
 
     var isComplete: Bool { next == byteCount }
-    /// Nothing has been heard for longer than an answer may take.
+    /// True if the sender has been silent for longer than an answer may take.
     var isSilent: Bool { silence > 1 }
-    /// What is held in memory or under way.
+    /// Number of bytes that are held in memory or under way.
     var outstandingBytes: Int { earlyBytes + askedBytes }
     var outstandingChunks: Int { early.count + asked.count }
 
-    /// When `asks` is to be called at the latest; nil while nothing is to be asked for.
+    /// The latest time for the next call of `asks`. Nil if there is nothing to ask for.
     var deadline: Duration? {
         if isComplete { return nil }
         if let pausedUntil { return pausedUntil }
@@ -101,7 +104,7 @@ struct FileFlow {
 // MARK: - What comes
 
 extension FileFlow {
-    /// - Returns: what is next in the file, in order; nothing when others must come first, or nobody asked for it.
+    /// - Returns: the next bytes of the file, in order. Empty if an earlier chunk is missing, or this one wasn't asked for.
     mutating func take(_ bytes: Data, at offset: UInt64, now: Duration) -> [Data] {
         guard isAwaited(bytes.count, at: offset, now: now) else { return [] }
         if lost.isEmpty { isLate = false }
@@ -126,7 +129,8 @@ extension FileFlow {
         return ready
     }
 
-    /// Strikes out what a chunk answers. On a lossless lane it may also answer an ask that was given up, as that one was only late.
+    /// Marks the request for this chunk as answered. On a lossless lane a chunk may answer a request that was given up,
+    /// because it was only late.
     private mutating func isAwaited(_ count: Int, at offset: UInt64, now: Duration) -> Bool {
         if let ask = asked[offset], ask.count == count {
             asked[offset] = nil
@@ -140,8 +144,8 @@ extension FileFlow {
         return true
     }
 
-    /// The peer is there again, and nothing is to be waited for.
-    /// - Parameter isAnew: on another connection, so that what was under way is lost.
+    /// Resumes at once, because the peer is reachable again.
+    /// - Parameter isAnew: true on a new connection, where earlier requests are lost.
     mutating func reconnected(isAnew: Bool = true) {
         if isAnew || !isLossless {
             giveUpAsked()
@@ -151,8 +155,8 @@ extension FileFlow {
         pausedUntil = nil
     }
 
-    /// Nothing can be sent now.
-    /// - Parameter unsent: the ranges that were to be asked for. What was asked for before is lost only with the connection.
+    /// Pauses, because nothing can be sent now.
+    /// - Parameter unsent: ranges that couldn't be asked for. Earlier requests are lost only with the connection.
     mutating func disconnected(_ unsent: [FileRange] = [], now: Duration) {
         if isLossless {
             for range in unsent where asked[range.offset]?.count == range.count { giveUp(range.offset) }
@@ -163,9 +167,9 @@ extension FileFlow {
         pausedUntil = now + patience()
     }
 
-    /// The sender, which offers only when it owes nothing, offers the file again. Twice without a chunk in between, and with
-    /// time for one, mean that it has not heard what it was asked for, or that chunks were dropped after they had arrived. Both may
-    /// also be late, so one chunk is asked for as a probe. The others follow when the sender still offers after it has come.
+    /// Handles another offer, which a sender makes only if it owes nothing. Two offers without a chunk in between, and with
+    /// time for one, mean that requests or arrived chunks were lost. They may also be late, so one chunk is asked for as a
+    /// probe. If it arrives and the sender still offers, the others follow.
     mutating func offered(now: Duration) {
         guard isLossless else { return reconnected() }
         reconnected(isAnew: false)
@@ -218,20 +222,20 @@ extension FileFlow {
 // MARK: - What to ask for
 
 extension FileFlow {
-    /// What to ask for now, at most `FileMessage.rangesMax`. Complexity: O(ranges) on average.
+    /// Returns the ranges to ask for now, at most `FileMessage.rangesMax`. Complexity: O(ranges) on average.
     mutating func asks(now: Duration) -> [FileRange] {
         if let until = pausedUntil {
             guard now >= until else { return [] }
             pausedUntil = nil
         }
         if isLossless {
-            // Its turn may go to another file.
+            // Marks the sender as silent, so that another file may take its place.
             if !asked.isEmpty, now >= silentAt { silence = max(silence, 2) }
         } else {
             collectLost(now: now)
         }
         let window = silence > 0 ? chunkBytes : windowBytes
-        // A few at a time: one message asks for many.
+        // Waits until a quarter of the window is free, so that one message asks for many chunks.
         guard askedBytes == 0 || asksLost || askedBytes <= window / 4 * 3 else { return [] }
         var ranges: [FileRange] = []
         while ranges.count < FileMessage.rangesMax,
@@ -263,7 +267,7 @@ extension FileFlow {
         return (FileRange(offset: frontier, count: count), false)
     }
 
-    /// When a sender on a lossless lane counts as silent.
+    /// The time at which a sender on a lossless lane counts as silent.
     private var silentAt: Duration { max(heardAt ?? .zero, askedAt) + Self.patienceMax }
 
     private mutating func collectLost(now: Duration) {
@@ -285,21 +289,21 @@ extension FileFlow {
         if isSilent {
             giveUpAsked()
             silence = min(silence + 1, 16)
-            // It may be that nothing of that size gets through.
+            // Chunks of this size may be too large to get through.
             chunkBytes = max(min(Self.chunkBytesMin, chunkBytesLimit), chunkBytes / 2)
             windowBytes = max(Self.windowBytesMin, windowBytes / 2)
         }
     }
 
-    /// When an unanswered chunk counts as lost. Each answer restarts the timer (RFC 6298, 5.3), so that a sender with a slow
-    /// disk has time for every chunk.
+    /// Returns the time at which an unanswered chunk counts as lost. Each answer restarts the timer (RFC 6298, 5.3), so a
+    /// sender with a slow disk has time for every chunk.
     private func due(_ ask: Asked) -> Duration {
         guard let smoothed else { return ask.at + patience() }
         if ask.ticket < newestAnswered { return ask.at + smoothed + smoothed / 2 }
         return max(ask.at, heardAt ?? .zero) + patience(max(smoothed + variation * 4, Self.patienceMin))
     }
 
-    /// Doubles with silence (RFC 6298, 5.5).
+    /// Returns the timeout, doubled for each silent round (RFC 6298, 5.5).
     private func patience(_ usual: Duration = .seconds(1)) -> Duration {
         min(usual * (1 << min(silence, 12)), Self.patienceMax)
     }

@@ -1,24 +1,29 @@
 import Foundation
 import MeshConnection
 
-/// What travels with a file, whoever carries its bytes.
+// The exchange of one file. The sender offers it, repeatedly, until it hears that the file was imported or refused. The
+// receiver asks for ranges, gets one chunk for each, and reports `held` when the file is complete and `imported` when its
+// app has taken it. The sender answers `settled`, and the receiver forgets the transfer. Any message may be lost,
+// duplicated or reordered. A platform that carries the file replaces `ask` and `chunk`.
+
+/// The description of a file that is sent with it, in chunks or by a platform.
 struct FileHeader: Codable, Hashable, Sendable {
     let id: UUID
     let name: String
     let byteCount: UInt64
-    /// See `FileDigest`.
+    /// The result of `FileDigest`, or `noDigest`.
     let digest: String
     let metadata: [String: MetadataValue]?
-    /// The platform moves it; no bytes are to be asked for.
+    /// True if the platform moves the file, so the receiver asks for no chunks.
     var isCarried: Bool
 
-    /// JSON of a header: metadata and name together.
+    /// Maximum number of bytes of a header as JSON, with name and metadata.
     static let bytesMax = 32 << 10
     static let byteCountMax = UInt64(Int64.max)
-    /// Of a file whose sender has not said what is in it: whatever has come is whole.
+    /// The digest of a file that is unknown. Such a file isn't verified.
     static let noDigest = ""
 
-    /// As it is written to disk and handed to a carrier.
+    /// Returns the header as JSON, to check its size.
     /// - Throws: `payloadTooLarge`, `encodingFailed`.
     func encoded() throws(ConnectionError) -> [UInt8] {
         let bytes: Data
@@ -54,35 +59,34 @@ struct FileRange: Codable, Hashable, Sendable {
     let count: Int
 }
 
-/// What two peers say to each other about one file. Everything may be lost, come twice or out of order: the sender
-/// offers until it hears that the file was imported, and the receiver asks until it has everything.
+/// A message about one file between two peers.
 enum FileMessage: Codable, Sendable {
-    /// To the receiver. Again whenever nothing has been heard for a while.
+    /// To the receiver. Repeated while the receiver is silent.
     case offer(FileHeader, chunkBytesMax: Int)
-    /// To the sender: what is wanted, beside everything below `held`, which is on disk.
+    /// To the sender: the ranges to send. Everything below `held` is on the receiver's disk.
     case ask(UUID, held: UInt64, ranges: [FileRange])
     /// To the receiver.
     case chunk(UUID, offset: UInt64, checksum: UInt64, bytes: Data)
-    /// To the sender: all of it is there and waits for the app.
+    /// To the sender: the complete file is here and waits for the app.
     case held(UUID)
-    /// To the sender: the app has taken it.
+    /// To the sender: the app has taken the file.
     case imported(UUID)
-    /// To the sender: nothing is kept of it.
+    /// To the sender: the receiver keeps nothing of the file.
     case refused(UUID, ConnectionError)
-    /// To the sender: the platform has brought nothing yet.
+    /// To the sender: the platform hasn't delivered the file.
     case missing(UUID)
-    /// To the receiver: nobody is going to send it any more.
+    /// To the receiver: the file won't be sent.
     case withdrawn(UUID)
-    /// To the receiver: `imported` or `refused` has been heard and need not be remembered.
+    /// To the receiver: the sender knows that the file was imported, so the receiver may forget it.
     case settled(UUID)
 }
 
 extension FileMessage {
-    /// What the envelopes of files belong to.
+    /// The feature ID of envelopes about files.
     static let featureID = "sessionmesh.files"
     static let payloadType = "sessionmesh.file"
-    /// What a payload has beside the bytes of a chunk, at most.
+    /// Maximum number of bytes in a chunk's payload in addition to the file's bytes.
     static let chunkOverhead = 256
-    /// Ranges of one `ask`.
+    /// Maximum number of ranges in one `ask`.
     static let rangesMax = 64
 }

@@ -1,7 +1,7 @@
 import Foundation
 import MeshConnection
 
-/// A value of a property list, as it travels beside a file: strings, numbers, booleans, dates, data, arrays, dictionaries.
+/// A property-list value that travels with a file: string, number, boolean, date, data, array or dictionary.
 enum MetadataValue: Hashable, Sendable {
     case string(String)
     case bool(Bool)
@@ -12,14 +12,14 @@ enum MetadataValue: Hashable, Sendable {
     indirect case array([MetadataValue])
     indirect case dictionary([String: MetadataValue])
 
-    /// Arrays and dictionaries in one another.
+    /// Maximum nesting of arrays and dictionaries.
     static let depthMax = 16
 
-    /// - Throws: `encodingFailed` for what no property list has, or for nesting beyond `depthMax`.
+    /// - Throws: `encodingFailed` if a property list can't hold the value, or nesting exceeds `depthMax`.
     init(_ value: Any, depth: Int = 0) throws(ConnectionError) {
         guard depth <= Self.depthMax else { throw .encodingFailed(description: "metadata is nested too deeply") }
         #if canImport(Darwin)
-            // A number of Foundation's is a boolean and an integer alike, unless it is asked what it is.
+            // An `NSNumber` casts to `Bool` and to integers, so its actual type is checked first.
             if let number = value as? NSNumber {
                 self = MetadataValue(number)
                 return
@@ -91,7 +91,7 @@ extension MetadataValue: Codable {
         case dictionary = "o"
     }
 
-    /// - Throws: for nesting beyond `depthMax`, so that no peer exhausts the stack.
+    /// - Throws: an error if nesting exceeds a bound, so that no peer can exhaust the stack.
     init(from decoder: any Decoder) throws {
         guard decoder.codingPath.count <= 2 * Self.depthMax + 16 else {
             throw ConnectionError.decodingFailed(description: "metadata is nested too deeply")
@@ -119,7 +119,7 @@ extension MetadataValue: Codable {
         case .string(let value): try container.encode(value, forKey: .string)
         case .bool(let value): try container.encode(value, forKey: .bool)
         case .integer(let value): try container.encode(value, forKey: .integer)
-        // By its bits: JSON has no infinity.
+        // As a bit pattern, because JSON has no infinity.
         case .real(let value): try container.encode(value.bitPattern, forKey: .real)
         case .date(let value): try container.encode(value.timeIntervalSinceReferenceDate, forKey: .date)
         case .data(let value): try container.encode(value, forKey: .data)
