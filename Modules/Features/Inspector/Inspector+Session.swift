@@ -7,13 +7,13 @@
     import MeshTransport
 
     extension Inspector {
-        /// Shows a session's events, state and peers until the session is closed or the task is cancelled, with the events held and
-        /// confirmed.
+        /// Shows a session until it is closed or the task is cancelled: its state, the events held and confirmed, and the
+        /// progress of its peers.
         ///
-        /// Call it before the session starts. It records events if a `DiagnosticsSession` is among the session's transports. If the
-        /// state changes more often than ten times a second, only the newest one is shown.
-        /// - Parameter redactedTypes: types whose values the inspector never sees, anywhere in an event or the state. They are shown
-        ///   as "(redacted)". See `DiagnosticsSession.recordPayloads(of:featureID:payloadType:redacting:)`.
+        /// Call it before the session starts. It records events if a `DiagnosticsSession` is among the session's transports.
+        /// If the state changes more often than ten times a second, only the newest one is shown.
+        /// - Parameter redactedTypes: types whose values the inspector never sees, anywhere in an event or the state. They
+        ///   are shown as "(redacted)". See `DiagnosticsSession.recordPayloads(of:featureID:payloadType:redacting:)`.
         @MainActor @discardableResult
         public func follow<State, Event, Reducer, ConflictPolicy>(
             _ session: SyncedSession<State, Event, Reducer, ConflictPolicy>,

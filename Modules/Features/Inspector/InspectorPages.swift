@@ -66,7 +66,8 @@
                 type: "application/x-ndjson; charset=utf-8", headers: headers + more)
         }
 
-        /// Headers that keep texts in entries from becoming markup, and other pages from embedding this one or learning its address.
+        /// Headers that keep texts in entries from becoming markup, and other pages from embedding this one or learning its
+        /// address.
         private static let headers = [
             (
                 name: "Content-Security-Policy",
