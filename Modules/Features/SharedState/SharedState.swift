@@ -57,7 +57,7 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     /// The present problems of the connection, then those of this state. Observable. Docs/Guides/SharedState.md lists the codes.
     public var problems: [SessionProblem] { replica.connection.problems + replica.board.problems }
 
-    /// The reason why something isn't synced; nil once it is. What can't be sent now is sent later.
+    /// The error that keeps this value from being synced; nil once it is. What can't be sent now is sent later.
     ///
     /// A `ConnectionError`: `idInUse` while something else on this connection uses the ID; `incompatiblePeer` while a peer has
     /// another version or merge; `payloadTooLarge` and others from sending. A `StorageError` while the store can't be read or
@@ -73,7 +73,7 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     public var pendingPeerIDs: [String] { replica.pendingPeerIDs }
 
     /// Concurrent changes, in the order of detection: the newest 32 of this launch. Both devices that made the changes list them.
-    /// If several changes arrive together, only the last one counts.
+    /// If several changes arrive together, only the last one is listed.
     public var conflicts: [SharedStateConflict] { replica.conflicts }
 
     /// Changes the value here at once, and on every peer as soon as it is reachable. An equal value changes nothing.
@@ -86,8 +86,8 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
         replica.board.solve(.writeFailed)
     }
 
-    /// Takes values that were set before versions existed. They count as older than every change, and their order is unknown. The
-    /// last one stays. The others are listed in `conflicts`, or merged by the app's own merge.
+    /// Takes values that were set before versions existed. They count as older than every change, and their order is unknown.
+    /// The last one stays. The others are listed in `conflicts`, or merged by the app's own merge.
     package func adopt(undated values: [State]) { replica.adopt(undated: values) }
 
     /// Notes why a counterpart that reads only application contexts hasn't been shown the value; nil once it has.

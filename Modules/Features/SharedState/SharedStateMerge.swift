@@ -19,8 +19,8 @@ public struct SharedStateMerge<State: Sendable>: Sendable {
     /// did, until a peer changes the state. At most 4,096 fields.
     public static var fields: Self { Self(rule: .fields) }
 
-    /// An app's own merge. The closure gets both values, the older one first, and every peer shows its result. Of more than two
-    /// values it merges the result with the next one, in the order of stamps. At most 64 values.
+    /// An app's own merge. The closure gets both values, the older one first, and every peer shows its result. With more than two
+    /// values, each result is merged with the next value, in the order of stamps. At most 64 values.
     ///
     /// The closure must be deterministic, so that all peers agree. Make it commutative, associative and idempotent (a union, a
     /// maximum), so that the order of changes doesn't matter. It never gets a value that the other one's author had seen, so

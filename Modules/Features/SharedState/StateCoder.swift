@@ -71,7 +71,7 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
         var whole: Data?
     }
 
-    /// Returns the change to the register if the app has seen `old` and wants `new`.
+    /// Returns the changes that turn the register's value, shown to the app as `old`, into `new`.
     ///
     /// Fields with the same JSON in `old` and `new` keep their held form, which may differ from both. Members that this type
     /// doesn't know stay. Both hold only while the type decodes the same value from the result as from `new`.
@@ -191,7 +191,7 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
     }
 }
 
-/// Finds out which held forms of fields a type reads like its own ones.
+/// Finds the held forms of fields that a type reads like its own ones.
 private struct StateReader<State: Codable & Sendable & Equatable> {
     /// Maximum number of attempts to decode. After that the type's own forms are used.
     private static var triesMax: Int { 64 }

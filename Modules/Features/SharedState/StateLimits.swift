@@ -28,8 +28,8 @@ enum StateLimits {
     static let answerTime = Duration.seconds(2)
     /// Maximum distance of a stamp from the wall clock. Beyond it, diagnostics report the stamp.
     static let aheadMilliseconds: UInt64 = 86_400_000
-    /// Maximum distance of a stamp from the highest one that the clock can follow, for which the sender is asked to repeat its
-    /// message, every two seconds: about three hours. A sender further ahead repeats it on its own, at growing intervals.
+    /// Maximum distance of a stamp beyond the clock's reach at which its sender is asked to repeat the message, every two
+    /// seconds: about three hours of catching up. A sender further ahead repeats it on its own, at growing intervals.
     static let catchUpMax: UInt64 = 1 << 28
 
     static func tooManyFields(_ count: Int) -> ConnectionError {

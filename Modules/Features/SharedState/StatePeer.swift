@@ -11,7 +11,7 @@ struct StatePeer: Sendable {
     var holds: StateVersion?
     /// True if the peer's version of the library rejects NaN and infinity; nil until the peer has sent a message.
     var isEarlier: Bool?
-    /// The number of its last message, counted over all peers.
+    /// The number of its last message, counted over all peers. The peers heard longest ago are forgotten first.
     var turn: UInt64 = 0
 
     // Not stored:

@@ -30,7 +30,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     @ObservationIgnored let featureID: String
     @ObservationIgnored let connection: any SessionConnection
     @ObservationIgnored let coder: StateCoder<State>
-    /// The incarnation: tells peers that this replica has forgotten nothing since they last saw the same number.
+    /// The incarnation that each message carries: new in each launch, and whenever this replica forgets what it had seen.
     @ObservationIgnored var life = UInt32.random(in: 0 ... .max)
 
     @ObservationIgnored var register: StateRegister
@@ -51,7 +51,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     /// Peers whose last message was refused because of its version or merge.
     @ObservationIgnored var refused: Set<String> = []
     @ObservationIgnored var suspects: [String: Suspect] = [:]
-    /// Suspected peers that answered, since they were last unreachable.
+    /// Suspected peers that have answered since they last became reachable.
     @ObservationIgnored var cleared: Set<String> = []
     /// Changes made before the store was read.
     @ObservationIgnored var early: [String: Data?] = [:]

@@ -105,8 +105,8 @@
     }
 
     extension SQLiteFile {
-        /// Creates the file, if there is none: `fill` writes all of it under another name first. A crash may leave a file with
-        /// `.new-` in its name, which can be deleted.
+        /// Creates the file, if there is none: `fill` writes all of it under another name, then it is synced and put in place.
+        /// A crash may leave a file with `.new-` in its name, which can be deleted.
         /// - Throws: `readOnly`, `full`, `missing`, `damaged`, or errors of `fill`.
         func create(_ fill: (_ draft: String) throws -> Void) throws {
             try checkFolder()

@@ -1,8 +1,13 @@
 import MeshWire
 
-/// Numbers with a fraction. Decimals from a sensor or a file are written as whole numbers over a power of ten, if that is exact
-/// to the bit (an observation of ALP: Afroozeh, Kuffó and Boncz, 2023). Other numbers are written as the bits in which they
-/// differ from the one before (Gorilla: Pelkonen et al., 2015).
+// Two representations of numbers with a fraction:
+//   decimals        whole numbers over a power of ten, if that is exact to the bit, as it is for decimals from a sensor or a
+//                   file (an observation of ALP: Afroozeh, Kuffó and Boncz, 2023)
+//   differing bits  the exclusive or with the number before (Gorilla: Pelkonen et al., 2015), written only within a window
+//                   between its leading and trailing zeros. The bit 0 means no difference; 1, 0 the window before; 1, 1 a
+//                   new window: 5 bits for its leading zeros, 6 bits for its length less 1.
+
+/// Numbers with a fraction, as decimals or as differing bits.
 enum FloatColumn {
     /// Powers of ten that a `Double` holds exactly.
     private static let powers: [Double] = (0...15).map { exponent in

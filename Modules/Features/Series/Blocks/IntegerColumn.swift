@@ -1,7 +1,10 @@
 import MeshWire
 
-/// Whole numbers that change little: the first number, then the others in the shortest representation (`Order`), in
-/// Rice codes with a parameter for each 64 numbers (Rice and Plaunt, 1971; as in FLAC, RFC 9639).
+// The Rice code of a number with the parameter p is its quotient by 2^p in unary (that many zeros and a one), then its lowest p
+// bits (Rice and Plaunt, 1971; as in FLAC, RFC 9639). Signed numbers are folded first: 0, -1, 1, -2 … to 0, 1, 2, 3 …
+// Each group of 64 numbers begins with its parameter, in 6 bits.
+
+/// Whole numbers that change little: the first number, then the others in the shortest representation (`Order`) as Rice codes.
 enum IntegerColumn {
     /// The representation of each number after the first.
     enum Order: UInt8, CaseIterable {
