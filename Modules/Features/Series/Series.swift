@@ -30,7 +30,7 @@ public struct Series<Sample: Codable & Sendable>: Hashable, Sendable {
 public enum SeriesRetention: Hashable, Sendable {
     /// All samples, until the session is forgotten.
     case all
-    /// At least this number of the newest samples, and at most 1,023 more.
+    /// At least this number of each launch's newest samples, and at most 1,023 more.
     case newest(Int)
 }
 
