@@ -7,13 +7,13 @@
     import MeshTransport
 
     extension Inspector {
-        /// Shows a session's events and how the session stands, until it is closed or the task is cancelled: its state, which
-        /// events are held and confirmed, and how far its peers are.
+        /// Shows a session until it is closed or the task is cancelled: its state, the events held and confirmed, and the
+        /// progress of its peers.
         ///
-        /// Call it before the session starts: events are recorded from then on, if a `DiagnosticsSession` is among the session's
-        /// transports. If the state changes more often than ten times a second, only its newest value is shown.
-        /// - Parameter redactedTypes: Types whose values the inspector never sees, wherever an event or the state contains them.
-        ///   They are shown as "(redacted)". See `DiagnosticsSession.recordPayloads(of:featureID:payloadType:redacting:)`.
+        /// Call it before the session starts. It records events if a `DiagnosticsSession` is among the session's transports.
+        /// If the state changes more often than ten times a second, only the newest one is shown.
+        /// - Parameter redactedTypes: types whose values the inspector never sees, anywhere in an event or the state. They
+        ///   are shown as "(redacted)". See `DiagnosticsSession.recordPayloads(of:featureID:payloadType:redacting:)`.
         @MainActor @discardableResult
         public func follow<State, Event, Reducer, ConflictPolicy>(
             _ session: SyncedSession<State, Event, Reducer, ConflictPolicy>,
@@ -34,7 +34,7 @@
     }
 
     extension SessionSyncTransport {
-        /// The recorder that is this transport, or that is wrapped by it.
+        /// The recorder that is this transport or is wrapped by it.
         fileprivate var recorder: DiagnosticsSession? {
             self as? DiagnosticsSession ?? (self as? any TransportWrapper)?.wrapped.recorder
         }
@@ -57,7 +57,7 @@
     }
 
     extension DiagnosticsEntry {
-        /// Creates an entry with the current state of a session. O(events held, and the size of the state).
+        /// Creates an entry with the current state of a session. Complexity: O(events held, and the size of the state).
         /// - Parameter redactedTypes: types whose values become "(redacted)" in the state.
         @MainActor
         public init<State, Event, Reducer, ConflictPolicy>(
@@ -75,7 +75,7 @@
             state = RecordedJSON.text(of: session.state, redacting: RecordedJSON.RedactedTypes(redactedTypes))
         }
 
-        /// Returns whether an entry differs in more than its time and its cut, which moves with time.
+        /// Returns true if an entry differs in more than its time and its cut, which moves with time.
         public func differs(from other: DiagnosticsEntry?) -> Bool {
             guard var other else { return true }
             other.at = at

@@ -6,18 +6,17 @@
     import NIOCore
     import NIOPosix
 
-    /// A page that shows what passes between peers and how they stand: for debug builds, tools and tests.
+    /// A web page that shows messages between peers and the peers' state, for debug builds, tools and tests.
     ///
     /// ```swift
     /// let inspector = try await Inspector.start(following: diagnostics)    // a DiagnosticsSession around your transport
     /// print(inspector.address)                                             // open it in a browser on this machine
     /// ```
     ///
-    /// It is served on loopback only, and its address has a token of 128 random bits: other users of the machine who do not know
-    /// it are answered with 404. It only reads. The newest entries are kept, by default 100,000, in 64 MiB at most. Safe to use
-    /// from any thread.
+    /// The page is served on loopback only. Its address has a token of 128 random bits; a request without the token gets 404. The
+    /// page only reads. The inspector keeps the newest entries: 100,000 by default, at most 64 MiB. May be used on any thread.
     public final class Inspector: Sendable {
-        /// The URL for a browser on this machine, token included.
+        /// The page's URL for a browser on this machine, including the token.
         public let address: String
         private let service: HTTPService
         private let feed: InspectorFeed
@@ -31,10 +30,10 @@
         /// Starts serving the inspector's page on loopback.
         ///
         /// - Parameters:
-        ///   - session: whose records are shown as they come; more can be followed later.
-        ///   - port: 0 for one of the system's choice.
-        ///   - entriesMax: how many entries are kept at most; the oldest are removed first.
-        /// - Throws: `InspectorError` when there is no such port to be had.
+        ///   - session: the recorder whose records are shown. You can follow more later.
+        ///   - port: the port; 0 for a free one.
+        ///   - entriesMax: maximum number of entries kept. The oldest are removed first.
+        /// - Throws: `InspectorError` if the port isn't available.
         public static func start(
             following session: DiagnosticsSession? = nil, port: UInt16 = 0, entriesMax: Int = 100_000
         ) async throws(InspectorError) -> Inspector {
@@ -43,11 +42,11 @@
             return try await serve(feed, port)
         }
 
-        /// Serves a recording, to which nothing is added: the page says so.
+        /// Serves a finished recording. The page says that it is a recording.
         /// - Parameters:
-        ///   - recording: The entries to show.
-        ///   - port: 0 for one of the system's choice.
-        /// - Throws: `InspectorError` when there is no such port to be had.
+        ///   - recording: the entries to show.
+        ///   - port: the port; 0 for a free one.
+        /// - Throws: `InspectorError` if the port isn't available.
         public static func start(
             showing recording: DiagnosticsRecording, port: UInt16 = 0
         ) async throws(InspectorError) -> Inspector {
@@ -81,7 +80,7 @@
         /// Shows all entries of a recording on the page.
         public func add(_ recording: DiagnosticsRecording) { feed.add(recording.entries) }
 
-        /// Shows what a session records from now on, and what it still has.
+        /// Shows all records that a session has kept, and each later one.
         public func follow(_ session: DiagnosticsSession) { feed.follow(session) }
 
         /// The entries that the inspector holds, as a recording.
@@ -91,13 +90,13 @@
         public func stop() async { await service.stop() }
     }
 
-    /// Why there is no inspector.
+    /// An error that kept an inspector from starting.
     public struct InspectorError: CodedError {
-        /// Why it is thrown. Later versions may know more codes.
+        /// The kind of failure. Later versions may add codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
             public let description: String
 
-            /// The system has no such port to give; `cause` has its error.
+            /// The port isn't available; `cause` has the system's error.
             public static let unavailable = Code(description: "unavailable")
         }
 

@@ -4,18 +4,18 @@
     import MeshIdentity
     import MeshTransport
 
-    /// Entries from wherever they come, for pages that ask for more.
+    /// Entries of all sources, for pages that poll for new ones.
     final class InspectorFeed: Sendable {
         private struct State {
             var log: InspectorLog
             var followed: [(session: DiagnosticsSession, last: UInt64)] = []
         }
 
-        /// States of 100 KB would otherwise take 10 GB.
+        /// Maximum number of bytes of all entries. Without it, 100,000 states of 100 KB would take 10 GB.
         private static let bytesMax = 64 << 20
 
         private let state: Locked<State>
-        /// Whether all entries are there already.
+        /// True if no more entries will come.
         let isRecording: Bool
 
         init(entriesMax: Int, isRecording: Bool = false) {
@@ -24,7 +24,7 @@
         }
 
         func add(_ entries: [DiagnosticsEntry]) {
-            // What was recorded before comes before.
+            // Records made before these entries come first.
             gather()
             state.withLock { state in
                 for entry in entries { state.log.add(entry) }
@@ -43,7 +43,7 @@
             return Array(state.withLock { $0.log.entries(after: number, max: max) })
         }
 
-        /// Takes over what the followed sessions have recorded since it was last asked for.
+        /// Adds the records that followed sessions have made since the last call.
         private func gather() {
             state.withLock { state in
                 for index in state.followed.indices {

@@ -1,10 +1,10 @@
 import MeshBase
 import MeshDiagnostics
 
-/// The newest entries of all sources, numbered anew in the order in which they came.
+/// The newest entries of all sources, numbered in order of arrival.
 ///
-/// At most `limit` entries of at most `byteCountMax` bytes together; the oldest go first. The newest entry stays, however
-/// large it is.
+/// Keeps at most `limit` entries and `byteCountMax` bytes, and drops the oldest first. Always keeps the newest entry, whatever
+/// its size.
 struct InspectorLog {
     private var held: [DiagnosticsEntry] = []
     private var byteCount = 0
@@ -29,7 +29,7 @@ struct InspectorLog {
         if held.count >= limit * 2 || byteCount > byteCountMax { trim() }
     }
 
-    /// Trims by halves of the entries, or by a quarter of the bytes, so that adding stays O(1) on average.
+    /// Drops half of the entries or a quarter of the bytes at a time, so that adding takes O(1) on average.
     private mutating func trim() {
         var excess = max(held.count - limit, 0)
         var left = byteCount - held.prefix(excess).reduce(0) { $0 + $1.byteCount }
@@ -43,7 +43,7 @@ struct InspectorLog {
         byteCount = left
     }
 
-    /// At most that many with a higher number, oldest first; O(log entries) to find them.
+    /// Returns at most `max` entries with numbers above `number`, oldest first. Finds the first one in O(1).
     func entries(after number: UInt64, max: Int) -> ArraySlice<DiagnosticsEntry> {
         let kept = entries
         guard let first = kept.first?.number, number >= first else { return kept.prefix(max) }
@@ -53,7 +53,7 @@ struct InspectorLog {
 }
 
 extension DiagnosticsEntry {
-    /// What it takes in memory, roughly.
+    /// The approximate size in memory.
     fileprivate var byteCount: Int {
         let texts = [peer, from, to, feature, payloadType, message, mode, codec, text, state, event]
         let tables = (vector?.keys).map { $0.reduce(0) { $0 + $1.utf8.count + 32 } } ?? 0

@@ -4,14 +4,14 @@
     import MeshDiagnostics
     import MeshWebSocket
 
-    /// What is served: the page, its style and script, and entries after a number.
+    /// The server's responses: the page, its style and script, and entries after a number.
     struct InspectorPages: Sendable {
         let feed: InspectorFeed
         let token: String
 
-        /// In one answer.
+        /// Maximum number of entries in a response.
         private static let entriesMax = 2_000
-        /// How long an answer waits for entries. A connection ends after ten seconds.
+        /// Maximum time that a response waits for entries. A connection ends after ten seconds.
         private static let patience = Duration.seconds(5)
         private static let pause = Duration.milliseconds(50)
 
@@ -32,7 +32,7 @@
             }
         }
 
-        /// Nil for who does not know the token.
+        /// Returns the name and the query; nil without the token.
         private func place(of path: String) -> (name: String, query: String)? {
             let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             let prefix = Array("/\(token)/".utf8)
@@ -66,7 +66,8 @@
                 type: "application/x-ndjson; charset=utf-8", headers: headers + more)
         }
 
-        /// What entries say never becomes markup, and no other page may hold this one or learn its address.
+        /// Headers that keep texts in entries from becoming markup, and other pages from embedding this one or learning its
+        /// address.
         private static let headers = [
             (
                 name: "Content-Security-Policy",

@@ -1,4 +1,4 @@
-// Without the trait, a mention of these types says how to turn it on.
+// Without the trait, using these types is an error that says how to turn it on.
 #if !Inspector
     @available(*, unavailable, message: "needs SessionMesh's trait 'Inspector': traits: [.defaults, \"Inspector\"]")
     public enum Inspector {}

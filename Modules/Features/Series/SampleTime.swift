@@ -1,12 +1,12 @@
 package import MeshFoundation
 package import MeshWire
 
-/// When a sample was recorded: microseconds since 1970, as far as a `Double` counts them.
+/// Times of samples: whole microseconds since 1970, in the range in which a `Double` represents each exactly.
 package enum SampleTime {
-    /// The year 2255, and as far back.
+    /// The largest absolute value: the year 2255, and as far before 1970.
     package static let max: Int64 = 1 << 53
 
-    /// - Throws: `WireError.Code.invalidValue` for what is further away.
+    /// - Throws: `WireError.Code.invalidValue` beyond `max`.
     package static func microseconds(_ moment: Date) throws(WireError) -> Int64 {
         let value = (moment.timeIntervalSince1970 * 1_000_000).rounded()
         guard abs(value) <= Double(max) else { throw WireError(.invalidValue, "a sample of no time: \(moment)") }

@@ -1,41 +1,40 @@
 public import Foundation
 
-/// Names samples of one kind that devices record beside a session's order: positions, heart rates, speeds.
+/// Names a series of samples, such as positions, heart rates or speeds. Samples aren't part of a session's order of events.
 ///
 /// ```swift
 /// struct Position: Codable, Sendable { var latitude: Double, longitude: Double, elevation: Double? }
 /// extension Series<Position> { static let track = Series("track") }
 ///
 /// try session.record(Position(…), in: .track)                 // on the watch, as often as it is measured
-/// try await session.samples(of: .track)                       // on the phone, before long
+/// try await session.samples(of: .track)                       // on the phone, soon after
 /// ```
 ///
-/// Each device that records has a series of its own, to which no other device writes; it only grows. A sample is
-/// numbers, dates and Booleans, optional or not, in structs as deep as you like: at most 64 of them. Text and lists are
-/// events.
+/// Each device records into a series of its own, to which it only appends. No other device writes to it. A sample has up to
+/// 64 numbers, dates and Booleans, optional or not, in structs nested as deep as you like. Submit text and lists as events.
 public struct Series<Sample: Codable & Sendable>: Hashable, Sendable {
-    /// 1 to 128 bytes of UTF-8.
+    /// The name: 1 to 128 bytes of UTF-8.
     public let name: String
     /// The rule for how long samples are kept.
     public let keeping: SeriesRetention
 
-    /// Creates a series with a name, which must be the same on every device: at most ``SeriesLimits/nameBytesMax``
-    /// bytes of UTF-8, or `record` throws.
+    /// Creates a series with a name, which must be the same on every device. `record` throws if the name is empty or longer
+    /// than ``SeriesLimits/nameBytesMax`` bytes of UTF-8.
     public init(_ name: String, keeping: SeriesRetention = .all) {
         self.name = name
         self.keeping = keeping
     }
 }
 
-/// A rule for how many samples of a series are kept. Dropped samples are dropped on every device.
+/// A rule for how many samples the recording device keeps. Peers don't get dropped samples, but keep those that they hold.
 public enum SeriesRetention: Hashable, Sendable {
-    /// Until the session is forgotten.
+    /// All samples, until the session is forgotten.
     case all
-    /// At least that many of the newest, and at most 1,023 more.
+    /// At least this number of each launch's newest samples, and at most 1,023 more.
     case newest(Int)
 }
 
-/// A sample, with who recorded it and when.
+/// A sample with its recorder and time.
 public struct RecordedSample<Value: Sendable>: Sendable {
     /// The value that the app recorded.
     public let value: Value
@@ -56,18 +55,18 @@ extension RecordedSample: Equatable where Value: Equatable {}
 
 /// The bounds of series and their samples.
 public enum SeriesLimits {
-    /// UTF-8 bytes of a series' name.
+    /// Maximum number of UTF-8 bytes in a series' name.
     public static let nameBytesMax = 128
-    /// Numbers in a sample.
+    /// Maximum number of numbers in a sample.
     public static let columnsMax = 64
-    /// UTF-8 bytes of a number's name, with those of the structs around it.
+    /// Maximum number of UTF-8 bytes in a number's name, with the names of the structs around it.
     public static let columnNameBytesMax = 256
-    /// Series of all devices and all their launches in one session.
+    /// Maximum number of series in a session, of all devices and all their launches.
     public static let seriesMax = 1024
-    /// Samples of a series that wait to be written.
+    /// Maximum number of samples of a series that wait to be written.
     public static let unwrittenMax = 65_536
-    /// Samples in a block.
+    /// Number of samples in a complete block.
     public static let blockSamples = 1024
-    /// More bytes are in no block: 64 columns that nothing compresses, and their times.
+    /// Maximum number of bytes in a block: enough for the times and 64 columns that don't compress.
     package static let blockBytesMax = 1 << 20
 }

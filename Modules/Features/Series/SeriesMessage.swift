@@ -1,14 +1,13 @@
 package import MeshWire
 
-/// Which series: who records it, in which launch, of what. The columns are part of the name, so that an app whose samples have
-/// changed goes on in a series beside.
+/// The identity of a series. It includes the columns, so samples of another shape go into another series.
 package struct SeriesID: Hashable, Sendable, Codable, Comparable {
     package var peerID: String
-    /// Random, of one launch: what a device recorded before a crash, or before its store was restored from a backup, is not
-    /// gone on with, so that no two samples ever claim one place.
+    /// The recorder's incarnation: a random number of one launch. A launch never continues an earlier one's series, so two
+    /// samples can't have the same number after a crash, or after a store was restored from a backup.
     package var life: UInt64
     package var name: String
-    /// `digest` of the columns.
+    /// The `digest` of the columns.
     package var columns: UInt64
 
     package init(peerID: String, life: UInt64, name: String, columns: UInt64) {
@@ -23,23 +22,23 @@ package struct SeriesID: Hashable, Sendable, Codable, Comparable {
     }
 }
 
-/// What is said about series. One that is in no message is as it was said last.
+/// A message between peers about series. What it doesn't mention hasn't changed since an earlier message.
 package struct SeriesMessage: Sendable, Codable {
     package static let payloadType = "sessionmesh.series"
 
-    /// For whom it is; nil is everybody.
+    /// The peer that the message is for; nil for all peers.
     package var receiver: String?
     package var holdings: [Holding] = []
     package var requests: [Request] = []
     package var pieces: [Piece] = []
-    /// Whether digests may stand for the sender's series. Repetitions name series in full: the receiver may have lost them.
+    /// True if digests may replace the IDs of the sender's series. A repetition has full IDs: the receiver may have lost them.
     package var mayAbbreviate = false
 
     private enum CodingKeys: CodingKey { case receiver, holdings, requests, pieces }
 
     package init(receiver: String? = nil) { self.receiver = receiver }
 
-    /// What the sender has written of a series: from the first sample that it holds to before the next that it lacks.
+    /// The samples of a series that the sender has stored: the number of the first, and the number after the last.
     package struct Holding: Hashable, Sendable, Codable {
         package var id: SeriesID
         package var first: UInt64
@@ -51,9 +50,9 @@ package struct SeriesMessage: Sendable, Codable {
     package struct Request: Hashable, Sendable, Codable {
         package var id: SeriesID
         package var first: UInt64
-        /// So many at most.
+        /// Maximum number of samples to send.
         package var count: UInt64
-        /// The sender has not seen the series' columns.
+        /// True if the sender doesn't know the series' columns.
         package var wantsColumns: Bool
 
         package init(id: SeriesID, first: UInt64, count: UInt64, wantsColumns: Bool) {
@@ -63,29 +62,29 @@ package struct SeriesMessage: Sendable, Codable {
 
     package struct Piece: Hashable, Sendable, Codable {
         package var id: SeriesID
-        /// With what was asked for by one who did not know them, and with what begins.
+        /// The columns, if the request asked for them or the series begins here.
         package var columns: [SeriesColumn]?
         package var first: UInt64
-        /// A `SeriesBlock`.
+        /// The samples as a `SeriesBlock`.
         package var bytes: [UInt8]
 
         package init(id: SeriesID, columns: [SeriesColumn]?, first: UInt64, bytes: [UInt8]) {
             (self.id, self.columns, self.first, self.bytes) = (id, columns, first, bytes)
         }
 
-        /// On the wire, or some more.
+        /// The encoded size, rounded up.
         var estimatedByteCount: Int {
             bytes.count + id.estimatedByteCount + (columns ?? []).reduce(0) { $0 + $1.name.utf8.count + 8 }
         }
     }
 
-    /// More than this of each is in no message.
+    /// Maximum number of holdings per message.
     package static let holdingsMax = 128
     package static let requestsMax = 64
     package static let piecesMax = 64
 
-    /// The message, if its numbers are such as a well-meaning peer says.
-    /// - Throws: `WireError`.
+    /// Returns the message if all its numbers are in range.
+    /// - Throws: `WireError` otherwise.
     package func checked() throws(WireError) -> SeriesMessage {
         guard holdings.count <= Self.holdingsMax, requests.count <= Self.requestsMax, pieces.count <= Self.piecesMax
         else {
@@ -115,10 +114,10 @@ package struct SeriesMessage: Sendable, Codable {
         return self
     }
 
-    /// Nobody records as many.
+    /// The highest sample number accepted. No device records as many samples.
     package static let highest: UInt64 = 1 << 40
 
-    /// Judges what peers send and what the store has.
+    /// Checks a sample number from a peer or the store.
     /// - Parameter end: the number after a series' last sample.
     /// - Throws: `WireError.Code.invalidValue` beyond `highest`.
     static func check(end: UInt64) throws(WireError) {
@@ -127,7 +126,7 @@ package struct SeriesMessage: Sendable, Codable {
 }
 
 extension SeriesID {
-    /// A short name for messages to peers that hold the series.
+    /// A 32-bit name for the series, for messages to peers that know the series.
     package var digest: UInt32 {
         var digest = NameDigest()
         digest.add(peerID)
@@ -137,10 +136,10 @@ extension SeriesID {
         return UInt32(truncatingIfNeeded: digest.value ^ digest.value >> 32)
     }
 
-    /// On the wire with two numbers, or some more.
+    /// The encoded size with two numbers, rounded up.
     var estimatedByteCount: Int { name.utf8.count + peerID.utf8.count + 48 }
 
-    /// - Throws: `WireError.Code.oversized`.
+    /// - Throws: `WireError.Code.oversized` for a name or peer ID of invalid length.
     func check() throws(WireError) {
         guard (1...SeriesLimits.nameBytesMax).contains(name.utf8.count), peerID.utf8.count <= 512 else {
             throw WireError(.oversized, "a series with a name of \(name.utf8.count) bytes")

@@ -1,18 +1,18 @@
 public import Foundation
 
-/// The number of samples, and for each of their numeric fields the sum, minimum, maximum and last value.
+/// The number of samples, and the sum, minimum, maximum and last value of each numeric field.
 ///
-/// The same on every device that holds the same samples, to the bit: sums are taken in the order of recording, block by
-/// block. As other devices hold other samples at other times, a reducer sees one only as part of an event, which carries it
-/// to all: `try session.submit(.lap(session.summary(of: .track)))`.
+/// Devices that hold the same samples compute the same summary, to the bit: sums are taken in the order of recording, block by
+/// block. Devices may hold different samples at any moment, so a reducer must not read a summary. Submit it in an event:
+/// `try session.submit(.lap(session.summary(of: .track)))`.
 public struct SeriesSummary: Hashable, Sendable, Codable {
-    /// One number of all samples.
+    /// The summary of one numeric field.
     public struct Column: Hashable, Sendable, Codable {
         /// The number of samples in which the field is present.
         public var count = 0
-        /// The numbers added up.
+        /// The sum of all values.
         public var sum = 0.0
-        /// NaN while there is none, as the two after it.
+        /// The least value; NaN if there is none.
         public var minimum = Double.nan
         /// The greatest value; NaN if there is none.
         public var maximum = Double.nan
@@ -22,7 +22,7 @@ public struct SeriesSummary: Hashable, Sendable, Codable {
         /// Creates a column of no samples.
         public init() {}
 
-        /// The sum by the count; NaN while there is none.
+        /// The mean of all values; NaN if there is none.
         public var mean: Double { sum / Double(count) }
 
         mutating func add(_ value: Double) {
@@ -49,13 +49,13 @@ public struct SeriesSummary: Hashable, Sendable, Codable {
     public var earliest: Date?
     /// The moment of the latest sample; nil while there is none.
     public var latest: Date?
-    /// The numeric fields by name. Dots join the names of fields in nested structs.
+    /// The numeric fields by name. Dots join the names of nested fields.
     public var columns: [String: Column] = [:]
 
     /// Creates a summary of no samples.
     public init() {}
 
-    /// One number of all samples; of a field that no sample has, the summary of nothing.
+    /// Returns the summary of a field; an empty one if no sample has the field.
     public subscript(_ field: String) -> Column { columns[field] ?? Column() }
 
     package mutating func add(_ other: SeriesSummary) {
@@ -66,7 +66,7 @@ public struct SeriesSummary: Hashable, Sendable, Codable {
     }
 }
 
-/// The same by columns, as it is kept for each block.
+/// A summary by column, as stored for each block.
 struct BlockSummary: Hashable, Sendable, Codable {
     var count = 0
     var earliest = Int64.max

@@ -1,11 +1,11 @@
 import Foundation
 
-/// JSON in a canonical form, whole or by the members of its object: the same for equal values of one encoder.
+/// Canonical JSON, of a value or of each member of its object. Equal values of one encoder have equal bytes.
 ///
-/// Numbers and strings stay as they were written. Spaces go, members of objects are put in order, and so are elements
-/// that `MarkedJSON` has marked as being in none. O(bytes), and what sorting takes.
+/// Numbers and strings stay as written. Spaces are removed. Members of objects are sorted, and so are lists that `MarkedJSON`
+/// has marked as unordered. Complexity: O(bytes), plus sorting.
 enum JSONFields {
-    /// The name under which a value is kept that is no object.
+    /// The field name for a value that isn't an object.
     static let bareName = "\u{0}"
     static let depthMax = 512
 
@@ -16,7 +16,7 @@ enum JSONFields {
 
     static func canonical(_ json: Data) throws -> Data { try JSONValue(json).data }
 
-    /// The object of these members. nil when what is there together is no JSON value.
+    /// Returns the object with these members; nil if they don't form one JSON value.
     static func join(_ fields: [String: Data]) -> Data? {
         if let bare = fields[bareName] { return fields.count == 1 ? bare : nil }
         var json = Data("{".utf8)
@@ -30,16 +30,16 @@ enum JSONFields {
         return json
     }
 
-    /// Whether two canonical forms differ by Unicode's normal forms at most, as strings that Swift calls equal may.
+    /// Indicates whether canonical forms are equal or differ only by Unicode normalization, as strings that Swift calls equal do.
     static func isSame(_ left: Data?, _ right: Data?) -> Bool {
         left == right
             || left.map { String(decoding: $0, as: UTF8.self) } == right.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// A form that is held, with the changes that a type made which may know only a part of it.
+    /// Returns the held JSON with the changes of a type that may know only a part of it.
     /// - Parameters:
-    ///   - old: what the type writes that has read `held`, and has changed nothing.
-    ///   - new: what it writes now.
+    ///   - old: the type's encoding of what it has read from `held`.
+    ///   - new: the type's encoding after the change.
     static func patched(_ held: Data, from old: Data, to new: Data) -> Data {
         if isSame(old, new) { return held }
         guard held != old, let held = try? JSONValue(held), let old = try? JSONValue(old),

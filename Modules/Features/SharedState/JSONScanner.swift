@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads JSON without changing what its numbers and strings look like.
+/// Parses JSON and keeps its numbers and strings as written.
 struct JSONScanner {
     let bytes: [UInt8]
     var index = 0
@@ -22,7 +22,7 @@ struct JSONScanner {
         }
     }
 
-    /// Of a name that is there twice the last value counts.
+    /// If a name occurs twice, the last value counts.
     private mutating func members(depth: Int) throws -> [String: JSONValue] {
         var members: [String: JSONValue] = [:]
         index += 1

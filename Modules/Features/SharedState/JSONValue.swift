@@ -1,10 +1,10 @@
 import Foundation
 
-/// JSON that can be compared, sorted and changed in part. Texts that Swift calls equal are equal here.
+/// JSON that can be compared, sorted and changed in part. Strings that Swift calls equal are equal here.
 enum JSONValue: Hashable {
     case object([String: JSONValue])
     case list([JSONValue])
-    /// A number, a string in its quotes, or one of the three words, as it was written.
+    /// A number, a string in its quotes, `true`, `false` or `null`, as written.
     case scalar(String)
 
     init(_ json: Data) throws {
@@ -12,7 +12,7 @@ enum JSONValue: Hashable {
         self = try scanner.document()
     }
 
-    /// Puts elements, or pairs of them, in order when they are marked as being in none.
+    /// Sorts the elements, or pairs of them, if the list is marked as unordered.
     init(elements: [JSONValue]) {
         guard case .scalar(let mark)? = elements.first, let order = JSONOrder.ofMark(mark) else {
             self = .list(elements)
@@ -58,7 +58,7 @@ enum JSONValue: Hashable {
         }
     }
 
-    /// A name in quotes, as Foundation's encoder writes it.
+    /// Returns a name in quotes, as Foundation's encoder writes it.
     static func literal(_ name: String) -> String {
         let isPlain = name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && !#""\/"#.utf8.contains($0) }
         guard !isPlain, let json = try? JSONEncoder().encode(name) else { return "\"\(name)\"" }
@@ -76,9 +76,10 @@ enum JSONValue: Hashable {
 // MARK: - Changing a part
 
 extension JSONValue {
+    /// Returns this value with a type's changes. What the type doesn't know stays.
     /// - Parameters:
-    ///   - old: as much of this as a type knows.
-    ///   - new: what the type makes of that. What it does not know stays.
+    ///   - old: the part of this value that the type knows.
+    ///   - new: the same part after the change.
     func patched(from old: JSONValue, to new: JSONValue) -> JSONValue {
         if old == new { return self }
         switch (self, old, new) {
@@ -95,8 +96,8 @@ extension JSONValue {
         }
     }
 
-    /// An element that is equal to an old one is that one. Those that are left are changed old ones, in their order, if
-    /// they are as many and have the same ids.
+    /// Keeps the held form of each element that equals an old one. The other new elements are patched from the other old ones, in
+    /// order, if there are equally many; only elements with equal `id` members match.
     private static func patched(_ held: [JSONValue], from old: [JSONValue], to new: [JSONValue]) -> [JSONValue] {
         var places = Dictionary(grouping: old.indices.reversed()) { old[$0] }
         var patched = new

@@ -1,27 +1,27 @@
 import Foundation
 
-/// How many elements of a list in no order belong together.
+/// The number of consecutive elements that belong together in an unordered list.
 enum JSONOrder: Int {
     case elements = 1
-    /// Keys and values of a dictionary whose keys are not names.
+    /// A key and its value, of a dictionary whose keys can't be names of members.
     case pairs = 2
 
-    /// Differs in each process, so that no value that came from elsewhere contains it. It stays in no bytes.
+    /// Random in each process, so no received value contains a mark. `JSONValue` removes marks, so no bytes contain one.
     private static let salt = UUID().uuidString
 
     var mark: String { "\(rawValue) \(Self.salt)" }
 
-    /// - Parameter literal: in quotes.
+    /// - Parameter literal: a string in its quotes.
     static func ofMark(_ literal: String) -> JSONOrder? {
         guard literal.utf8.count == salt.utf8.count + 4 else { return nil }
         return [.elements, .pairs].first { literal == "\"\($0.mark)\"" }
     }
 }
 
-/// A value that writes the same JSON, but that lists of elements in no order begin with a mark.
+/// Encodes a value so that each unordered list begins with a mark.
 ///
-/// Sets write their elements, and dictionaries with other keys than names their keys, in the order of their hashes:
-/// equal ones may write different bytes. What a type writes by itself in no certain order is not noticed.
+/// Sets write their elements in the order of their hashes, and so do dictionaries whose keys aren't names. So equal values may
+/// have different bytes. A type that writes a list of its own in random order isn't recognized.
 struct MarkedJSON<Value: Encodable>: Encodable {
     let value: Value
 
@@ -30,7 +30,7 @@ struct MarkedJSON<Value: Encodable>: Encodable {
             var container = encoder.singleValueContainer()
             try container.encode(value)
         } else if let named = value as? any NamedJSONValues {
-            // Its names are no coding keys to an encoder, whose strategy leaves them as they are.
+            // These names aren't coding keys, so the encoder's key strategy leaves them as they are.
             var container = encoder.singleValueContainer()
             try container.encode(named.marked)
         } else {
@@ -40,7 +40,7 @@ struct MarkedJSON<Value: Encodable>: Encodable {
     }
 }
 
-/// Types that encoders write by themselves, and that contain nothing to mark.
+/// Types that encoders handle themselves, and that contain nothing to mark.
 private let knownToEncoders: Set<ObjectIdentifier> = [
     ObjectIdentifier(Bool.self), ObjectIdentifier(String.self), ObjectIdentifier(Double.self),
     ObjectIdentifier(Float.self), ObjectIdentifier(Int.self), ObjectIdentifier(Int8.self), ObjectIdentifier(Int16.self),

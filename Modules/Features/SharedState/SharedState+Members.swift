@@ -2,12 +2,13 @@ import MeshBase
 import MeshConnection
 public import MeshTransport
 
-// Reading, changing and awaiting the value where it is used.
+// Members for reading, changing and awaiting the value.
 extension SharedState {
-    /// A state over a transport, on its one connection for features made with `over:`. For a store, a clock or a session make a
-    /// `TransportConnection`.
+    /// Creates a state on the transport's shared connection, which all features made with `over:` use. For a store, a clock or a
+    /// session, make a `TransportConnection` instead.
     ///
-    /// - Parameter transport: started here. A transport that is a structure has no identity: make a `TransportConnection` for it.
+    /// - Parameter transport: started by this call. Must be a class, because a structure has no identity. For a structure, make a
+    ///   `TransportConnection`.
     public convenience init(
         initialValue: State, over transport: any SessionSyncTransport & AnyObject, id: String? = nil,
         merge: SharedStateMerge<State> = .whole
@@ -17,7 +18,7 @@ extension SharedState {
     }
 
     /// Changes a copy of the value, then updates the state with it.
-    /// - Throws: what the closure throws, or the other `update`. The value is then unchanged.
+    /// - Throws: errors of the closure and of the other `update`. The value is then unchanged.
     public func update(_ change: (inout State) throws -> Void) throws {
         var newValue = value
         try change(&newValue)
@@ -27,10 +28,10 @@ extension SharedState {
     /// A member of the value.
     public subscript<Member>(dynamicMember keyPath: KeyPath<State, Member>) -> Member { value[keyPath: keyPath] }
 
-    /// A member of the value. Setting it updates the value; if that fails, the value stays as it is and ``problems`` has `writeFailed`.
+    /// A member of the value. Setting it updates the value. If that fails, the value stays, and ``problems`` has `writeFailed`.
     ///
-    /// So `@Bindable var settings: SharedState<Settings>`, or `@State private var settings`, has a `Binding` in `$settings.isMetric`. A
-    /// member with the name of one of `SharedState`'s own, such as `id`, is reached through `value` and `update`.
+    /// Gives bindings such as `$settings.isMetric` for `@Bindable var settings: SharedState<Settings>` or `@State private var
+    /// settings`. If `SharedState` has a member of the same name, such as `id`, use `value` and `update`.
     public subscript<Member>(dynamicMember keyPath: WritableKeyPath<State, Member>) -> Member {
         get { value[keyPath: keyPath] }
         set {
@@ -42,13 +43,13 @@ extension SharedState {
         }
     }
 
-    /// Each value from now on, the present one first. A slow reader misses values but not the newest. Ends when the state is let go.
+    /// Returns a stream of values that begins with the present one. A slow reader misses values, but not the newest. The stream
+    /// ends when the state is released.
     public func values() -> AsyncStream<State> { replica.shownValues.subscribe() }
 
-    /// Returns once the value is more than the initial one of this device: a peer has answered for the first time since launch, or
-    /// the store says that all known peers have this value. At once if that has happened. A peer with another `merge` or `id:`
-    /// doesn't answer.
-    /// - Throws: `CancellationError` when the task is cancelled.
+    /// Waits until this value is more than this device's initial one. Returns once a peer has answered in this launch, or if the
+    /// store says that all known peers have this value. A peer with another `merge` or `id:` doesn't answer.
+    /// - Throws: `CancellationError` if the task is cancelled.
     public func firstSync() async throws {
         for await _ in replica.firstSync.subscribe() { return }
         throw CancellationError()

@@ -2,7 +2,7 @@ public import Foundation
 public import MeshIdentity
 import MeshRegister
 
-/// Two peers changed the same thing without knowing of each other.
+/// Two concurrent changes of the same value or field: neither author had seen the other one's change.
 public struct SharedStateConflict: Hashable, Sendable {
     /// One of the two changes.
     public struct Change: Hashable, Sendable {
@@ -10,7 +10,7 @@ public struct SharedStateConflict: Hashable, Sendable {
         public let peerID: String
         /// The moment of the change, on its author's hybrid clock.
         public let stamp: HybridTimestamp
-        /// JSON of the value or of the field; nil where the field was removed.
+        /// The JSON of the value or field; nil if the field was removed.
         public let json: Data?
 
         init(_ entry: StateEntry) {
@@ -20,10 +20,10 @@ public struct SharedStateConflict: Hashable, Sendable {
         }
     }
 
-    /// The coding key; nil when it was the whole value.
+    /// The coding key of the field; nil for the value as a whole.
     public let field: String?
-    /// The change that is shown now.
+    /// The change that stayed.
     public let kept: Change
-    /// The change that lost; with a merge of the app, the one that was merged into the other.
+    /// The change that lost. With an app's own merge, the older one of the two merged values.
     public let lost: Change
 }

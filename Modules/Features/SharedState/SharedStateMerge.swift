@@ -1,6 +1,6 @@
-/// A rule for changes that two peers make without knowing of each other. All peers must use the same rule.
+/// A rule that decides between concurrent changes of two peers. All peers must use the same rule.
 ///
-/// A change whose author has seen the other one always replaces it.
+/// A change isn't concurrent if its author had seen the other one. It then always replaces the other one.
 public struct SharedStateMerge<State: Sendable>: Sendable {
     enum Rule: Sendable {
         case whole, fields
@@ -9,24 +9,23 @@ public struct SharedStateMerge<State: Sendable>: Sendable {
 
     let rule: Rule
 
-    /// The newest value wins, whole; of two of the same moment the one of the higher peer id. The default.
+    /// The newest value wins as a whole; of equal stamps, the one of the higher peer ID. The default.
     public static var whole: Self { Self(rule: .whole) }
 
-    /// Each top-level coding key by itself: changes of different fields are all kept, of one field the newest is, and
-    /// only fields that changed travel. A field that becomes nil vanishes everywhere; one that this type does not know
-    /// stays.
+    /// Each top-level coding key separately: the newest change of a field wins, and only changed fields are sent. A field set to
+    /// nil disappears on every peer. Fields that this type doesn't know stay.
     ///
-    /// Two changes may each be fine and not fit together. When the fields together do not decode, every peer shows the
-    /// newest whole value that did, until a peer changes it. At most 4,096 fields.
+    /// Two valid changes may not fit together. If the combined fields don't decode, every peer shows the newest whole value that
+    /// did, until a peer changes the state. At most 4,096 fields.
     public static var fields: Self { Self(rule: .fields) }
 
-    /// Both values are given to the closure, the older first; what it returns is shown, on every peer. With more than
-    /// two the results are merged again, in the order of their stamps; up to 64 values.
+    /// An app's own merge. The closure gets both values, the older one first, and every peer shows its result. With more than two
+    /// values, each result is merged with the next value, in the order of stamps. At most 64 values.
     ///
-    /// The closure must be deterministic, then all peers agree. It should be commutative, associative and idempotent
-    /// (a union, a maximum), so that it does not matter which peer's change was first. It is not asked about a value
-    /// that the author of the other has seen: what was removed on purpose does not come back.
-    /// - Parameter combine: called on the main actor, often: it must be fast.
+    /// The closure must be deterministic, so that all peers agree. Make it commutative, associative and idempotent (a union, a
+    /// maximum), so that the order of changes doesn't matter. It never gets a value that the other one's author had seen, so
+    /// removed content doesn't come back.
+    /// - Parameter combine: called often and on the main actor, so it must be fast.
     public static func custom(_ combine: @escaping @Sendable (_ older: State, _ newer: State) -> State) -> Self {
         Self(rule: .custom(combine))
     }

@@ -4,7 +4,7 @@ import MeshIdentity
 import MeshRegister
 import MeshStorage
 
-/// What outlives the process: the register, who writes it, and how far each peer is.
+/// The stored form of a replica: the register, its author, and what each peer has seen.
 struct StateArchive: Codable, Sendable {
     static let layout = 1
 
@@ -12,7 +12,7 @@ struct StateArchive: Codable, Sendable {
     var author: String
     var register: StateRegister
     var peers: [String: StatePeer]
-    /// Where the clock stood, if that was beyond the ceiling.
+    /// The clock's position, if it is beyond the ceiling.
     var clock: HybridTimestamp?
 
     init(
@@ -44,9 +44,9 @@ struct StateArchive: Codable, Sendable {
         }
     }
 
-    /// Takes back what an earlier version has believed: stamps that no clock can have shown, which no later change could
-    /// have replaced; what nobody could say that he has; and more than there is room for.
-    /// - Returns: whether there was any.
+    /// Repairs what earlier versions accepted: implausible stamps, which no change could replace; entries that no peer could
+    /// acknowledge; and more entries than the limits allow.
+    /// - Returns: true if the register has changed.
     mutating func mend(by peerID: String) -> Bool {
         let before = register
         let isFalse = { (stamp: HybridTimestamp) in !stamp.isPlausible }
@@ -55,7 +55,7 @@ struct StateArchive: Codable, Sendable {
             if let holds = peer.holds, isFalse(holds.stamp) { peers[id]?.holds = nil }
         }
         let incarnation = UInt32.random(in: 0 ... .max)
-        // Those who still believe it take nothing more of that author for new.
+        // Peers that still believe such a stamp would ignore all later changes of this author.
         if register.vector.stamps[author].map(isFalse) ?? false {
             author = StateVersion.author(peerID: peerID, incarnation: incarnation ^ 1)
         }
@@ -66,8 +66,7 @@ struct StateArchive: Codable, Sendable {
 
     func encoded() throws -> [UInt8] { Array(try JSONEncoder().encode(self)) }
 
-    /// The register, merged as the app wants it now. When that is another way than before, the newest value goes on
-    /// under the version that it has.
+    /// Returns the register for the app's present merge. If the merge has changed, the newest value stays, with its version.
     func register(as kind: StateRegister.Kind) -> StateRegister {
         guard kind != register.kind, let newest = register.newest else {
             return kind == register.kind ? register : StateRegister(kind: kind, vector: register.vector)

@@ -2,16 +2,16 @@ import Foundation
 import MeshRegister
 import MeshWire
 
-/// Between values of the app and what a register keeps.
+/// Converts between values of the app and entries of a register.
 struct StateCoder<State: Codable & Sendable & Equatable> {
     let merge: SharedStateMerge<State>
     let encoder: JSONEncoder
     let decoder: JSONDecoder
-    /// The coders are the library's, which once refused NaN and infinity.
+    /// True for the library's decoder. Earlier versions of it rejected NaN and infinity.
     private let isDefault: Bool
-    /// What fields are that nobody has set, or that an older version of the app does not have.
+    /// The initial value's fields. They stand for fields that were never set, or that an older version of the app doesn't have.
     private(set) var initialFields: [String: Data]
-    /// A hash of the names of the initial value's fields: the same for one type in two apps, also under two names.
+    /// A hash of the initial value's field names: equal for one type in two apps, even under two IDs.
     private(set) var shape: UInt32 = 0
 
     init(
@@ -21,14 +21,14 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
         self.encoder = encoder ?? JSONCodec.encoder
         self.decoder = decoder ?? JSONCodec.decoder
         isDefault = decoder == nil
-        // An initial value that cannot be encoded is none that could be changed in part.
+        // An initial value that can't be encoded has no fields.
         initialFields = [:]
         if merge.kind == .fields { initialFields = (try? fields(of: initialValue)) ?? [:] }
         shape = Self.shape(merge.kind == .fields ? initialFields : Self.members(of: initialValue, by: self.encoder))
     }
 
-    /// A value by its fields, or under the empty name, in a form that is the same for equal values.
-    /// - Throws: what the encoder throws.
+    /// Returns the canonical JSON of each field, or of the value under the empty name. Equal values give equal bytes.
+    /// - Throws: the encoder's error.
     func fields(of value: State) throws -> [String: Data] {
         let json = try encoder.encode(MarkedJSON(value: value))
         guard merge.kind == .fields else { return [StateRegister.wholeName: try JSONFields.canonical(json)] }
@@ -39,14 +39,14 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
         (try? JSONFields.split(encoder.encode(MarkedJSON(value: value)))) ?? [:]
     }
 
-    /// FNV-1a (Fowler, Noll, Vo). A value that is no object is told by how its JSON begins: a number, a text, a list.
+    /// FNV-1a (Fowler, Noll, Vo), 32 bits. Of a value that isn't an object, the first byte of its JSON tells the kind of value.
     private static func shape(_ fields: [String: Data]) -> UInt32 {
         let bare = fields[JSONFields.bareName]?.first.map { $0 == 0x2D || (0x30...0x39).contains($0) ? 0x30 : $0 }
         let names = fields.keys.sorted().joined(separator: "\u{0}").utf8
         return (Array(names) + [bare].compactMap { $0 }).reduce(0x811c_9dc5) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
     }
 
-    /// Whether two values are equal, or are so but for NaN, which is not equal to itself.
+    /// Indicates whether two values are equal if NaN counts as equal to itself.
     func isSame(_ left: State, _ right: State) -> Bool {
         if left == right { return true }
         guard CodingLoss(from: left, to: right) == nil, let left = try? fields(of: left),
@@ -55,7 +55,7 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
         return differences(from: left, to: right).isEmpty
     }
 
-    /// The fields that are not the same; nil where there is none any more.
+    /// Returns the fields that differ; nil for a removed field.
     func differences(from old: [String: Data], to new: [String: Data]) -> [String: Data?] {
         var differences: [String: Data?] = [:]
         for name in Set(old.keys).union(new.keys) where !JSONFields.isSame(old[name], new[name]) {
@@ -65,17 +65,17 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
     }
 
     struct Change {
-        /// By name; nil removes a field.
+        /// The new bytes by field name; nil removes the field.
         var fields: [String: Data?]
-        /// All fields together, as they are then.
+        /// All fields together after the change.
         var whole: Data?
     }
 
-    /// What somebody changes who is shown `old` where that register says it, and wants `new`.
+    /// Returns the changes that turn the register's value, shown to the app as `old`, into `new`.
     ///
-    /// A field that is written as before stays as it is, also when it is held in another form, and so does what this
-    /// type does not know: as long as the type reads the same from it as from what it writes itself.
-    /// - Parameter read: what is read from `new`.
+    /// Fields with the same JSON in `old` and `new` keep their held form, which may differ from both. Members that this type
+    /// doesn't know stay. Both hold only while the type decodes the same value from the result as from `new`.
+    /// - Parameter read: the value decoded from `new`.
     func change(
         from old: [String: Data], to new: [String: Data], read: State, in register: StateRegister
     ) -> Change {
@@ -96,7 +96,7 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
         return JSONFields.patched(held, from: old, to: new)
     }
 
-    /// The newest of all that the register holds. Of values that are still to be merged there is no such one.
+    /// Returns the newest content of the register; empty while several values wait to be merged.
     private func held(by register: StateRegister) -> [String: Data] {
         guard merge.kind != .fields else { return fields(of: register) }
         let entries = register.entries(StateRegister.wholeName)
@@ -104,12 +104,12 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
     }
 
     enum Reading {
-        /// Nobody has set anything.
+        /// No field or value was ever set.
         case nothing
-        /// - whole: the bytes of the fields together.
-        /// - unread: why one of several values to be merged is not in it.
+        /// - whole: the bytes of all fields together.
+        /// - unread: the error of a value that is left out of the merge because it doesn't decode.
         case value(State, whole: Data?, unread: (any Error)? = nil)
-        /// The fields together cannot be read; what the fallback says, if it can.
+        /// The fields don't decode together. Has the fallback's value if that decodes, and the error.
         case fallback(State?, any Error)
         case unreadable(any Error)
 
@@ -139,7 +139,7 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
         }
     }
 
-    /// Whether versions of the library that refuse NaN and infinity read what the register holds.
+    /// Indicates whether library versions that reject NaN and infinity can read the register.
     func isPlain(_ register: StateRegister) -> Bool {
         guard isDefault, !register.isEmpty else { return true }
         let values =
@@ -178,7 +178,7 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
         return fields
     }
 
-    /// The value that fields make together.
+    /// Returns the value that the fields make together.
     func value(of fields: [String: Data]) throws -> State {
         guard let json = merge.kind == .fields ? JSONFields.join(fields) : fields[StateRegister.wholeName] else {
             throw CocoaError(.coderReadCorrupt)
@@ -191,18 +191,18 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
     }
 }
 
-/// Tells whether a type reads the same from other forms of what it writes.
+/// Finds the held forms of fields that a type reads like its own ones.
 private struct StateReader<State: Codable & Sendable & Equatable> {
-    /// Forms that are tried before those of this type are taken.
+    /// Maximum number of attempts to decode. After that the type's own forms are used.
     private static var triesMax: Int { 64 }
 
     let coder: StateCoder<State>
     let fields: [String: Data]
-    /// What is read from these fields.
+    /// The value decoded from `fields`.
     let value: State
 
-    /// The fields in the forms that are to be kept, but for those from which something else is read.
-    /// - Parameter forms: nil where there is to be no such field.
+    /// Returns the fields in the given forms, except forms from which the type reads something else. Bisects to find these.
+    /// - Parameter forms: nil for a field to be removed.
     func fields(keeping forms: [String: Data?]) -> [String: Data] {
         guard !forms.isEmpty else { return fields }
         var triesLeft = Self.triesMax

@@ -1,35 +1,35 @@
 import MeshConnection
 
-/// What bounds a state.
+/// The limits of a shared state.
 enum StateLimits {
-    /// Fields of a value, those that were removed among them.
+    /// Maximum number of fields in a value, including removed ones.
     static let fieldsMax = 4096
-    /// Fields that were removed, before those that everybody knows of are forgotten.
+    /// Maximum number of removed fields. Beyond it, removals that every peer knows of are forgotten.
     static let removedMax = 256
-    /// Values that were set at the same time and wait to be merged.
+    /// Maximum number of concurrent values waiting to be merged.
     static let siblingsMax = 64
     static let authorsMax = 256
-    /// Authors of removals that are not remembered one by one.
+    /// Maximum number of authors of forgotten removals.
     static let forgottenMax = 64
-    /// Of all authors' names, and of one: a peer's with its incarnation and its launch.
+    /// Maximum number of bytes of all authors' names, and of one name: a peer ID, an incarnation and a launch.
     static let authorsBytesMax = 64 << 10
     static let authorBytesMax = 4 << 10 + 18
-    /// Values with their names and authors: what a frame of 1 MiB holds beside what was seen. More than one message brought
-    /// is never held.
+    /// Maximum number of bytes of values with their names and authors: the space in a frame of 1 MiB next to vectors. A register
+    /// exceeds it only if a single message did.
     static let bytesMax = 1 << 20 - 128 << 10
-    /// Of names, which stay for a while when their fields are removed.
+    /// Maximum number of bytes of field names, including names of removed fields that aren't forgotten yet.
     static let namesBytesMax = 256 << 10
-    /// Peers, those whom the transport knows among them, before others are forgotten.
+    /// Maximum number of peers, including known peers of the transport. Beyond it, peers unknown to the transport are forgotten.
     static let peersMax = 64
     static let conflictsMax = 32
-    /// Of changes that lost here and that one peer is told of.
+    /// Maximum number of bytes of lost changes kept for one peer.
     static let lostBytesMax = 16 << 10
-    /// How long a peer in reach may take to answer before it counts as having no such state.
+    /// Time in which a reachable peer must answer. After that it counts as not having the state.
     static let answerTime = Duration.seconds(2)
-    /// Stamps that are farther ahead of the wall clock are told of.
+    /// Maximum distance of a stamp from the wall clock. Beyond it, diagnostics report the stamp.
     static let aheadMilliseconds: UInt64 = 86_400_000
-    /// A peer whose stamps are that far beyond what can be followed at once is asked again, every two seconds: about three
-    /// hours. One that is farther ahead comes again by itself, ever later.
+    /// Maximum distance of a stamp beyond the clock's reach at which its sender is asked to repeat the message, every two
+    /// seconds: about three hours of catching up. A sender further ahead repeats it on its own, at growing intervals.
     static let catchUpMax: UInt64 = 1 << 28
 
     static func tooManyFields(_ count: Int) -> ConnectionError {

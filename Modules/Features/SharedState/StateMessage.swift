@@ -3,7 +3,7 @@ import MeshConnection
 import MeshIdentity
 import MeshRegister
 
-/// What one peer tells another about a state: what it has seen, and what the other seems to lack.
+/// A message between peers about a state: what the sender has seen, and what the receiver seems to lack.
 struct StateMessage: Sendable {
     struct Item: Hashable, Sendable {
         var name: String
@@ -13,31 +13,30 @@ struct StateMessage: Sendable {
     static let payloadType = "sessionmesh.state/1"
 
     var kind: StateRegister.Kind
-    /// One life of the sender's process, or less: it forgets nothing while that lasts.
+    /// The sender's incarnation. While it is unchanged, the sender has forgotten nothing.
     var life: UInt32
-    /// The latest life of the receiver's process that the sender has heard of, 0 if none. nil from versions that refuse NaN
-    /// and infinity.
+    /// The receiver's latest incarnation that the sender has heard of; 0 if none. nil from versions that reject NaN and infinity.
     var heard: UInt32?
-    /// What the sender has seen: with the items, and what the receiver has seen, all of it.
+    /// The changes that the sender has seen. A receiver that has seen `base` has seen them too once it has taken the items.
     var has: StateVector
-    /// What the sender would still know after a crash; nil when that is all.
+    /// The part of `has` that the sender would know after a crash; nil if that is all of it.
     var stored: StateVector?
-    /// What the receiver has seen, as far as the sender knows; nil when the items are all that there is.
+    /// The changes that the receiver has seen, as far as the sender knows; nil if the items are all there are.
     var base: StateVector?
     var items: [Item] = []
-    /// Removals that are not among the items, however little the receiver has seen.
+    /// Removals that aren't among the items, however little the receiver has seen.
     var forgotten = StateVector()
-    /// The newest whole value, while the fields together cannot be read.
+    /// The newest whole value, if the fields don't decode together.
     var fallback: StateEntry?
-    /// Which whole value the sender has.
+    /// The version of the whole value that the sender has.
     var holds: StateVersion?
-    /// It says only what the sender has seen; there may be more on its way.
+    /// True if the message only acknowledges. Changes may be on their way in another message.
     var isReport = false
-    /// The receiver is to answer, also when the sender lacks nothing.
+    /// True if the receiver must answer, even if the sender lacks nothing.
     var asks = false
-    /// Changes that have lost at the sender, of which the receiver may not know.
+    /// Changes that lost at the sender and that the receiver may not know.
     var lost: [Item] = []
-    /// Tells states with the same fields by, while the receiver may not have this one; see `StateCoder`.
+    /// A hash by which a receiver without this state recognizes one with the same fields (`StateCoder.shape`).
     var shape: UInt32?
 
     var stamps: [HybridTimestamp] {
@@ -49,14 +48,14 @@ struct StateMessage: Sendable {
 
     var byteCount: Int { items.reduce(0) { $0 + $1.entry.byteCount($1.name) } }
 
-    /// - Throws: `incompatiblePeer`.
+    /// - Throws: `incompatiblePeer` for any other payload type.
     static func check(_ payloadType: String) throws(ConnectionError) {
         guard payloadType != Self.payloadType else { return }
         throw .incompatiblePeer(reason: "its state is '\(payloadType)'; '\(Self.payloadType)' is understood here")
     }
 }
 
-/// Authors are written once and then meant by their places. Names are short because each message carries them.
+/// Lists each author once and refers to it by index. Keys are short because every message carries them.
 extension StateMessage: Codable {
     private struct Form: Codable {
         var kind: StateRegister.Kind

@@ -1,35 +1,35 @@
 import MeshIdentity
 import MeshRegister
 
-/// What is known of one peer: how far it is, and what it is to be told.
+/// The state of one peer: what it has seen, and what it must be sent.
 struct StatePeer: Sendable {
-    /// What it has seen by its own account.
+    /// The changes that the peer says it has seen.
     var known = StateVector()
-    /// The life of its process in which it said so.
+    /// The incarnation in which the peer said so.
     var life: UInt32?
-    /// The whole value that it has.
+    /// The version of the whole value that the peer has.
     var holds: StateVersion?
-    /// Its version of the library refuses NaN and infinity; nil until it has said something.
+    /// True if the peer's version of the library rejects NaN and infinity; nil until the peer has sent a message.
     var isEarlier: Bool?
-    /// Counts whom we heard of last.
+    /// The number of its last message, counted over all peers. The peers heard longest ago are forgotten first.
     var turn: UInt64 = 0
 
-    // Of this life of ours only:
-    /// What we had seen when we last sent it everything that it lacks.
+    // Not stored:
+    /// What this replica had seen when it last sent the peer everything that it lacked.
     var sent: StateVector?
     var sentFallback: StateVersion?
-    /// It has said something.
+    /// True if the peer has sent a message in this launch.
     var isMet = false
-    /// It has heard of this life, and knows no change of this peer that isn't here.
+    /// True if the peer has heard of this launch, and knows no change of this author that is missing here.
     var hasVouched = false
     var isDue = false
     var owesReport = false
-    /// It is to answer what we send next.
+    /// True if the next message asks the peer for an answer.
     var asks = false
-    /// Changes that have lost here and that it may not know of, until it has heard that the winner is here.
+    /// Changes that lost here and that the peer may not know, until it has heard that the winner is here.
     private(set) var lost: [Lost] = []
 
-    /// A change that lost against a concurrent one.
+    /// A change that lost to a concurrent one.
     struct Lost: Sendable {
         let item: StateMessage.Item
         let winner: StateVersion
@@ -44,7 +44,7 @@ struct StatePeer: Sendable {
         lost.append(new)
     }
 
-    /// What it knows us to have, it has heard together with what lost.
+    /// Drops lost changes once the peer knows that their winner is here: the same message reported both.
     mutating func forgetLost(knownTo base: StateVector?) {
         guard let base, !lost.isEmpty else { return }
         lost.removeAll { base.covers($0.winner) }
@@ -57,7 +57,7 @@ struct StatePeer: Sendable {
         return holds.map { $0 < fallback.version } ?? true
     }
 
-    /// What it lacks is on its way.
+    /// Indicates whether everything that the peer lacks has been sent.
     func isSent(_ register: StateRegister) -> Bool {
         guard let sent, !register.isLacked(by: sent) else { return false }
         return !lacksFallback(register) || sentFallback == register.fallback?.version

@@ -3,14 +3,17 @@ import MeshConnection
 import MeshIdentity
 import MeshRegister
 
-/// The value as a replicated register: a pure value, which says what to send and takes what comes.
-///
-/// Source: Almeida, Shoker, Baquero, *Delta State Replicated Data Types* (2018): deltas with a vector of what has been
-/// seen. A whole value and each field are last-writer-wins registers; values for a merge of the app's own are a
-/// multi-value register (Shapiro et al., *A comprehensive study of CRDTs*, 2011), since a value that was computed by
-/// merging must not outlive what it was computed from.
-///
-/// Rule on which everything rests: who has seen a version has its entry, or a newer one, in the same place.
+// A delta-state CRDT: peers exchange only the entries that the other one lacks, with a vector that says what the sender has
+// seen (Almeida, Shoker, Baquero: Delta State Replicated Data Types, 2018). Terms:
+//   author   a peer with one store (`StateVersion`). A provisional author stands in for it until peers have vouched.
+//   version  a stamp of a hybrid logical clock, and an author. The later stamp wins, then the higher author.
+//   entry    the JSON of a field or value, with its version
+//   vector   for each author the stamp up to which every change was seen
+// A whole value and each field are last-writer-wins registers. Values for an app's own merge are a multi-value register
+// (Shapiro et al.: A comprehensive study of CRDTs, 2011): a merged result must not outlive the values it was made from.
+// Invariant: a replica whose vector covers a version has that entry or a newer one of the same name.
+
+/// The replicated register behind a shared state, as a value without I/O.
 struct StateRegister: Hashable, Sendable, Codable {
     enum Kind: String, Hashable, Sendable, Codable {
         case whole, fields, custom
@@ -18,18 +21,18 @@ struct StateRegister: Hashable, Sendable, Codable {
 
     let kind: Kind
     private(set) var vector = StateVector()
-    /// By field; a whole value is under the empty name. In order of their versions, more than one in `custom` only.
+    /// Entries by field, in order of their versions. A whole value has the empty name. Only `custom` has several per name.
     private(set) var slots: [String: [StateEntry]] = [:]
-    /// In `fields`: the newest whole value that could be read.
+    /// The newest whole value that could be decoded; only in `fields`.
     private(set) var fallback: StateEntry?
-    /// The fields together cannot be read, and the fallback is what everybody shows.
+    /// True if the fields don't decode together, so every peer shows the fallback.
     var needsFallback = false
-    /// Removals up to there are not in `slots` any more. Who has not seen them must be told everything.
+    /// Removals up to these stamps are no longer in `slots`. A peer that hasn't seen them must get everything.
     private(set) var forgotten = StateVector()
 
     init(kind: Kind) { self.kind = kind }
 
-    /// As it was stored, with another kind when the app has chosen another merge since.
+    /// Creates an empty register that has seen a stored one's changes, for an app that has changed its merge.
     init(kind: Kind, vector: StateVector) {
         self.kind = kind
         self.vector = vector
@@ -46,8 +49,8 @@ struct StateRegister: Hashable, Sendable, Codable {
     // MARK: - Changing
 
     /// - Parameters:
-    ///   - version: later than everything that was seen.
-    ///   - keepsOthers: the author had not seen the values that are here.
+    ///   - version: newer than every version seen.
+    ///   - keepsOthers: true if the author hadn't seen the present values.
     mutating func set(_ bytes: Data?, _ name: String, _ version: StateVersion, keepsOthers: Bool = false) {
         var entry = StateEntry(version: version, bytes: bytes)
         if let last = slots[name]?.last, !keepsOthers {
@@ -61,7 +64,7 @@ struct StateRegister: Hashable, Sendable, Codable {
         if !entry.isDefault { vector.note(version) }
     }
 
-    /// Makes entries of an author, and of its provisional ones, that are later than a stamp those of another author.
+    /// Gives an author's entries later than `since`, and those of its provisional authors, new stamps and another author.
     mutating func rename(_ author: String, to newAuthor: String, since: HybridTimestamp, _ stamp: () -> HybridTimestamp)
     {
         for name in slots.keys.sorted() {
@@ -77,14 +80,14 @@ struct StateRegister: Hashable, Sendable, Codable {
         }
     }
 
-    /// All changes of this author are here: it covers its provisional ones from now on.
+    /// Notes that all changes of this author are here, so it covers its provisional authors.
     mutating func confirm(_ author: String) {
         guard let newest = vector.part(of: author).stamps.values.max() else { return }
         vector.note(StateVersion(stamp: newest, author: author))
         trim()
     }
 
-    /// Notes what can be read as a whole, which everybody falls back on when the fields together cannot.
+    /// Notes the encoding of a decodable value, which all peers show if fields don't decode together later.
     mutating func noteWhole(_ bytes: Data) {
         needsFallback = false
         fallback = newest.map { StateEntry(version: $0, bytes: bytes) }
@@ -96,8 +99,8 @@ struct StateRegister: Hashable, Sendable, Codable {
         return true
     }
 
-    /// Forgets fields that were removed, the oldest first, of which everybody knows.
-    /// - Parameter kept: fields that would be something else if nothing were known of them.
+    /// Forgets removed fields that all peers know of, the oldest first.
+    /// - Parameter kept: fields to keep, because without an entry they would have their initial content again.
     mutating func forgetRemoved(knownTo everybody: [StateVector], keeping kept: some Collection<String> = [String]()) {
         guard kind == .fields, !everybody.isEmpty else { return }
         let removed = slots.filter { $0.value.last?.bytes == nil && !kept.contains($0.key) }
@@ -118,9 +121,9 @@ struct StateRegister: Hashable, Sendable, Codable {
         return entries.flatMap { [$0.version.stamp, $0.replaced] } + vector.stamps.values + forgotten.stamps.values
     }
 
-    /// What has such a stamp stays, under the oldest ones there are: any change replaces it. So does what nobody could say
-    /// that he has: it was nobody's change, and its author has made none. All else that is here has been seen.
-    /// - Parameter author: nobody else's, and new.
+    /// Replaces implausible stamps by the oldest stamps there are, so that any change wins. Does the same to default entries
+    /// that the vector doesn't cover: no peer could acknowledge them. All other entries count as seen.
+    /// - Parameter author: a new author, used by no peer.
     mutating func mend(by author: String, where isFalse: (HybridTimestamp) -> Bool) {
         vector.removeAll(where: isFalse)
         forgotten.removeAll(where: isFalse)
@@ -151,15 +154,15 @@ struct StateRegister: Hashable, Sendable, Codable {
 
     // MARK: - Bounds
 
-    /// What its values take in a message.
+    /// The size of all values in a message.
     var byteCount: Int {
         slots.reduce(0) { sum, slot in slot.value.reduce(sum) { $0 + $1.byteCount(slot.key) } }
     }
 
     private var namesByteCount: Int { slots.keys.reduce(0) { $0 + $1.utf8.count } }
 
-    /// Whether a register that has grown to this one by a message can still be sent by whoever has it. What came at once can
-    /// be sent at once; what was too large before may become less.
+    /// Checks that peers can still send this register after it has grown by a message. Content that arrived in one message can
+    /// be sent in one. A register that was too large before may shrink.
     /// - Throws: `payloadTooLarge`, with the limit `state.bytes` or `state.names`.
     func check(grownFrom before: StateRegister, by message: StateMessage) throws(ConnectionError) {
         let (bytes, names) = (byteCount, namesByteCount)
@@ -171,7 +174,7 @@ struct StateRegister: Hashable, Sendable, Codable {
         }
     }
 
-    /// Whoever has what is here must be able to say so: its authors stay, however many there are.
+    /// Drops authors beyond the limits. Authors of present entries stay, because the vector must acknowledge these entries.
     private mutating func trim() {
         forgotten.trim(to: StateLimits.forgottenMax, bytes: StateLimits.authorsBytesMax / 4)
         let kept = Set(slots.values.joined().map(\.version.author)).union(forgotten.stamps.keys)
@@ -179,8 +182,8 @@ struct StateRegister: Hashable, Sendable, Codable {
         vector.trim(to: StateLimits.authorsMax, bytes: StateLimits.authorsBytesMax, keeping: kept)
     }
 
-    /// Of values that wait to be merged those that there is room for, the newest always among them. All peers choose the
-    /// same, whatever reaches them first: what has no room among some has none among more.
+    /// Returns the values to be merged that fit, always including the newest. All peers choose the same values in any order of
+    /// arrival: a value that doesn't fit among some doesn't fit among more.
     private static func newest(_ entries: [StateEntry]) -> [StateEntry] {
         var bytes = 0
         let kept = entries.reversed().prefix(StateLimits.siblingsMax).prefix { entry in
@@ -192,17 +195,17 @@ struct StateRegister: Hashable, Sendable, Codable {
 
     // MARK: - Exchanging
 
-    /// Whether somebody lacks anything who has seen that much.
+    /// Indicates whether a replica with this vector lacks anything.
     func isLacked(by seen: StateVector) -> Bool {
         guard seen.includes(forgotten) else { return !slots.isEmpty }
         return slots.values.contains { $0.contains { !seen.covers($0.version) } }
     }
 
-    /// What somebody lacks who has seen that much, in the order of the names.
+    /// Returns the entries that a replica with this vector lacks, in the order of their names.
     func lacked(by seen: StateVector) -> [StateMessage.Item] {
         let lacksRemovals = !seen.includes(forgotten)
         let lacked = slots.flatMap { name, entries -> [StateMessage.Item] in
-            // Of values to be merged all must travel: what is not among them has been replaced.
+            // Values to be merged are sent together, because the receiver takes a missing one as replaced.
             let isLacked = lacksRemovals || entries.contains { !seen.covers($0.version) }
             return isLacked ? entries.map { StateMessage.Item(name: name, entry: $0) } : []
         }
@@ -211,29 +214,30 @@ struct StateRegister: Hashable, Sendable, Codable {
 
     struct Outcome {
         var isChanged = false
-        /// Something before it is missing here; nothing was taken.
+        /// True if changes before the items are missing here. Nothing was taken.
         var isIncomplete = false
-        /// The sender says that it has seen what it does not have.
+        /// True if the sender's vector covers an entry that the sender doesn't have.
         var isSenderDamaged = false
-        /// There were too many values to be merged. The sender may have those that went, and no others to be told of.
+        /// True if values to be merged were dropped for lack of space. The sender may hold these and not know the ones kept.
         var hasDropped = false
-        /// There were too many authors: what some of them did counts as unseen.
+        /// True if authors were dropped for lack of space. Some of their changes count as unseen.
         var hasForgottenAuthors = false
         var conflicts: [(name: String, kept: StateEntry, lost: StateEntry)] = []
     }
 
-    /// Takes what somebody sends who has seen `has`; the items are what was lacked by whoever has seen `base`, or all.
+    /// Takes a message's entries. Its sender has seen `has`; the items are all that a replica that has seen `base` lacks, or
+    /// the complete register if `base` is nil.
     ///
-    /// Whoever sends something has seen it, though his `has` may not say so. What nobody's change was, and belongs to none
-    /// that he has seen, is left out: nobody could ever say that he has it.
+    /// The sender has seen each item, even if `has` doesn't cover it. Drops default entries of authors that aren't in `has`,
+    /// because no peer could acknowledge them.
     mutating func merge(
         _ items: [StateMessage.Item], has: StateVector, base: StateVector?, forgotten: StateVector = StateVector()
     ) -> Outcome {
         let before = self
         var outcome = Outcome()
         let items = items.filter { !$0.entry.isDefault || has.stamps[$0.entry.version.author] != nil }
-        // Nothing is held that the vector does not cover: nobody else might know of it, and nobody could say that he
-        // does.
+        // Items build on `base`. If some of it is missing here, `has` can't be joined, and an entry that the vector doesn't
+        // cover could neither be announced nor acknowledged.
         guard base.map({ vector.includes($0) }) ?? true else {
             outcome.isIncomplete = true
             return outcome
@@ -241,7 +245,7 @@ struct StateRegister: Hashable, Sendable, Codable {
         self.forgotten.join(forgotten)
         if base == nil {
             let names = Set(items.map(\.name))
-            // Seen by the sender, and no longer there.
+            // The sender has seen these entries and no longer has them.
             slots = slots.filter { name, entries in
                 names.contains(name) || !entries.allSatisfy { has.covers($0.version) }
             }
@@ -263,7 +267,7 @@ struct StateRegister: Hashable, Sendable, Codable {
         return outcome
     }
 
-    /// The conflict between an entry here and a change that lost against it at the sender; nil if it is known here.
+    /// Returns the conflict between an entry here and a change that lost to it at the sender; nil if the change is known here.
     func conflict(_ item: StateMessage.Item) -> (name: String, kept: StateEntry, lost: StateEntry)? {
         guard kind != .custom, !vector.covers(item.entry.version), let mine = slots[item.name]?.last,
             mine.version > item.entry.version, mine.conflicts(with: item.entry)
@@ -274,7 +278,7 @@ struct StateRegister: Hashable, Sendable, Codable {
     private mutating func merge(_ entry: StateEntry, _ name: String, _ has: StateVector, _ outcome: inout Outcome) {
         let isSeen = vector.covers(entry.version)
         guard let mine = slots[name]?.last else {
-            // Seen and not here: a field that was removed, of which everybody knew.
+            // Seen but absent: a removal that every peer knew of and that was forgotten.
             if !isSeen { slots[name] = [entry] }
             return
         }

@@ -4,11 +4,11 @@ import MeshConnection
 import MeshIdentity
 public import MeshTransport
 
-// What keeps this state from being the same everywhere, and lasts.
+// Lasting problems that keep peers from having the same state.
 extension StateReplica {
     static var featurePrefix: String { "sessionmesh.state/" }
 
-    /// A peer that seems to share something else in place of this state.
+    /// A peer that seems to have another state in place of this one.
     struct Suspect {
         let featureID: String
         let sessionID: UUID
@@ -21,7 +21,7 @@ extension StateReplica {
 
     // MARK: Refused messages
 
-    /// Counts the peer as lacking this value until one of its messages is taken.
+    /// Reports a problem. The peer counts as lacking this value until one of its messages is accepted.
     func report(_ problem: SessionProblem, of sender: String) {
         guard refused.contains(sender) || refused.count < StateLimits.peersMax else { return }
         refused.insert(sender)
@@ -43,14 +43,14 @@ extension StateReplica {
                 advice: "Update the app on both devices."), of: sender)
     }
 
-    /// The peer has a state like this one.
+    /// Drops the suspicion against a peer: it has this state.
     func clear(_ peerID: String) {
         guard let suspect = suspects.removeValue(forKey: peerID) else { return }
         if cleared.count < StateLimits.peersMax { cleared.insert(peerID) }
         board.solve(suspect.problem.code, of: peerID)
     }
 
-    /// Called when a message of this peer was taken, or the peer was forgotten.
+    /// Solves a peer's problems, because one of its messages was accepted or the peer was forgotten.
     func solveProblems(of peerID: String) {
         clear(peerID)
         guard refused.remove(peerID) != nil else { return }
@@ -60,9 +60,9 @@ extension StateReplica {
 
     // MARK: Other IDs
 
-    /// A peer has another state than this one, or this one in another session. If it has no such state as ours, two apps that mean
-    /// the same call it differently. Evidence: the peer's state has the same fields, no `SharedState` here has its ID, and a peer
-    /// that can be reached doesn't answer for ours within two seconds.
+    /// Suspects a peer that announces another state, or this state in another session. Two apps may have given one state two IDs.
+    /// Reported only if the peer's state has the same fields, this device has no `SharedState` with its ID, and the peer is
+    /// reachable but doesn't answer for this state within two seconds.
     func receive(stranger snapshot: AnySessionSyncSnapshot) {
         let (metadata, sender) = (snapshot.metadata, snapshot.metadata.sourcePeerID)
         guard metadata.featureID.hasPrefix(Self.featurePrefix), sender != connection.transport.localPeer.id,
@@ -111,7 +111,7 @@ extension StateReplica {
         showProgress()
     }
 
-    /// This device has such a state too, now.
+    /// Drops suspicions about a state that this device has just created, too.
     func appeared(_ featureID: String, _ sessionID: UUID) {
         for (peerID, suspect) in suspects where suspect.featureID == featureID && suspect.sessionID == sessionID {
             suspects[peerID] = nil
@@ -120,12 +120,12 @@ extension StateReplica {
         showProgress()
     }
 
-    /// Peers that can't have this value, because something differs.
+    /// The peers that can't have this value, because their merge, version, ID or session differs.
     var differingPeers: Set<String> { refused.union(suspects.filter(\.value.isReported).keys) }
 
     // MARK: Errors
 
-    /// Lists what lasts of `errors`.
+    /// Updates the problem board with the lasting ones of `errors`.
     func showErrors() {
         board.set(.idInUse, of: id, idProblem)
         board.set(.storeFailed, of: id, errors.storing.map { .storeFailed(of: id, "\(thing) can't be stored", $0) })

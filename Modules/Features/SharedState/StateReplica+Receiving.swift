@@ -4,7 +4,7 @@ import MeshIdentity
 import MeshRegister
 import MeshTransport
 
-// What comes from others.
+// Receiving messages.
 extension StateReplica {
     func receive(_ snapshot: AnySessionSyncSnapshot) {
         receive(snapshot.metadata) { try snapshot.decodeState(as: StateMessage.self) }
@@ -33,7 +33,7 @@ extension StateReplica {
         work()
     }
 
-    /// Tells a peer what it lacks, and asks what is lacking here.
+    /// Schedules a message to a peer with everything that it lacks, and a request for everything that this replica lacks.
     func greet(_ id: String) {
         guard !leftOut.contains(id) else { return }
         forgotten.remove(id)
@@ -44,7 +44,7 @@ extension StateReplica {
 
     private func boundPeers() {
         guard peers.count > StateLimits.peersMax else { return }
-        // Whom the transport knows would be a newcomer at once, and be told everything again.
+        // A forgotten peer that the transport knows would count as new, and would be sent everything again.
         let known = Set(connection.transport.knownPeers.map(\.id))
         let silent = peers.filter { !known.contains($0.key) }
             .sorted { ($0.value.turn, $0.key) < ($1.value.turn, $1.key) }
@@ -68,11 +68,11 @@ extension StateReplica {
                     reason: "'\(featureID)' is merged by '\(message.kind)' there and by '\(register.kind)' here")
             }
             solveProblems(of: sender)
-            // Room for the fields that a change made here comes with.
+            // A change made here adds all initial fields, so they count too.
             let own = register.kind == .fields ? Set(coder.initialFields.keys) : []
             let count = own.union(register.slots.keys).union(message.items.map(\.name)).count
             guard count <= StateLimits.fieldsMax else { throw StateLimits.tooManyFields(count) }
-            // Enters no register: there is nothing that a later change would have to exceed.
+            // The register doesn't store this stamp, so no later change must exceed it. The ceiling bounds it instead.
             connection.observe(min(metadata.stamp, .ceiling))
             try follow(message, of: sender)
             try take(message, from: sender)
@@ -85,7 +85,7 @@ extension StateReplica {
         work()
     }
 
-    /// Tells it once for each sender.
+    /// Notes an error. Diagnostics report it once for each sender.
     private func refuse(_ error: ConnectionError, of sender: String) {
         errors.incompatible = error
         guard toldRefused.count < StateLimits.peersMax, toldRefused.insert(sender).inserted else { return }
@@ -93,8 +93,8 @@ extension StateReplica {
             .deliveryFailed(requestType: featureID, error: error, willRetry: false))
     }
 
-    /// What nobody can have drawn is refused, and what the clock here does not exceed yet: nobody could change it. In the
-    /// second case the clock has come nearer, and the sender is asked to say it again.
+    /// Refuses unusable stamps, and stamps that the clock here doesn't exceed yet: no change could replace their entries. In the
+    /// second case the clock has come nearer, and the sender is asked to repeat its message.
     /// - Throws: `incompatiblePeer`.
     private func follow(_ message: StateMessage, of sender: String) throws(ConnectionError) {
         guard let newest = message.stamps.max() else { return }
@@ -106,14 +106,14 @@ extension StateReplica {
         guard newest < latest else {
             let distance = newest.rawValue - latest.rawValue
             if !message.isReport, distance <= StateLimits.catchUpMax { greet(sender) }
-            // How far it has come is kept: a process may be shorter than the way.
+            // Saves the clock's progress, because one launch may be too short to catch up.
             changeCount += 1
             throw .incompatiblePeer(reason: "'\(sender)' is ahead by more than can be followed at once")
         }
         tellAhead(newest, of: sender)
     }
 
-    /// What is far ahead is believed, since clocks are wrong, and told.
+    /// Reports a stamp far ahead in the diagnostics. It is accepted, because clocks can be wrong.
     private func tellAhead(_ stamp: HybridTimestamp, of sender: String) {
         let wall = connection.clock.wall.millisecondsSince1970
         let ahead = stamp.milliseconds.subtractingReportingOverflow(wall)
@@ -127,7 +127,7 @@ extension StateReplica {
                 requestType: featureID, error: .remoteError(description: reason), willRetry: false))
     }
 
-    /// - Throws: `payloadTooLarge`; nothing of it has been taken then.
+    /// - Throws: `payloadTooLarge`. Nothing of the message is then taken.
     private func take(_ message: StateMessage, from sender: String) throws(ConnectionError) {
         renewIfForgotten(message.has)
         let isAnswer = message.heard == life
@@ -178,17 +178,17 @@ extension StateReplica {
         boundPeers()
     }
 
-    /// A restored store has lost changes that its author made, and a later one of the same author would say that they were
-    /// seen here. So the changes of a launch have a provisional author until each known peer, asked in this launch, has
-    /// none of this peer's changes that isn't here.
+    /// Ends the provisional author once each known peer has vouched: it was asked in this launch, and knows no change of this
+    /// peer that is missing here. A restored store lacks its author's last changes. If the author continued, its next change
+    /// would count them as seen here ("Restored stores" in Docs/Guides/SharedState.md).
     private func confirmAuthor() {
         guard provisional != nil, peers.values.allSatisfy(\.hasVouched) else { return }
         provisional = nil
         register.confirm(author)
     }
 
-    /// Somebody has seen changes of ours that we do not know of: the store is an older one than we had. Changes made
-    /// since then get another author, so that nobody takes them for those.
+    /// Takes a new author if a peer has seen own changes that are missing here: the store is an older copy. This launch's changes
+    /// move to the new author, so that no peer takes them for the lost ones.
     private func renewIfForgotten(_ has: StateVector) {
         guard let theirs = has.stamps[author], theirs > register.vector.stamps[author] ?? .zero else { return }
         let forgetful = author

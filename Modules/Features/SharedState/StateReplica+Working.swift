@@ -6,10 +6,10 @@ import MeshRegister
 import MeshStorage
 import MeshTransport
 
-// What is done off the main actor: reading and writing the store, sending.
+// Work off the main actor: reading and writing the store, and sending.
 extension StateReplica {
-    /// Goes on until nothing is left to do. Whoever let go of the state meanwhile need not wait: what has changed is
-    /// written and handed to the transport first.
+    /// Performs steps until nothing is left to do. Keeps the replica alive meanwhile, so the last change of a released state is
+    /// still written and handed to the transport.
     func work() {
         guard !isWorking, errors.refusal == nil else { return }
         isWorking = true
@@ -28,7 +28,7 @@ extension StateReplica {
         if let step = storeStep() ?? sendStep() { return step }
         isWorking = false
         showProgress()
-        // A peer that is there may not say for a while that it has the state.
+        // A reachable peer may not confirm the state for a while.
         if hasReasonToRetry { retryTimer.wake(at: retries.plan(at: connection.clock.elapsed)) }
         return nil
     }
@@ -37,7 +37,7 @@ extension StateReplica {
         switch (step, result) {
         case (.load, .success(let archive)): adopt(archive)
         case (.load, .failure(let error)):
-            // What is there may be read by a newer version, or once the disk is there: it stays as it is.
+            // The stored bytes stay: a newer version may read them, or the disk may come back.
             errors.storing = error
             isStoreUsable = false
             adopt(nil)
@@ -73,7 +73,7 @@ extension StateReplica {
         if var archive {
             isMended = archive.mend(by: connection.transport.localPeer.id)
             author = archive.author
-            // What was decided while the store was read is later than what is in it.
+            // Peers forgotten or left out while the store was read stay so.
             peers = archive.peers.filter { !forgotten.contains($0.key) && !leftOut.contains($0.key) }
             turn = peers.values.map(\.turn).max() ?? 0
             register = archive.register(as: coder.merge.kind)
@@ -84,7 +84,7 @@ extension StateReplica {
         stored = register.vector
         adopt(undated: undated)
         undated = []
-        // What was changed while the store was read is later than what is in it.
+        // Changes made while the store was read count as later than its content.
         writeEarly()
         let hasChanged = !early.isEmpty || isMended
         early = [:]
@@ -114,7 +114,7 @@ extension StateReplica {
         let items = record.isDue && isReadable ? register.lacked(by: record.known) : []
         var message = message(items, to: record)
         if !isReadable {
-            // It gets nothing of what it can't read: it would change fields that it doesn't see, too.
+            // Sends no items: a peer that can't read them would also overwrite fields that it doesn't see.
             message.asks = record.isDue && (record.asks || record.isEarlier == nil)
             record.asks = false
             if record.isEarlier == true { withhold(from: peer) }
@@ -147,7 +147,7 @@ extension StateReplica {
         errors.withheld = error
     }
 
-    /// A peer of which nothing is known is told everything, if there is anything.
+    /// Returns the record of a new peer, which gets everything; nil if there is nothing to send, or the peer is excluded.
     private func newcomer(_ id: String) -> StatePeer? {
         guard !register.isEmpty, !forgotten.contains(id), !leftOut.contains(id) else { return nil }
         var record = StatePeer()
@@ -156,7 +156,7 @@ extension StateReplica {
         return record
     }
 
-    /// While nobody is known: everything, for whoever comes.
+    /// Publishes the complete state while no peer is known, for the first one that appears.
     private func publishStep() -> StateStep? {
         guard !register.isEmpty, published != register.vector, coder.isPlain(register) else { return nil }
         published = register.vector
@@ -166,7 +166,7 @@ extension StateReplica {
     }
 
     private func message(_ items: [StateMessage.Item], to record: StatePeer) -> StateMessage {
-        // Where all of it goes, the receiver need not have seen anything.
+        // A complete message doesn't depend on anything that the receiver has seen.
         let isAll = items.count == register.slots.values.reduce(0) { $0 + $1.count }
         let isBehind = isStoreUsable && changeCount != storedCount
         return StateMessage(
@@ -187,7 +187,7 @@ extension StateReplica {
         SessionSyncEnvelope(metadata: metadata(), payload: message)
     }
 
-    /// - Parameter sequence: 0 for what has no place in an order; it then gets an id of its own.
+    /// - Parameter sequence: 0 for a message outside of the sequence, which gets an ID of its own.
     private func metadata(sequence: UInt64 = 0) -> SessionSyncMetadata {
         SessionSyncMetadata(
             sessionID: connection.sessionID, featureID: featureID, sourcePeerID: connection.transport.localPeer.id,
@@ -197,7 +197,7 @@ extension StateReplica {
 
     // MARK: - Again
 
-    /// A peer is back, or has been heard.
+    /// Brings the next retry forward, because a peer is back or was heard.
     func bringRetryForward() { retryTimer.wake(at: retries.bringForward(at: connection.clock.elapsed)) }
 
     private var hasReasonToRetry: Bool {

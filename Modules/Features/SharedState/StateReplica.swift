@@ -8,10 +8,10 @@ import MeshTransport
 import MeshWire
 import Observation
 
-/// One state on one connection: what all `SharedState`s of that id there have in common.
+/// The state behind all `SharedState`s of one ID on one connection.
 ///
-/// On the main actor a value changes, is shown, and notes what is to be done; one worker does it, step by step, as long
-/// as there is something. What changes while a step is under way goes together with the next.
+/// On the main actor, a change updates the value and notes the work to do. One worker does it step by step until none is
+/// left. Changes made during a step go together in the next one.
 @MainActor @Observable
 final class StateReplica<State: Codable & Sendable & Equatable> {
     var value: State { didSet { shownValues.publish(value) } }
@@ -23,54 +23,54 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     }
     @ObservationIgnored let board = ProblemBoard()
     @ObservationIgnored let shownValues = Topic<State>(bufferLimit: 1, overflow: .dropOldest, replaysLatest: true)
-    /// Whether the state has been compared with a peer, once it has.
+    /// True once the state has been compared with a peer.
     @ObservationIgnored let firstSync = Topic<Bool>(bufferLimit: 1, overflow: .dropOldest, replaysLatest: true)
     @ObservationIgnored private var hasSynced = false
 
     @ObservationIgnored let featureID: String
     @ObservationIgnored let connection: any SessionConnection
     @ObservationIgnored let coder: StateCoder<State>
-    /// For peers to know that we forget nothing while it stays the same: a life of the process, or less.
+    /// The incarnation that each message carries: new in each launch, and whenever this replica forgets what it had seen.
     @ObservationIgnored var life = UInt32.random(in: 0 ... .max)
 
     @ObservationIgnored var register: StateRegister
     @ObservationIgnored var author: String
-    /// The author of changes until every known peer has vouched for `author`; nil from then on.
+    /// The author of changes until every known peer has vouched for `author`; nil after that.
     @ObservationIgnored var provisional: String?
     @ObservationIgnored var peers: [String: StatePeer] = [:]
     @ObservationIgnored var turn: UInt64 = 0
-    /// Peers for which nobody waits, until they are heard of.
+    /// Peers that `isSynced` ignores until they are heard from.
     @ObservationIgnored var forgotten: Set<String> = []
-    /// Peers of the transport's that take no part.
+    /// Known peers of the transport that don't take part.
     @ObservationIgnored var leftOut: Set<String> = []
     @ObservationIgnored var reachable: Set<String> = []
-    /// Peers whose clocks were told to be ahead.
+    /// Peers whose stamps far ahead were reported.
     @ObservationIgnored var toldAhead: Set<String> = []
-    /// Peers of which something was refused, and told.
+    /// Peers of which a refused message was reported.
     @ObservationIgnored var toldRefused: Set<String> = []
-    /// Peers whose last message was refused, as long as another one could not be taken either.
+    /// Peers whose last message was refused because of its version or merge.
     @ObservationIgnored var refused: Set<String> = []
     @ObservationIgnored var suspects: [String: Suspect] = [:]
-    /// Peers that answered when they were suspected, since they were last away.
+    /// Suspected peers that have answered since they last became reachable.
     @ObservationIgnored var cleared: Set<String> = []
     /// Changes made before the store was read.
     @ObservationIgnored var early: [String: Data?] = [:]
     @ObservationIgnored var undated: [State] = []
-    /// What we had seen when we were last written, which is as far as peers may rely on us.
+    /// The vector as last stored. Peers may count on no more than that after a crash.
     @ObservationIgnored var stored = StateVector()
-    /// Own stamps up to this were there when the process began.
+    /// The newest own stamp in the store at launch.
     @ObservationIgnored var ownAtStart = HybridTimestamp.zero
     @ObservationIgnored var isLoaded: Bool
     @ObservationIgnored var isStoreUsable: Bool
     @ObservationIgnored var changeCount: UInt64 = 0
     @ObservationIgnored var storedCount: UInt64 = 0
     @ObservationIgnored var isStoreAsked = true
-    /// What was last published to whoever may come.
+    /// The vector of the state last published for peers yet to appear.
     @ObservationIgnored var published: StateVector?
     @ObservationIgnored var hasFailedToPublish = false
     @ObservationIgnored var revision: UInt64 = 0
     @ObservationIgnored var isWorking = false
-    /// A peer that is there may take that long to say that it has the state.
+    /// Delays until a reachable peer that hasn't confirmed the state is sent it again.
     @ObservationIgnored var retries = RetryPlan(from: .seconds(2), to: .seconds(300))
     @ObservationIgnored lazy var retryTimer = RetryTimer(connection.clock) { [weak self] in
         Task { @MainActor [weak self] in self?.retry() }
@@ -114,7 +114,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
         if isLoaded { begin() } else { work() }
     }
 
-    /// - Throws: `idInUse`, `payloadTooLarge`, and what the encoder throws; nothing has changed then.
+    /// - Throws: `idInUse`, `payloadTooLarge`, and the encoder's errors. Nothing has then changed.
     func update(_ newValue: State) throws {
         if let refusal = errors.refusal { throw refusal }
         guard newValue != value else { return }
@@ -136,7 +136,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
         changed()
     }
 
-    /// Makes the changes that were decided before it was known what the register holds.
+    /// Makes the changes that were requested before the store was read.
     func writeEarly() {
         var changes = early
         if register.kind != .custom, let stored = coder.reading(of: register).shown,
@@ -151,7 +151,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
         write(changes, keepsOthers: register.kind == .custom)
     }
 
-    /// Makes changes of this peer.
+    /// Makes changes as this peer.
     func write(_ changes: [String: Data?], keepsOthers: Bool) {
         guard !changes.isEmpty else { return }
         let version = StateVersion(stamp: connection.stamp(), author: provisional ?? author)
@@ -161,7 +161,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     private func write(_ changes: [String: Data?], _ version: StateVersion, keepsOthers: Bool) {
         guard !changes.isEmpty else { return }
         if register.kind == .fields, register.vector.stamps[version.author] == nil {
-            // The rest comes along with the first change, older than any: then all peers have the same of it.
+            // The first change carries all other fields with the oldest version, so that all peers have the same ones.
             for (name, bytes) in coder.initialFields where register.slots[name] == nil {
                 register.set(bytes, name, StateVersion(stamp: .zero, author: version.author))
             }
@@ -169,7 +169,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
         for (name, bytes) in changes { register.set(bytes, name, version, keepsOthers: keepsOthers) }
     }
 
-    /// Values of before there were versions, the likeliest one last.
+    /// Takes values from before versions existed; the last one is the most likely to be current.
     func adopt(undated values: [State]) {
         guard isLoaded else {
             undated = values
@@ -184,7 +184,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
             let change = coder.change(from: old, to: new, read: read, in: register)
             shown = read
             let before = register.slots
-            // Each peer numbers such versions by itself, so none may share its author with another one's.
+            // Peers number these versions independently, so each value but the last gets an author of its own.
             let incarnation = UInt32.random(in: 0 ... .max)
             let another = StateVersion.author(peerID: connection.transport.localPeer.id, incarnation: incarnation)
             let version = StateVersion(
@@ -203,7 +203,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
         changed()
     }
 
-    /// The store has been read, or there is none: from now on others are listened to.
+    /// Begins to receive, once the store has been read or if there is none.
     func begin() {
         openRoute()
         let (ours, scope) = (featureID, connection.sessionID)
@@ -225,7 +225,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
         work()
     }
 
-    /// There may be somebody on his way out who still has it; then it is tried again.
+    /// Registers to receive envelopes. A replica that is about to go may still be registered. Then a retry follows.
     func openRoute() {
         guard route == nil else { return }
         do {
@@ -238,7 +238,6 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
 
     // MARK: - Showing
 
-    /// Shows what the register says.
     func show() {
         guard isLoaded else { return }
         switch coder.reading(of: register) {
@@ -266,14 +265,14 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
         for conflict in found { keep(lost: conflict.lost, conflict.name, to: conflict.kept.version) }
     }
 
-    /// The peers that don't know of a change that lost here are told of it when they next hear of this one.
+    /// Queues a lost change for the peers that don't know it. Their next message contains it.
     private func keep(lost entry: StateEntry, _ name: String, to winner: StateVersion) {
         guard register.kind != .custom else { return }
         let lost = StatePeer.Lost(item: StateMessage.Item(name: name, entry: entry), winner: winner)
         for (id, peer) in peers where !peer.known.covers(entry.version) { peers[id]?.keep(lost) }
     }
 
-    /// Something is to be written, and told to whoever lacks it.
+    /// Schedules writing the register, and sending it to peers that lack something.
     func changed() {
         changeCount += 1
         isStoreAsked = true
@@ -309,11 +308,11 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     }
 }
 
-/// Why something has not been synced, by where it went wrong.
+/// The errors that keep this state from being synced, by origin.
 struct StateErrors {
     var refusal: ConnectionError?
     var incompatible: ConnectionError?
-    /// A peer isn't told what its version can't read.
+    /// Set while a peer isn't sent a value that its version can't read.
     var withheld: ConnectionError?
     var sending: (any Error)?
     var reading: (any Error)?

@@ -2,15 +2,15 @@ import MeshIdentity
 import MeshStorage
 import MeshTransport
 
-/// One thing that a replica has done off the main actor before it goes on.
+/// One step of a replica's work off the main actor.
 enum StateStep: Sendable {
     case load(any SessionStore, key: String)
     case save(any SessionStore, key: String, StateArchive, change: UInt64)
-    /// nil sends to everybody, also to who comes later.
+    /// Sends to a peer. nil sends to all peers, including later ones.
     case send(SessionSyncSnapshot<StateMessage>, to: SessionPeer?)
     case report(SessionSyncEnvelope<StateMessage>, to: SessionPeer)
 
-    /// - Returns: what was loaded.
+    /// - Returns: the loaded archive, if any.
     func perform(on transport: any SessionSyncTransport) async throws -> StateArchive? {
         switch self {
         case .load(let store, let key):

@@ -1,13 +1,13 @@
 import MeshBase
 
-/// A store in memory, which ends with the process: the default, and the replacement for a session's store that fails.
+/// A store in memory, which ends with the process. The default, and the substitute for a session's store that has failed.
 ///
 /// ```swift
 /// let store = MemoryStore()                             // in a test: outlives the session
 /// let session = try await SessionOf<Score>.open(Score(), sessionID: sessionID, over: transport, store: store)
 /// ```
 ///
-/// Copies of one store share what they hold.
+/// Copies of a store share its content.
 public struct MemoryStore: SessionStore {
     private struct State {
         var contents = StoreContents()

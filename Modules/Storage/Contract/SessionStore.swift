@@ -1,47 +1,47 @@
-/// A store in which a session outlives its process: journals of numbered entries, and values by key. The plugin point
-/// for stores.
+/// A store in which a session outlives its process: journals of numbered entries, and values by key. Implement it to add
+/// another kind of store.
 ///
 /// ```swift
 /// var batch = StoreBatch()
 /// batch.append(bytes, to: "workout/log", at: 8)
 /// batch.set(head, for: "workout/head")
-/// try store.commit(batch)          // both or neither; what is sent now has been written
+/// try store.commit(batch)          // both or neither; send only what has been written
 /// ```
 ///
-/// A journal's positions follow one another without a gap. Truncating gives up its beginning and never its numbering: a
-/// position that has been used or passed over is not used again until the journal is erased.
+/// A journal's positions have no gaps. Truncating removes its beginning and keeps its numbering: a position that was used or
+/// skipped isn't used again until the journal is erased.
 ///
-/// To the implementer:
-/// - `commit` must do all of the batch, in order, or throw and have done nothing; what it has done survives from its
-///   return on, as far as `durability` says. A reader must never see half of a batch.
-/// - Stores are called from any thread, several at once, and may block; callers keep them off the main thread.
-/// - Every throw is a `StorageError`; after `close` its code is `closed`. Bytes that are not what was written are
-///   `damaged`, never returned.
-/// - One process at a time holds what is stored: a second one is refused with `busy`.
-/// - `StoreLimits` are checked by `StoreBatch.checked()`.
+/// For implementers:
+/// - `commit` must perform all of the batch in order, or throw and change nothing. A committed batch must survive as
+///   `durability` says. A reader must never see half of a batch.
+/// - Stores are called on any thread, by several at once, and may block. Callers keep them off the main thread.
+/// - Every error is a `StorageError`; after `close` its code is `closed`. If stored bytes have changed, throw `damaged` and
+///   never return them.
+/// - One process at a time may hold the stored data. A second one must get `busy`.
+/// - `StoreBatch.checked()` checks `StoreLimits`.
 public protocol SessionStore: Sendable {
-    /// The failure that a commit survives: none, the process's crash, or a loss of power.
+    /// The failure that a commit survives: none, a crash of the process, or a loss of power.
     var durability: StoreDurability { get }
-    /// Complexity: O(bytes of the batch), and one wait for the disk whatever the batch holds.
+    /// Performs all of a batch or nothing. Complexity: O(bytes of the batch), and a single wait for the disk.
     func commit(_ batch: StoreBatch) throws
-    /// nil when the key has none.
+    /// Returns the value of a key; nil if it has none.
     func value(for key: String) throws -> [UInt8]?
     /// Returns the keys and journals whose names begin with a prefix, in ascending order of their UTF-8 bytes.
     func catalog(prefix: String) throws -> StoreCatalog
-    /// Entries from a position on, in order: as many as fit into `maxBytes`, and at least one if there is one.
-    /// A position before the first entry counts as the first.
+    /// Returns entries from a position on, in order: as many as fit into `maxBytes`, but at least one if there is one. A
+    /// position before the first entry counts as the first.
     func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry]
-    /// Idempotent; what was committed stays.
+    /// Closes the store. Everything committed stays. May be called more than once.
     func close()
 }
 
 /// The failure that data survives once `commit` has returned.
 public enum StoreDurability: String, Hashable, Comparable, Sendable, Codable {
-    /// Gone with the object.
+    /// Data ends with the object.
     case memory
-    /// Survives the end of the process, however it ends; a machine that loses power may lose the latest batches.
+    /// Data survives the end of the process. A loss of power may cost the latest batches.
     case process
-    /// Survives a loss of power as well.
+    /// Data also survives a loss of power.
     case machine
 
     private var rank: Int {
@@ -57,33 +57,33 @@ public enum StoreDurability: String, Hashable, Comparable, Sendable, Codable {
 
 /// One entry of a journal.
 public struct StoreEntry: Hashable, Sendable {
-    /// The entry's position in its journal.
+    /// The position in the journal.
     public var position: UInt64
     /// The bytes that were appended.
     public var bytes: [UInt8]
 
-    /// Creates an entry without checking it; a store checks when it commits.
+    /// Creates an entry. A store checks it at the commit.
     public init(position: UInt64, bytes: [UInt8]) {
         self.position = position
         self.bytes = bytes
     }
 }
 
-/// The names that a store knows.
+/// The names of a store's keys and journals.
 public struct StoreCatalog: Hashable, Sendable {
-    /// Keys that have a value.
+    /// The keys that have a value.
     public var keys: [String]
-    /// Journals that exist, empty ones included.
+    /// The journals, including empty ones.
     public var journals: [Journal]
 
-    /// A journal's name and what it holds.
+    /// A journal's name and positions.
     public struct Journal: Hashable, Sendable {
         /// The journal's name, as given to `append`.
         public var name: String
-        /// The positions that are held; empty, with the next position, after everything was truncated.
+        /// The positions of its entries. If all were truncated, an empty range at the next position.
         public var positions: Range<UInt64>
 
-        /// A journal that holds `positions`.
+        /// Creates an entry for a journal.
         public init(name: String, positions: Range<UInt64>) {
             self.name = name
             self.positions = positions
@@ -98,9 +98,9 @@ public struct StoreCatalog: Hashable, Sendable {
 }
 
 extension SessionStore {
-    /// Passes all entries from a position on to `body`, a megabyte at a time.
+    /// Passes all entries from a position on to `body`. Reads a megabyte at a time.
     ///
-    /// - Parameter body: may throw to end it early.
+    /// - Parameter body: may throw to stop early.
     public func forEachEntry(
         of journal: String, from position: UInt64 = 0, _ body: (StoreEntry) throws -> Void
     ) throws {

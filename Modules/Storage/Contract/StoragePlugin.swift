@@ -1,6 +1,6 @@
 public import MeshBus
 
-/// Registers MeshStorage and the store in memory.
+/// A plugin that registers MeshStorage and ``MemoryStore``.
 public struct StoragePlugin: Plugin {
     /// Creates the plugin, which has no settings.
     public init() {}
@@ -24,13 +24,12 @@ extension PluginKind {
 
 /// A factory that opens stores of one kind.
 public struct StoreFactory: Sendable {
-    /// Opens or makes the store in that folder, which exists; a store that keeps nothing ignores it.
+    /// Opens or creates the store in an existing folder. A store in memory ignores the folder.
     ///
-    /// The durability is the one that is asked for: a store may promise more, or less when it cannot.
+    /// The store may have a higher durability than requested, or a lower one if it can't provide that.
     public let open: @Sendable (_ folder: String, _ durability: StoreDurability) throws -> any SessionStore
 
-    /// A way to open stores. `open` is called off the main thread, makes `folder` if there is none, and throws
-    /// ``StorageError``.
+    /// Creates a factory. `open` is called off the main thread with an existing folder, and throws ``StorageError``.
     public init(
         open: @escaping @Sendable (_ folder: String, _ durability: StoreDurability) throws -> any SessionStore
     ) { self.open = open }

@@ -1,55 +1,54 @@
-/// A list of operations that a store does in order: all of them or none.
+/// A list of operations that a store performs in order, all or none.
 public struct StoreBatch: Hashable, Sendable {
-    /// One step of a batch.
+    /// An operation of a batch.
     public enum Operation: Hashable, Sendable {
-        /// The key has this value, whatever it had before.
+        /// Sets the value of a key.
         case set(key: String, bytes: [UInt8])
-        /// The key has no value.
+        /// Removes the value of a key.
         case remove(key: String)
-        /// One more entry at the end of a journal.
+        /// Appends an entry to a journal.
         case append(journal: String, entry: StoreEntry)
-        /// Positions below the mark are gone, and the next append is at the mark at the earliest.
+        /// Removes the entries below a position. The next append is at this position or later.
         case truncate(journal: String, below: UInt64)
-        /// The journal with its numbering.
+        /// Removes a journal with its numbering.
         case erase(journal: String)
     }
 
-    /// The operations in the order in which the store does them.
+    /// The operations, in order.
     public private(set) var operations: [Operation] = []
     /// The number of bytes of all names, values and entries.
     public private(set) var byteCount = 0
 
-    /// A batch that does nothing yet.
+    /// Creates an empty batch.
     public init() {}
 
-    /// Whether it does nothing.
+    /// True if the batch has no operations.
     public var isEmpty: Bool { operations.isEmpty }
 
-    /// Gives a key its value, in place of the one before. The key is a name of at most `StoreLimits.nameBytesMax`
-    /// bytes.
+    /// Sets the value of a key. The key has at most `StoreLimits.nameBytesMax` bytes of UTF-8.
     public mutating func set(_ bytes: [UInt8], for key: String) {
         add(.set(key: key, bytes: bytes), byteCount: key.utf8.count + bytes.count)
     }
 
-    /// A key without a value is fine.
+    /// Removes the value of a key, if there is one.
     public mutating func removeValue(for key: String) {
         add(.remove(key: key), byteCount: key.utf8.count)
     }
 
     /// Appends an entry to a journal.
     ///
-    /// - Parameter position: the one after the journal's last; for a journal that does not exist yet, any.
+    /// - Parameter position: the one after the journal's last; any position if the journal doesn't exist yet.
     public mutating func append(_ bytes: [UInt8], to journal: String, at position: UInt64) {
         let entry = StoreEntry(position: position, bytes: bytes)
         add(.append(journal: journal, entry: entry), byteCount: journal.utf8.count + bytes.count)
     }
 
-    /// Makes the journal if there is none.
+    /// Removes a journal's entries below a position. Creates the journal if it doesn't exist.
     public mutating func truncate(_ journal: String, below mark: UInt64) {
         add(.truncate(journal: journal, below: mark), byteCount: journal.utf8.count)
     }
 
-    /// A journal that does not exist is fine.
+    /// Removes a journal with its numbering, if it exists.
     public mutating func erase(_ journal: String) {
         add(.erase(journal: journal), byteCount: journal.utf8.count)
     }
@@ -59,7 +58,7 @@ public struct StoreBatch: Hashable, Sendable {
         append(contentsOf: operations)
     }
 
-    /// These operations after those.
+    /// Adds operations at the end.
     package mutating func append(contentsOf operations: some Sequence<Operation>) {
         for operation in operations {
             switch operation {
@@ -77,8 +76,8 @@ public struct StoreBatch: Hashable, Sendable {
         self.byteCount += byteCount
     }
 
-    /// The batch, if it keeps `StoreLimits`.
-    /// - Throws: `StorageError.Code.oversized`.
+    /// Returns the batch if it is within `StoreLimits`.
+    /// - Throws: `StorageError.Code.oversized` otherwise.
     public func checked() throws(StorageError) -> StoreBatch {
         try StoreLimits.check(operations.count, of: "a batch's operations", max: StoreLimits.operationsMax)
         try StoreLimits.check(byteCount, of: "a batch's bytes", max: StoreLimits.batchBytesMax)
@@ -101,19 +100,19 @@ public struct StoreBatch: Hashable, Sendable {
     }
 }
 
-/// The bounds of every store. Beyond them a batch is refused whole, with `StorageError.Code.oversized`.
+/// The limits of every store. A batch beyond them is refused as a whole, with `StorageError.Code.oversized`.
 public enum StoreLimits {
-    /// UTF-8 bytes of a key or of a journal's name; at least one.
+    /// Maximum number of UTF-8 bytes in the name of a key or a journal. A name has at least one byte.
     public static let nameBytesMax = 512
-    /// Bytes of one entry of a journal: 4 MiB.
+    /// Maximum number of bytes in an entry: 4 MiB.
     public static let entryBytesMax = 4 << 20
-    /// Bytes of one value: 64 MiB.
+    /// Maximum number of bytes in a value: 64 MiB.
     public static let valueBytesMax = 64 << 20
-    /// Bytes of a batch: 128 MiB of names, values and entries.
+    /// Maximum number of bytes in a batch: 128 MiB of names, values and entries.
     public static let batchBytesMax = 128 << 20
-    /// Operations of a batch: 1,048,576.
+    /// Maximum number of operations in a batch: 1,048,576.
     public static let operationsMax = 1 << 20
-    /// SQL knows signed integers only.
+    /// The highest position in a journal. SQL has only signed integers.
     public static let positionMax = UInt64(Int64.max) - 1
 
     static func check(_ count: Int, of subject: @autoclosure () -> String, max: Int) throws(StorageError) {

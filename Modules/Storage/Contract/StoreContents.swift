@@ -1,11 +1,11 @@
-/// What a store holds, as a value: the contract in executable form, and all of the store in memory.
+/// The content of a store, as a value: an executable form of the contract, and the implementation of the store in memory.
 package struct StoreContents: Equatable, Sendable {
     private var values: [StoreName: [UInt8]] = [:]
     private var journals: [StoreName: Journal] = [:]
 
     private struct Journal: Equatable, Sendable {
         private(set) var first: UInt64
-        /// From `first` on. What is truncated stays as a dead beginning until it is half of all.
+        /// Entries from `first` on, after `deadCount` truncated ones. These are removed once they are half of all.
         private var entries: [[UInt8]] = []
         private var deadCount = 0
 
@@ -38,7 +38,7 @@ package struct StoreContents: Equatable, Sendable {
 
     package init() {}
 
-    /// - Throws: `oversized` or `outOfOrder`; nothing has been done then.
+    /// - Throws: `oversized` or `outOfOrder`. Nothing has then been done.
     package mutating func commit(_ batch: StoreBatch) throws(StorageError) {
         try check(batch.checked())
         for operation in batch.operations { apply(operation) }
@@ -58,7 +58,7 @@ package struct StoreContents: Equatable, Sendable {
         }
     }
 
-    /// Whether every append follows what is there when its turn comes.
+    /// Checks that every append has its journal's next position at that point of the batch.
     private func check(_ batch: StoreBatch) throws(StorageError) {
         var positions = JournalPositions { journals[StoreName($0)]?.next }
         for operation in batch.operations { try positions.follow(operation) }
@@ -90,16 +90,16 @@ package struct StoreContents: Equatable, Sendable {
     }
 }
 
-/// Follows a batch's effect on the positions of journals without carrying it out.
+/// Tracks a batch's effect on the positions of journals without performing the batch.
 package struct JournalPositions {
-    /// nil is a journal that the batch erases.
+    /// Next positions by journal; nil for a journal that the batch erases.
     private var next: [StoreName: UInt64?] = [:]
     private let stored: (String) throws(StorageError) -> UInt64?
 
-    /// - Parameter stored: the next position of a journal before the batch; nil when there is none.
+    /// - Parameter stored: returns a journal's next position before the batch; nil if there is no journal.
     package init(stored: @escaping (String) throws(StorageError) -> UInt64?) { self.stored = stored }
 
-    /// - Throws: `outOfOrder`, or what `stored` throws.
+    /// - Throws: `outOfOrder`, or errors of `stored`.
     package mutating func follow(_ operation: StoreBatch.Operation) throws(StorageError) {
         switch operation {
         case .set, .remove: break

@@ -1,26 +1,26 @@
-/// One journal as the module that writes it knows it: where its entries are, and where the next one goes.
+/// The positions of one journal, as its writer tracks them.
 ///
 /// ```swift
 /// var (journal, batch) = (self.journal, StoreBatch())
 /// let position = journal.append(bytes, in: &batch)
 /// try store.commit(batch)
-/// self.journal = journal          // it is as it was when the store has not done it
+/// self.journal = journal          // unchanged if the commit failed
 /// ```
 package struct StoreJournal: Hashable, Sendable {
     package let name: String
     package private(set) var positions: Range<UInt64>
 
-    /// One that the store does not have yet.
+    /// Creates a journal that the store doesn't have yet.
     package init(_ name: String, from first: UInt64 = 1) {
         self.name = name
         positions = first..<first
     }
 
     package var isEmpty: Bool { positions.isEmpty }
-    /// Where the next entry goes.
+    /// The position of the next entry.
     package var next: UInt64 { positions.upperBound }
 
-    /// - Returns: its position.
+    /// - Returns: the entry's position.
     @discardableResult
     package mutating func append(_ bytes: [UInt8], in batch: inout StoreBatch) -> UInt64 {
         let position = next
@@ -29,7 +29,7 @@ package struct StoreJournal: Hashable, Sendable {
         return position
     }
 
-    /// Gives up what lies before a position.
+    /// Removes all entries before a position.
     package mutating func truncate(below mark: UInt64, in batch: inout StoreBatch) {
         batch.truncate(name, below: mark)
         positions = max(mark, positions.lowerBound)..<max(mark, positions.upperBound)
@@ -41,13 +41,13 @@ package struct StoreJournal: Hashable, Sendable {
 
     package mutating func removeAll(in batch: inout StoreBatch) { truncate(below: next, in: &batch) }
 
-    /// The journal goes, and its numbering goes on: no position is used twice while this value lives.
+    /// Removes the journal and continues its numbering, so no position is used twice while this value lives.
     package mutating func erase(in batch: inout StoreBatch) {
         batch.erase(name)
         positions = next..<next
     }
 
-    /// The newest entry was not written.
+    /// Forgets the newest entry, which wasn't written.
     package mutating func takeBackLast() {
         guard !isEmpty else { return }
         positions = positions.lowerBound..<next - 1
@@ -55,8 +55,8 @@ package struct StoreJournal: Hashable, Sendable {
 
     // MARK: - The store
 
-    /// Appends in a batch of its own.
-    /// - Throws: what the store throws; nothing has changed then.
+    /// Appends an entry in a batch of its own.
+    /// - Throws: the store's error. Nothing has then changed.
     package mutating func append(_ bytes: [UInt8], to store: any SessionStore) throws -> UInt64 {
         var (journal, batch) = (self, StoreBatch())
         let position = journal.append(bytes, in: &batch)
@@ -65,7 +65,7 @@ package struct StoreJournal: Hashable, Sendable {
         return position
     }
 
-    /// Where its entries are in the store; unchanged where that has no such journal.
+    /// Loads the positions from the store. They stay as they are if the store doesn't have this journal.
     package mutating func load(from store: any SessionStore) throws { load(try store.catalog(prefix: name)) }
 
     package mutating func load(_ catalog: StoreCatalog) {

@@ -1,4 +1,4 @@
-/// The name of a key or a journal by its bytes: a store tells names apart that Unicode calls equal.
+/// The name of a key or a journal, compared by bytes: a store distinguishes names that Unicode considers equal.
 package struct StoreName: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let bytes: [UInt8]
 
@@ -10,7 +10,7 @@ package struct StoreName: Hashable, Comparable, Sendable, CustomStringConvertibl
 
     package func starts(with prefix: String) -> Bool { bytes.starts(with: prefix.utf8) }
 
-    // At once: an array's own way is byte by byte.
+    // All bytes at once: an array would hash each byte separately.
     package func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
 
     package static func < (left: Self, right: Self) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }

@@ -4,18 +4,18 @@
     internal import GRDB
     internal import MeshStorage
 
-    /// An open store: the one connection to its file, and the index of what is in it. One caller at a time.
+    /// An open store: the only connection to its file, and the index of its content. For one caller at a time.
     final class SQLiteConnection {
         private let path: String
         private let claim: FileClaim
         private let queue: DatabaseQueue
-        /// nil after a commit that failed; read again before the next use.
+        /// nil after a failed commit. The next access reads it again.
         private var index: SQLiteIndex?
-        /// Not where a commit may not survive a loss of power: an older store may be a healthy one there.
+        /// False with `sync: .normal`: there a healthy store may lose commits with the power, and would seem outdated.
         private let isMarked: Bool
         private var mark: SQLiteMark?
 
-        /// - Throws: `StorageError`; the file is as it was then.
+        /// - Throws: `StorageError`. The file is then unchanged.
         init(_ file: SQLiteFile, _ options: SQLiteStore.Options) throws(StorageError) {
             path = file.path
             isMarked = options.sync == .full
@@ -45,12 +45,12 @@
             var configuration = Configuration()
             configuration.foreignKeysEnabled = false
             configuration.prepareDatabase { db in
-                // Closing merges the log into the file, which must not happen to one that is refused.
+                // Closing merges the log into the file. That must not happen to a file that is refused.
                 if keepsLog { db.mergeLogOnClose(false) }
-                // Before everything that reads: from then on the file is locked, and there is no shared memory.
+                // Must precede everything that reads. It locks the file and avoids shared memory.
                 try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
                 try db.execute(sql: "PRAGMA synchronous = \(options.sync == .full ? "FULL" : "NORMAL")")
-                // On Apple's systems alone: fsync reaches the drive's cache only.
+                // For Apple systems, where fsync only reaches the drive's cache.
                 try db.execute(sql: "PRAGMA fullfsync = \(options.sync == .full ? 1 : 0)")
                 try db.execute(sql: "PRAGMA checkpoint_fullfsync = \(options.sync == .full ? 1 : 0)")
                 try db.execute(sql: "PRAGMA trusted_schema = 0; PRAGMA cell_size_check = 1")
@@ -60,7 +60,7 @@
             return configuration
         }
 
-        /// What the log is cut to when all of it is in the file.
+        /// The size to which the log is cut once all of it is in the file.
         private static let logBytesMax = 8 << 20
 
         private static func open(_ db: Database, _ options: SQLiteStore.Options, _ path: String) throws -> SQLiteIndex {
@@ -69,7 +69,7 @@
             var index: SQLiteIndex?
             try db.inTransaction(.deferred) {
                 let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-                // The log may hold a later one than the header.
+                // The log may contain a later version than the header.
                 try check(version: version, options.schema, path)
                 if version < options.schema.version { try options.schema.migrate(db, from: version) }
                 try options.schema.check(db)
@@ -84,7 +84,7 @@
             return index
         }
 
-        /// - Throws: `outdated` when it has had more commits than it has.
+        /// - Throws: `outdated` if the store has fewer commits than its mark says.
         private static func checkAge(of index: SQLiteIndex, _ path: String) throws(StorageError) {
             guard index.identity != 0, let commits = SQLiteMark.commits(of: path, identity: index.identity),
                 index.commits < commits
@@ -101,8 +101,8 @@
             )
         }
 
-        /// Makes a file with empty tables.
-        /// - Parameter path: where it will be.
+        /// Creates a file with empty tables.
+        /// - Parameter path: the file's later path, for error messages.
         static func fill(_ draft: String, for path: String, schema: SQLiteSchema) throws {
             do {
                 let queue = try DatabaseQueue(path: draft)
@@ -126,7 +126,7 @@
     }
 
     extension SQLiteConnection {
-        /// Which contents a file has: another one after each commit, whichever version of the library made it.
+        /// Identifies a file's content: differs after each commit, by whichever version of the library.
         struct Standing: Hashable, Sendable {
             let identity: Int64
             let commits: Int64
@@ -145,7 +145,7 @@
             try access { db in try body(db, try loadedIndex(db)) }
         }
 
-        /// - Throws: `StorageError`; nothing has been done then.
+        /// - Throws: `StorageError`. Nothing has then been changed.
         func commit(_ batch: StoreBatch) throws {
             let batch = try batch.checked()
             try access { db in
@@ -153,7 +153,7 @@
                 var positions = JournalPositions { index.journals[StoreName($0)]?.positions.upperBound }
                 for operation in batch.operations { try positions.follow(operation) }
                 guard !batch.isEmpty else { return }
-                // While it is being changed nobody else refers to it, so that it is not copied.
+                // The local index is then the only reference, so changing it copies nothing.
                 self.index = nil
                 try db.inTransaction(.immediate) {
                     try index.apply(batch, to: db)
@@ -190,7 +190,7 @@
     }
 
     extension Database {
-        /// Whether closing moves what is in the log into the file.
+        /// Sets whether closing merges the log into the file.
         fileprivate func mergeLogOnClose(_ merges: Bool) {
             _ = mesh_sqlite_set_checkpoint_on_close(sqliteConnection, merges ? 1 : 0)
         }

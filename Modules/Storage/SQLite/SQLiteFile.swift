@@ -3,14 +3,14 @@
     internal import MeshBase
     internal import MeshStorage
 
-    /// A database file as it lies on the disk. SQLite recovers, rolls back and cleans up while it opens a file; what is
-    /// not ours, or is damaged, has to stay as it is, so it is looked at before.
+    /// A database file on the disk. Checked before SQLite opens it, because SQLite recovers, rolls back and cleans up while it
+    /// opens a file. A file that isn't a store, or is damaged, must stay as it is.
     struct SQLiteFile {
-        /// Absolute, and without symbolic links: SQLite keeps its log beside the file that a link leads to.
+        /// Absolute and without symbolic links, because SQLite puts the log next to the file that a link leads to.
         let path: String
         var logPath: String { path + "-wal" }
 
-        /// - Throws: `missing` when the folder does not exist.
+        /// - Throws: `missing` if the folder doesn't exist.
         init(path: String) throws(StorageError) {
             if let path = Self.resolved(path) {
                 self.path = path
@@ -34,7 +34,7 @@
 
         var exists: Bool { Self.status(of: path) != nil }
 
-        /// nil when there is none.
+        /// Returns the status of a path; nil if there is no file.
         private static func status(of path: String) -> stat? {
             var status = stat()
             return lstat(path, &status) == 0 ? status : nil
@@ -42,15 +42,15 @@
     }
 
     extension SQLiteFile {
-        /// What lets the file be opened: it is ours, whole as far as one can see, and nobody else in this process has it.
+        /// The result of checking a file: it is a store, seems undamaged, and isn't open elsewhere in this process.
         struct Admission {
             let claim: FileClaim
             let schemaVersion: Int
-            /// There is a log, which may hold what the file does not.
+            /// True if there is a log, which may have commits that the file lacks.
             let hasLog: Bool
         }
 
-        /// - Throws: `foreign`, `damaged`, `busy`, `readOnly`, `unavailable`. Nothing has been changed then but the file's mode.
+        /// - Throws: `foreign`, `damaged`, `busy`, `readOnly`, `unavailable`. Only the file's mode may then have changed.
         func admit() throws(StorageError) -> Admission {
             guard let status = Self.status(of: path) else { throw StorageError(errno: errno, path: path) }
             guard status.st_mode & S_IFMT == S_IFREG else { throw .foreign(path, "not a file") }
@@ -59,7 +59,7 @@
                 throw .damaged(path, "a rollback journal lies beside it that no store has left there")
             }
             guard let claim = FileClaim(status) else { throw .busy(path) }
-            // Before the file: its log is deleted only after the file is complete.
+            // Before the file: SQLite deletes the log only after the file is complete.
             let log = Self.status(of: logPath)
             let logSize = log.map { Int64($0.st_size) } ?? 0
             let (header, size) = try readHeader()
@@ -78,8 +78,7 @@
             return Admission(claim: claim, schemaVersion: Int(header.schemaVersion), hasLog: log != nil)
         }
 
-        /// Nobody else may put something in its place or write to it. Whoever may read it, by a mode that was given to it
-        /// since it was made, may not any longer.
+        /// Checks that no other user can replace the file or write to it. Removes other users' permission to read it.
         private func checkAccess() throws(StorageError) {
             try checkFolder()
             guard let access = FileAccess(linkAt: path) else { throw StorageError(errno: errno, path: path) }
@@ -106,9 +105,9 @@
     }
 
     extension SQLiteFile {
-        /// Puts a file in place that `fill` has made under another name, whole and synced, if there is none. What a crash
-        /// leaves behind is a file with `.new-` in its name, which may be deleted.
-        /// - Throws: `readOnly`, `full`, `missing`, `damaged`, or what `fill` throws.
+        /// Creates the file, if there is none: `fill` writes all of it under another name, then it is synced and put in place.
+        /// A crash may leave a file with `.new-` in its name, which can be deleted.
+        /// - Throws: `readOnly`, `full`, `missing`, `damaged`, or errors of `fill`.
         func create(_ fill: (_ draft: String) throws -> Void) throws {
             try checkFolder()
             if let log = Self.status(of: logPath), log.st_size > 0 {
@@ -125,8 +124,8 @@
             try sync(NSString(string: path).deletingLastPathComponent)
         }
 
-        /// A file that has appeared in the meantime stays. Where the file system has no hard links (or, as on Android,
-        /// apps may not make any) there is an instant between looking and renaming.
+        /// Puts the draft in place, unless a file has appeared there. Without hard links (some file systems; apps on Android), a
+        /// file can appear between the check and the renaming.
         private func place(_ draft: String) -> Bool {
             if link(draft, path) == 0 || errno == EEXIST { return true }
             return exists || rename(draft, path) == 0
@@ -136,13 +135,13 @@
             let descriptor = open(path, O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else { throw StorageError(errno: errno, path: path) }
             defer { close(descriptor) }
-            // Some file systems sync no folders.
+            // Some file systems can't sync folders.
             guard fsync(descriptor) == 0 || errno == EINVAL else { throw StorageError(errno: errno, path: path) }
         }
     }
 
-    /// The files that this process has open as stores. POSIX drops all locks of a process on a file as soon as it closes
-    /// any descriptor of it, so a file that a store has open must not be opened again, not even to be looked at.
+    /// Claims a file that this process opens as a store. When a process closes any descriptor of a file, POSIX drops all its
+    /// locks on the file. So a file that a store has open must not be opened again, not even to examine it.
     final class FileClaim: Sendable {
         private struct FileID: Hashable {
             let device: UInt64
@@ -152,7 +151,7 @@
         private static let claimed = Locked<Set<FileID>>([])
         private let file: FileID
 
-        /// nil when it is claimed already.
+        /// Returns nil if the file is already claimed.
         init?(_ status: stat) {
             file = FileID(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
             let file = file

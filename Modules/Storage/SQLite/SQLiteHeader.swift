@@ -5,13 +5,13 @@
         private static let magic = Array("SQLite format 3\0".utf8)
         private let bytes: [UInt8]
 
-        /// nil when it is cut or begins in another way.
+        /// Returns nil if the header is too short or has another signature.
         init?(_ bytes: [UInt8]) {
             guard bytes.count >= Self.byteCount, bytes.starts(with: Self.magic) else { return nil }
             self.bytes = bytes
         }
 
-        /// Whether a file that ends so early has been cut off.
+        /// Indicates whether these bytes, a complete file, are the beginning of a database.
         static func isBeginning(_ bytes: [UInt8]) -> Bool {
             bytes.count < byteCount && bytes.prefix(magic.count).elementsEqual(magic.prefix(bytes.count))
         }
@@ -21,7 +21,7 @@
         var schemaVersion: UInt32 { big32(60) }
         var applicationID: Int32 { Int32(bitPattern: big32(68)) }
 
-        /// What stores write differently, nil when there is nothing.
+        /// The difference from every store's header; nil if there is none.
         var damage: String? {
             if pageSize < 512 || pageSize.nonzeroBitCount != 1 { return "its pages have \(pageSize) bytes" }
             if bytes[18] != 2 || bytes[19] != 2 { return "it is not in the mode in which stores write" }

@@ -5,7 +5,7 @@
     internal import MeshStorage
 
     extension SQLiteIndex {
-        /// Carries out a batch whose positions follow. After a throw the index is worthless.
+        /// Performs a batch whose positions were checked. After an error the index is unusable.
         /// - Throws: `Damage`, `DatabaseError`.
         mutating func apply(_ batch: StoreBatch, to db: Database) throws {
             var changed: Set<StoreName> = []
@@ -35,7 +35,7 @@
             try db.change(Self.insertion, [Self.commitsRow, commits])
         }
 
-        /// Gives a store what tells it from any other one in its place.
+        /// Gives the store a random identity, which tells it from any other store in its place.
         @discardableResult
         static func name(_ db: Database) throws -> Int64 {
             let identity = Int64.random(in: 1 ... .max)
@@ -108,7 +108,7 @@
             total &-= removed
         }
 
-        /// Of a journal that the batch has erased in the end nothing is left to write.
+        /// Writes the row of a journal, unless the batch has erased the journal.
         private mutating func writeJournal(_ name: StoreName, in db: Database) throws {
             guard var journal = journals[name] else { return }
             let checksum = RowChecksum.journal(id: journal.id, name: name, positions: journal.positions)
@@ -125,14 +125,14 @@
     }
 
     extension Database {
-        /// - Throws: `Damage` when another number of rows was there.
+        /// - Throws: `Damage` if the number of changed rows isn't `count`.
         fileprivate func change(_ sql: String, _ arguments: StatementArguments, count: Int = 1) throws {
             try cachedStatement(sql: sql).execute(arguments: arguments)
             guard changesCount == count else { throw Damage("a row is missing") }
         }
 
-        /// What every commit does for each of its entries and values. GRDB boxes each argument, which takes longer than the
-        /// row.
+        /// Inserts a row without GRDB's arguments, for the entries and values of every commit: boxing arguments takes longer than
+        /// inserting the row.
         fileprivate func insert(_ sql: String, _ bind: (BoundRow) throws -> Void) throws {
             let row = BoundRow(statement: try cachedStatement(sql: sql).sqliteStatement)
             defer { row.reset() }
@@ -145,13 +145,13 @@
         }
     }
 
-    /// Of a statement in SQLite's own terms. What is bound is copied.
+    /// A statement with SQLite's own binding. Bound bytes are copied.
     private struct BoundRow {
         let statement: SQLiteStatement
 
         /// - Parameter index: from 1.
         func bind(_ bytes: [UInt8], at index: Int32) throws {
-            // Without bytes there may be no address, which would be NULL.
+            // An empty array may have no address. SQLite would bind NULL.
             try check(
                 bytes.isEmpty
                     ? sqlite3_bind_zeroblob(statement, index, 0)
@@ -169,7 +169,7 @@
             guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
         }
 
-        /// SQLITE_TRANSIENT, a macro that Swift does not see.
+        /// The macro SQLITE_TRANSIENT, which Swift can't import.
         private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     }
 #endif

@@ -3,23 +3,23 @@
     internal import GRDB
     internal import MeshStorage
 
-    /// What a store knows without asking the file: its journals, its keys, and the sum of all checksums.
-    /// Some hundred bytes for each name.
+    /// The store's content without entries and values: journals, keys, and the sum of all checksums. Takes some hundred bytes of
+    /// memory per name.
     struct SQLiteIndex {
         struct Journal {
             let id: Int64
             var positions: Range<UInt64>
-            /// Of the row as it is stored; nil when there is none yet.
+            /// The stored row's checksum; nil if there is no row yet.
             var checksum: UInt64?
         }
 
         var journals: [StoreName: Journal] = [:]
-        /// The checksums of the values.
+        /// Checksums of the values.
         var values: [StoreName: UInt64] = [:]
         var total: UInt64 = 0
-        /// Names the store; 0 before the first commit of a version that knows of it.
+        /// Identifies the store; 0 until a version that knows of identities has committed.
         var identity: Int64 = 0
-        /// Since then.
+        /// Number of commits since the store got its identity.
         var commits: Int64 = 0
         private var lastID: Int64 = 0
 
@@ -28,7 +28,7 @@
             return Journal(id: lastID, positions: first..<first)
         }
 
-        /// Reads the names, not the entries and values.
+        /// Reads the names, but no entries and values.
         /// - Throws: `Damage`, `DatabaseError`.
         init(_ db: Database) throws {
             let journals = try Row.fetchCursor(db, sql: "SELECT id, name, first, next, checksum FROM journal")
@@ -45,7 +45,7 @@
             identity = try Self.number(Self.identityRow, in: db)
         }
 
-        /// Rows of the table `store` beside the sum, which versions that do not know of them leave alone.
+        /// Additional rows of the table `store`. Versions that don't know them leave them alone.
         static let commitsRow = 2
         static let identityRow = 3
 
@@ -69,7 +69,7 @@
             lastID = max(lastID, id)
         }
 
-        /// Reads everything that is stored.
+        /// Reads and checks all rows.
         /// - Throws: `Damage`, `DatabaseError`.
         func verify(_ db: Database) throws {
             var sum: UInt64 = 0
@@ -87,15 +87,15 @@
         }
     }
 
-    // Every row is checked when it is read.
+    // Reading a row checks it.
     extension SQLiteIndex {
-        /// - Parameter body: may use the bytes while it runs; is not called when the key has no value.
+        /// - Parameter body: may use the bytes only during the call. Not called if the key has no value.
         /// - Throws: `Damage`, `DatabaseError`.
         func value(for key: StoreName, in db: Database, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
             guard let checksum = values[key] else { return }
             let statement = try db.cachedStatement(sql: "SELECT bytes, checksum FROM value WHERE key = ?")
             let rows = try Row.fetchCursor(statement, arguments: [Data(key.bytes)])
-            // A row is good for as long as its cursor lives.
+            // A row is valid while its cursor lives.
             try withExtendedLifetime(rows) {
                 guard let row = try rows.next() else { throw Damage("the value of a key is missing") }
                 let stored = try row.word(at: 1)
@@ -108,7 +108,7 @@
             }
         }
 
-        /// - Parameter body: may use the bytes while it runs, and returns false to end it.
+        /// - Parameter body: may use the bytes only during the call. Returns false to stop.
         /// - Throws: `Damage`, `DatabaseError`.
         func forEachEntry(
             of journal: Journal, from position: UInt64, in db: Database,
@@ -141,7 +141,7 @@
         }
     }
 
-    // GRDB's own conversions trap when a column holds something else.
+    // GRDB's own conversions trap if a column has another type.
     extension Row {
         fileprivate func integer(at index: Int) throws -> Int64 {
             let value: DatabaseValue = self[index]

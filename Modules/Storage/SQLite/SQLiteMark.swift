@@ -2,14 +2,13 @@
     internal import Foundation
     internal import MeshIdentity
 
-    /// How many commits a store has had, beside its file and its log (`…-mark`).
+    /// The number of a store's commits, in a file next to the store and its log (`…-mark`).
     ///
-    /// A log that is cut or deleted leaves an older store that is whole in itself: nothing in it can tell. So the number
-    /// is also kept outside. It is written after a commit whose return means that it survives a loss of power, and never
-    /// before: whatever a crash or a loss of power leaves of the mark, the store is at least as new. A mark that is
-    /// missing, torn or of another store says nothing.
+    /// If a log is cut or deleted, an older store remains that is consistent in itself. So the number is kept outside as well. It
+    /// is written only after a commit has returned that survives a loss of power. So the store is at least as new as the mark,
+    /// whatever a crash or a loss of power leaves of it. A mark that is missing, torn or of another store is ignored.
     ///
-    /// Bytes: "MeshMark", then in little endian the store's identity, the number, and a checksum over those.
+    /// Bytes: "MeshMark", then in little endian the store's identity, the number, and a checksum of everything before.
     final class SQLiteMark {
         private let descriptor: Int32
 
@@ -18,7 +17,7 @@
 
         static func path(of store: String) -> String { store + "-mark" }
 
-        /// nil when the file can be neither opened nor made: a store does without.
+        /// Returns nil if the file can be neither opened nor created. The store then has no mark.
         init?(of store: String) {
             descriptor = open(Self.path(of: store), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
             guard descriptor >= 0 else { return nil }
@@ -31,7 +30,7 @@
             _ = bytes.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
         }
 
-        /// How many commits the store of that identity has had at least; nil when that is not known.
+        /// Returns the least number of commits that the store with this identity has had; nil if unknown.
         static func commits(of store: String, identity: Int64) -> Int64? {
             let descriptor = open(path(of: store), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
             guard descriptor >= 0 else { return nil }

@@ -2,18 +2,18 @@
     internal import GRDB
     internal import MeshBase
 
-    /// The tables, and how those of older versions become these.
+    /// The tables, and the steps that upgrade older versions.
     ///
-    /// A row of `journal` and `value` is found by the index in memory, a row of `entry` by its place. `checksum` is over
-    /// the rest of the row; `total` is the sum of all checksums modulo 2⁶⁴, so that a row that is missing shows.
+    /// The index in memory lists the rows of `journal` and `value`; rows of `entry` are found by position. Each `checksum` covers
+    /// the rest of its row. `total` is the sum of all checksums modulo 2⁶⁴, so that missing rows are detected.
     package final class SQLiteSchema: Sendable {
-        /// "Mesh" in ASCII: what the header of every file of ours says.
+        /// "Mesh" in ASCII: the application ID in each store's header.
         static let applicationID: Int32 = 0x4D65_7368
 
-        /// A step leads from the version that is its index to the next.
+        /// Steps by the version from which they lead to the next.
         package let steps: [String]
 
-        /// Of the tables that the steps make.
+        /// The definitions of the tables that the steps create.
         private let definitions = Locked<[[DatabaseValue]]?>(nil)
 
         package init(steps: [String]) { self.steps = steps }
@@ -35,13 +35,13 @@
 
         package var version: Int { steps.count }
 
-        /// Inside a transaction.
+        /// Upgrades the tables. Must be called in a transaction.
         func migrate(_ db: Database, from version: Int) throws {
             for step in steps[version...] { try db.execute(sql: step) }
             try db.execute(sql: "PRAGMA user_version = \(self.version)")
         }
 
-        /// - Throws: `Damage` unless the tables are those that the steps make.
+        /// - Throws: `Damage` if the tables differ from those that the steps create.
         func check(_ db: Database) throws {
             let expected = try definitions.withLock { definitions in
                 if let definitions { return definitions }

@@ -3,42 +3,42 @@
     internal import MeshBase
     public import MeshStorage
 
-    /// A store in one file of the disk: a SQLite database in write-ahead mode.
+    /// A store in one file: a SQLite database with a write-ahead log.
     ///
     /// ```swift
     /// let store = try SQLiteStore(path: folder.path + "/score.sqlite")
     /// let game = SharedSession(Score(), over: transport, store: store)
     /// ```
     ///
-    /// A commit is one transaction. Every row carries a checksum over its content and its place, and the file carries
-    /// their sum: opening refuses a file that isn't as it was written, or that another program or a newer version
-    /// wrote. A file that is refused is left as it is; none is ever begun anew, overwritten or deleted.
+    /// A commit is one transaction. Every row has a checksum of its content and place, and the file has their sum. Opening
+    /// refuses a file that has changed since, or that another program or a newer version has written. A refused file stays as it
+    /// is: no store is ever overwritten, deleted or started over.
     ///
-    /// While it is open the latest commits are in a log beside the file (`…-wal`), which belongs to it, and so does the
-    /// number of its commits (`…-mark`): copy, move and delete all or none. After a crash the log is kept and read at the
-    /// next opening. Of a log that has been cut, the whole commits before the cut are there, and of one that is gone none:
-    /// the store is then an older one. With `sync: .full` the mark says so, and it is refused as `outdated`. With
-    /// `.normal` a loss of power does the same to a healthy store, and nothing says so.
+    /// While the store is open, its latest commits are in a log (`…-wal`), and the number of its commits is in a mark (`…-mark`).
+    /// Copy, move or delete the three files together. After a crash, the log is read at the next opening. A log that was cut has
+    /// the complete commits before the cut. Without its log, the store is an older one. With `sync: .full`, the mark reveals
+    /// that, and the store is refused as `outdated`. With `.normal`, nothing reveals it, because a loss of power can do the same
+    /// to a healthy store.
     ///
-    /// The file is made readable by its user only. It stays locked until `close`, `suspend` or the end of the object. iOS ends
-    /// an app (0xdead10cc) that holds such a lock in an app group's container while it is suspended: call `suspend` when the
-    /// app enters the background, and `resume` before it becomes active.
+    /// Only the user can read the file. It is locked until `close`, `suspend` or the end of the object. iOS ends a suspended app
+    /// that holds such a lock in an app group's container (0xdead10cc). Call `suspend` when the app enters the background, and
+    /// `resume` before it becomes active.
     public final class SQLiteStore: SessionStore {
         /// A rule for when a commit waits for the disk.
         public enum Sync: Hashable, Sendable {
-            /// At every commit: what was committed survives a loss of power (`StoreDurability.machine`).
+            /// At every commit. Commits survive a loss of power (`StoreDurability.machine`).
             case full
-            /// A commit waits only when the log is merged into the file. Commits survive the end of the process. After
-            /// a loss of power the store is whole, but its latest commits may be missing (`StoreDurability.process`).
+            /// Only when the log is merged into the file. Commits survive the end of the process. After a loss of power, the
+            /// store is consistent but may lack its latest commits (`StoreDurability.process`).
             case normal
         }
 
         /// The checks when a file is opened.
         public enum Verification: Hashable, Sendable {
-            /// SQLite's structure and every row. Complexity: O(bytes stored).
+            /// Checks SQLite's structure and every row. Complexity: O(bytes stored).
             case full
-            /// SQLite's structure and the names; an entry or a value when it is read. That a value has gone altogether is
-            /// not found.
+            /// Checks SQLite's structure and the names. Entries and values are checked when read. Doesn't detect that a key
+            /// is missing together with its value.
             case quick
         }
 
@@ -51,7 +51,7 @@
             package init() {}
         }
 
-        /// Absolute, and without symbolic links.
+        /// The absolute path, without symbolic links.
         public let path: String
         /// The failure that a commit survives, as chosen by `sync`.
         public let durability: StoreDurability
@@ -60,17 +60,17 @@
 
         private enum Phase {
             case open(SQLiteConnection)
-            /// - Parameter standing: how the file was left.
+            /// - Parameter standing: the content of the file when it was closed.
             case suspended(SQLiteConnection.Standing)
             case closed
         }
 
-        /// Opens the store in that file, or makes one if there is no file.
+        /// Opens the store in a file, or creates the file.
         ///
         /// - Parameters:
-        ///   - path: its folder exists.
-        ///   - bytesMax: what the file may grow to (its log, 4 MB or the largest batch, comes on top); a commit that
-        ///     needs more is refused with `full`. By default the disk is the limit.
+        ///   - path: a path in an existing folder.
+        ///   - bytesMax: maximum size of the file in bytes. Its log comes on top: 4 MB, or the largest batch. A commit that needs
+        ///     more throws `full`. By default the disk is the limit.
         /// - Throws: `StorageError`: `missing`, `readOnly`, `full`, `damaged`, `outdated`, `foreign`, `newerSchema`, `busy`,
         ///   `unavailable`.
         public convenience init(
@@ -135,11 +135,11 @@
             }
         }
 
-        /// Closes the file, which releases its lock, until `resume`. Waits for a commit that is under way; what was committed is
-        /// in the file. Until `resume`, reads and commits throw `unavailable` and change nothing: a session keeps in memory
-        /// what it can't write, and writes it after `resume`. Does nothing while the store is suspended or closed.
+        /// Closes the file and releases its lock, until `resume`. Waits for a running commit. Everything committed is in the
+        /// file. Until `resume`, reads and commits throw `unavailable` and change nothing. A session keeps unwritten data in
+        /// memory, and writes it after `resume`. Does nothing if the store is suspended or closed.
         ///
-        /// - Throws: `StorageError` when the file can't be read any more; the store is open then.
+        /// - Throws: `StorageError` if the file can't be read any more. The store then stays open.
         public func suspend() throws {
             try phase.withLock { phase in
                 guard case .open(let connection) = phase else { return }
@@ -149,12 +149,11 @@
             }
         }
 
-        /// Opens the file again, with the same checks as the initializer, and takes its lock. Does nothing while the store is
-        /// open.
+        /// Opens the file again with the initializer's checks, and locks it. Does nothing if the store is open.
         ///
-        /// - Throws: what the initializer throws, such as `busy` while another process has the file open; `outdated` when
-        ///   another process has written to it meanwhile, as this store's user knows nothing of that: close the store and open
-        ///   it anew; `closed`. The store stays suspended then, and `resume` may be called again.
+        /// - Throws: errors of the initializer, such as `busy` while another process has the file open; `closed`; `outdated` if
+        ///   another process has written to the file, because this store's user doesn't know of that: close the store and open it
+        ///   anew. The store then stays suspended, and you can call `resume` again.
         public func resume() throws {
             try phase.withLock { phase in
                 switch phase {
@@ -195,12 +194,12 @@
     }
 
     extension SQLiteStore.Options {
-        /// nil when the disk is the limit.
+        /// Maximum number of pages; nil if the disk is the limit.
         var pagesMax: Int? { bytesMax.map { max($0, 0) / 4096 } }
     }
 
     extension Dictionary where Key == StoreName {
-        /// Those that begin so, in ascending order.
+        /// Returns the elements whose names begin with a prefix, in ascending order.
         fileprivate func names(_ prefix: String) -> [Element] {
             filter { $0.key.starts(with: prefix) }.sorted { $0.key < $1.key }
         }

@@ -3,7 +3,7 @@
     internal import GRDB
     internal import MeshStorage
 
-    /// What is stored is not what was written.
+    /// The stored bytes differ from the ones written.
     struct Damage: Error {
         let detail: String
 
@@ -11,7 +11,7 @@
     }
 
     extension StorageError {
-        /// What SQLite or the checks on top of it say, in the store's terms.
+        /// Converts an error of SQLite, or of the checks on top of it.
         init(_ error: any Error, path: String, systemError: Int32 = 0) {
             switch error {
             case let error as StorageError: self = error
@@ -46,7 +46,7 @@
             }
         }
 
-        /// - Parameter errno: of a system call on the file or its folder.
+        /// - Parameter errno: the error of a system call on the file or its folder.
         init(errno: Int32, path: String) {
             switch errno {
             case EACCES, EPERM, EROFS: self = .readOnly(path, cause: POSIXError(errno))

@@ -1,36 +1,36 @@
 public import Foundation
 
-/// An order as a shop's app might keep it: nested, with dictionaries, decimals, dates and optionals, and no direct path,
-/// only Codable. About 1 KB of content.
+/// An order of a shop's app: nested, with dictionaries, decimals, dates and optionals. Has synthesized `Codable` and no
+/// `WireCodable`. About 1 KB of content.
 public struct SampleDocument: Codable, Hashable, Sendable {
-    /// Of the order.
+    /// The ID of the order.
     package var id: UUID
-    /// A few words.
+    /// The title, in a few words.
     package var title: String
-    /// When the order was placed.
+    /// The time of the order.
     package var createdAt: Date
-    /// When it was changed last; nil for never.
+    /// The time of the last change; nil if there was none.
     package var changedAt: Date?
-    /// When it was put away; nil where it was not.
+    /// The time of archiving; nil if the order isn't archived.
     package var archivedAt: Date?
-    /// Where the order is shown.
+    /// The web page of the order.
     package var link: URL
-    /// Who placed it.
+    /// The customer who placed the order.
     package var customer: Person
-    /// What was ordered.
+    /// The ordered articles.
     package var lines: [Line]
-    /// What all lines come to.
+    /// The sum of all lines.
     package var total: Decimal
-    /// What the lines come to in each currency.
+    /// Sums by currency.
     package var totals: [String: Decimal]
-    /// Free words by name.
+    /// Free texts by name.
     package var labels: [String: String]
-    /// Pieces by warehouse.
+    /// Number of pieces by warehouse.
     package var stock: [String: Int]
-    /// What the customer thinks of it; nil for nothing.
+    /// The customer's rating; nil if there is none.
     package var rating: Double?
 
-    /// Every field as it is.
+    /// Creates a document from its fields.
     public init(
         id: UUID, title: String, createdAt: Date, changedAt: Date?, archivedAt: Date?, link: URL, customer: Person,
         lines: [Line], total: Decimal, totals: [String: Decimal], labels: [String: String], stock: [String: Int],
@@ -57,14 +57,14 @@ extension SampleDocument {
     public struct Person: Codable, Hashable, Sendable {
         /// First and last name.
         package var name: String
-        /// nil where it is not known.
+        /// The email address; nil if unknown.
         package var email: String?
-        /// nil where it is not known.
+        /// The phone number; nil if unknown.
         package var phone: String?
-        /// Years; nil where it is not known.
+        /// The age in years; nil if unknown.
         package var age: Int?
 
-        /// Every field as it is.
+        /// Creates a person from its fields.
         public init(name: String, email: String?, phone: String?, age: Int?) {
             self.name = name
             self.email = email
@@ -73,26 +73,26 @@ extension SampleDocument {
         }
     }
 
-    /// One article of an order.
+    /// An ordered article.
     public struct Line: Codable, Hashable, Sendable {
         /// The article's number.
         package var article: String
-        /// Pieces.
+        /// Number of pieces.
         package var count: Int
-        /// Of one piece.
+        /// The price of one piece.
         package var price: Decimal
-        /// Off the price; nil for none.
+        /// The discount on the price; nil for none.
         package var discount: Decimal?
-        /// nil where it was not delivered.
+        /// The time of delivery; nil if not delivered.
         package var deliveredAt: Date?
-        /// Free words.
+        /// Free texts.
         package var tags: [String]
-        /// What the article is made of.
+        /// The parts of the article.
         package var parts: [Part]
-        /// nil for none.
+        /// A note; nil for none.
         package var note: String?
 
-        /// Every field as it is.
+        /// Creates a line from its fields.
         public init(
             article: String, count: Int, price: Decimal, discount: Decimal?, deliveredAt: Date?, tags: [String],
             parts: [Part], note: String?
@@ -110,12 +110,12 @@ extension SampleDocument {
 
     /// A part of an article.
     public struct Part: Codable, Hashable, Sendable {
-        /// What it is called.
+        /// The name of the part.
         package var name: String
-        /// Kilograms.
+        /// The weight in kilograms.
         package var weight: Double?
 
-        /// Every field as it is.
+        /// Creates a part from its fields.
         public init(name: String, weight: Double?) {
             self.name = name
             self.weight = weight

@@ -1,4 +1,4 @@
-/// Five live numbers, sent many times a minute. 40 bytes of content.
+/// Five live measurements, sent many times a minute. 40 bytes of content.
 public struct SampleMetrics: Codable, Hashable, Sendable {
     /// The heart rate in beats per minute.
     public var heartRate: Double
@@ -11,7 +11,7 @@ public struct SampleMetrics: Codable, Hashable, Sendable {
     /// The cadence in steps per minute.
     public var cadence: Double
 
-    /// Every field as it is.
+    /// Creates measurements from their fields.
     public init(heartRate: Double, activeEnergy: Double, distance: Double, pace: Double, cadence: Double) {
         self.heartRate = heartRate
         self.activeEnergy = activeEnergy

@@ -1,10 +1,10 @@
 import Foundation
 import MeshBase
 
-// Types of apps that know nothing of this library: no direct path, only what the compiler makes of `Codable`.
+// Payloads of apps that don't know this library: with synthesized `Codable`, and without `WireCodable`.
 
 extension SamplePayloads {
-    /// A plain record: the same for the same seed.
+    /// Returns a plain record, the same for the same seed.
     public static func record(seed: UInt64 = 5) -> SampleRecord {
         var source = SplitMix64(seed: seed)
         return SampleRecord(
@@ -12,7 +12,7 @@ extension SamplePayloads {
             isActive: source.next() % 2 == 0)
     }
 
-    /// An order of 8 lines, every other one with a discount and delivered, the first of every four with a note.
+    /// Returns an order of 8 lines. Every other line has a discount and was delivered, and every fourth has a note.
     public static func document(seed: UInt64 = 6) -> SampleDocument {
         var source = SplitMix64(seed: seed)
         let lines = (0..<8).map { line($0, from: &source) }
@@ -52,7 +52,7 @@ extension SamplePayloads {
             note: index % 4 == 0 ? "Size \(38 + index), please exchange if it does not fit" : nil)
     }
 
-    /// Whole cents.
+    /// Returns a random amount in whole cents.
     private static func amount(from source: inout SplitMix64) -> Decimal {
         Decimal(sign: .plus, exponent: -2, significand: Decimal(source.next() % 50_000))
     }

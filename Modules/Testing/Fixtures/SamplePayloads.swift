@@ -1,19 +1,18 @@
 public import Foundation
 import MeshBase
 
-/// The payloads that codecs, transports and benchmarks are measured with. The same seed gives the same values
-/// on every system.
+/// The payloads for tests and benchmarks of codecs and transports. The same seed gives the same values on every system.
 public enum SamplePayloads {
-    /// 14 November 2025 in the morning, not on a whole second.
+    /// A moment on the morning of 14 November 2025, with a fraction of a second.
     public static let start = Date(timeIntervalSinceReferenceDate: 784_796_345.678912)
 
-    /// A tap on pause.
+    /// Returns a tap on pause.
     public static func event(seed: UInt64 = 1) -> SampleEvent {
         var source = SplitMix64(seed: seed)
         return .pause(at: start + source.number(in: 0...3600))
     }
 
-    /// Live numbers of a run: the same for the same seed.
+    /// Returns live measurements of a run, the same for the same seed.
     public static func metrics(seed: UInt64 = 2) -> SampleMetrics {
         var source = SplitMix64(seed: seed)
         return SampleMetrics(
@@ -24,7 +23,7 @@ public enum SamplePayloads {
             cadence: source.number(in: 140...190).rounded())
     }
 
-    /// 16 segments, 20 laps, 60 heart rates.
+    /// Returns a workout with 16 segments, 20 laps and 60 heart rates.
     public static func workout(seed: UInt64 = 3) -> SampleWorkout {
         var source = SplitMix64(seed: seed)
         return SampleWorkout(
@@ -45,7 +44,7 @@ public enum SamplePayloads {
 
     /// Returns a track with points and heart rates, one of each per second.
     ///
-    /// - Parameter count: how many points, and how many heart rates, one of each a second.
+    /// - Parameter count: the number of points, and of heart rates.
     public static func track(seed: UInt64 = 4, count: Int = 3000) -> SampleTrack {
         var source = SplitMix64(seed: seed)
         var point = SampleTrack.Point(
@@ -70,7 +69,7 @@ extension SamplePayloads {
         "Bench press", "Row",
     ]
 
-    /// The last four segments have not ended yet, and every third has no distance.
+    /// Returns a segment. The last four haven't ended, and every third has no distance.
     private static func segment(_ index: Int, from source: inout SplitMix64) -> SampleWorkout.Segment {
         let startedAt = start + Double(index) * 300 + source.number(in: 0...1)
         let isCompleted = index < 12
@@ -97,7 +96,7 @@ extension SamplePayloads {
         point.longitude += source.number(in: -0.00004...0.00003)
         point.altitude += source.number(in: -0.3...0.3)
         point.horizontalAccuracy = [3.5, 4, 5, 8][Int(source.next() % 4)]
-        // Now and then the receiver has no speed.
+        // Sometimes a receiver has no speed.
         let isMoving = second % 50 != 0
         point.speed = isMoving ? source.number(in: 2.2...4.1) : nil
         point.course = isMoving ? source.number(in: 0...360) : nil

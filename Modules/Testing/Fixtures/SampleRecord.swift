@@ -1,15 +1,15 @@
-/// A plain record of four fields, as any app has them: no direct path, only Codable. About 30 bytes of content.
+/// A plain record of four fields, with synthesized `Codable` and no `WireCodable`. About 30 bytes of content.
 public struct SampleRecord: Codable, Hashable, Sendable {
-    /// Below 100,000.
+    /// A number below 100,000.
     package var number: Int
-    /// A few words.
+    /// A short name.
     package var name: String
-    /// Between 0 and 1.
+    /// A number between 0 and 1.
     package var score: Double
-    /// Either.
+    /// A random Boolean.
     package var isActive: Bool
 
-    /// Every field as it is.
+    /// Creates a record from its fields.
     public init(number: Int, name: String, score: Double, isActive: Bool) {
         self.number = number
         self.name = name

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Thousands of samples: where a workout went and how fast the heart beat. About 220 KB of content at 3000 each.
+/// A large state: the positions and heart rates of a workout. About 220 KB of content with 3,000 of each.
 public struct SampleTrack: Codable, Hashable, Sendable {
     /// The ID of the track's workout.
     public var workoutID: UUID
@@ -11,7 +11,7 @@ public struct SampleTrack: Codable, Hashable, Sendable {
     /// The heart rates along the track, in order.
     public var heartRates: [SampleHeartRate]
 
-    /// Every field as it is.
+    /// Creates a track from its fields.
     public init(workoutID: UUID, startedAt: Date, points: [Point], heartRates: [SampleHeartRate]) {
         self.workoutID = workoutID
         self.startedAt = startedAt
@@ -21,7 +21,7 @@ public struct SampleTrack: Codable, Hashable, Sendable {
 }
 
 extension SampleTrack {
-    /// One position, as a satellite receiver reports it.
+    /// A position, as a satellite receiver reports it.
     public struct Point: Codable, Hashable, Sendable {
         /// The moment of the measurement.
         public var time: Date
@@ -38,7 +38,7 @@ extension SampleTrack {
         /// The course in degrees from north.
         public var course: Double?
 
-        /// Every field as it is.
+        /// Creates a point from its fields.
         public init(
             time: Date, latitude: Double, longitude: Double, altitude: Double, horizontalAccuracy: Double,
             speed: Double? = nil, course: Double? = nil
@@ -61,7 +61,7 @@ public struct SampleHeartRate: Codable, Hashable, Sendable {
     /// The heart rate in beats per minute.
     public var beatsPerMinute: Double
 
-    /// Every field as it is.
+    /// Creates a reading from its fields.
     public init(time: Date, beatsPerMinute: Double) {
         self.time = time
         self.beatsPerMinute = beatsPerMinute

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A whole workout as a feature's state: nested structs, optionals, enums, arrays. 3–10 KB encoded.
+/// A workout as a feature's state: nested structs, optionals, enums, arrays. 3–10 KB encoded.
 public struct SampleWorkout: Codable, Hashable, Sendable {
     /// The kind of a workout.
     public enum Activity: String, Codable, Hashable, Sendable, CaseIterable {
@@ -43,7 +43,7 @@ public struct SampleWorkout: Codable, Hashable, Sendable {
     /// The IDs of the people who take part.
     public var participants: [UUID]
 
-    /// Every field as it is.
+    /// Creates a workout from its fields.
     public init(
         workoutID: UUID, name: String, activity: Activity, phase: Phase, startedAt: Date, pausedAt: Date? = nil,
         elapsed: Double, totals: SampleMetrics, segments: [Segment], laps: [Lap], recentHeartRates: [SampleHeartRate],
@@ -76,22 +76,22 @@ extension SampleWorkout {
         public var kind: Activity
         /// The moment at which the part began.
         public var startedAt: Date
-        /// The moment at which the part ended; nil while it goes on.
+        /// The moment at which the part ended; nil if it hasn't.
         public var endedAt: Date?
         /// The distance of the part in meters.
         public var distance: Double?
-        /// Beats a minute; nil where none were measured.
+        /// The average in beats per minute; nil if not measured.
         public var averageHeartRate: Double?
-        /// Beats a minute; nil where none were measured.
+        /// The maximum in beats per minute; nil if not measured.
         public var maximumHeartRate: Double?
         /// The number of sets.
         public var sets: Int
         /// The number of repetitions in one set; nil if they aren't counted.
         public var repetitions: Int?
-        /// Whether it was done.
+        /// True if the part was completed.
         public var isCompleted: Bool
 
-        /// Every field as it is.
+        /// Creates a segment from its fields.
         public init(
             id: UUID, title: String, kind: Activity, startedAt: Date, endedAt: Date? = nil, distance: Double? = nil,
             averageHeartRate: Double? = nil, maximumHeartRate: Double? = nil, sets: Int, repetitions: Int? = nil,
@@ -121,10 +121,10 @@ extension SampleWorkout {
         public var duration: Double
         /// The distance of the lap in meters.
         public var distance: Double
-        /// Beats a minute; nil where none were measured.
+        /// The average in beats per minute; nil if not measured.
         public var averageHeartRate: Double?
 
-        /// Every field as it is.
+        /// Creates a lap from its fields.
         public init(index: Int, start: Date, duration: Double, distance: Double, averageHeartRate: Double? = nil) {
             self.index = index
             self.start = start

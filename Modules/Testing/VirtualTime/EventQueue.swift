@@ -1,7 +1,7 @@
-/// What is due, soonest first, and of two at the same time the one entered first.
+/// Scheduled events, soonest first. Of two at the same time, the one entered first comes first.
 ///
-/// A binary heap: O(log n) to enter and to take. What is moved about in it are times and places; the events stay where
-/// they were put. Public, and not of the package: only then other modules specialise it.
+/// A binary heap: O(log n) to enter and to take. It moves only times and indexes; events stay in place. Inlinable, so that
+/// other modules specialize it.
 package struct EventQueue<Event> {
     @usableFromInline struct Entry {
         @usableFromInline let time: UInt64
@@ -30,7 +30,7 @@ package struct EventQueue<Event> {
     @inlinable package var isEmpty: Bool { heap.isEmpty }
     @inlinable package var nextTime: UInt64? { heap.first?.time }
 
-    /// What `take` would return.
+    /// The event that `take` would return.
     @inlinable package var next: (time: UInt64, event: Event)? {
         guard let first = heap.first else { return nil }
         return events[first.place].map { (first.time, $0) }
@@ -56,7 +56,7 @@ package struct EventQueue<Event> {
         return events[first.place].take().map { (first.time, $0) }
     }
 
-    /// From the end upwards, past whatever is later.
+    /// Adds an entry at the end and moves it up past later ones.
     @inlinable mutating func rise(_ entry: Entry) {
         var index = heap.count
         heap.append(entry)
@@ -69,7 +69,7 @@ package struct EventQueue<Event> {
         heap[index] = entry
     }
 
-    /// From the top downwards, past whatever is sooner.
+    /// Places an entry at the top and moves it down past sooner ones.
     @inlinable mutating func sink(_ entry: Entry) {
         var index = 0
         while true {

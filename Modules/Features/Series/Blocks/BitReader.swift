@@ -7,10 +7,10 @@ struct BitReader {
 
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    /// Whole bytes up to here.
+    /// Number of bytes read so far, including a byte read in part.
     var byteCount: Int { (position + 7) / 8 }
 
-    /// The next 56 bits at least, and zeros beyond the end.
+    /// The next 56 bits at least, with zeros beyond the end.
     private var ahead: UInt64 {
         let first = position >> 3
         let shift = UInt64(position & 7)
@@ -31,7 +31,7 @@ struct BitReader {
         position += count
     }
 
-    /// - Parameter count: 0 to 56.
+    /// - Parameter count: number of bits, 0 to 56.
     mutating func read(_ count: Int) throws(WireError) -> UInt64 {
         let value = ahead & ((1 << UInt64(count)) - 1)
         try skip(count)
@@ -40,7 +40,8 @@ struct BitReader {
 
     mutating func readWord() throws(WireError) -> UInt64 { try read(32) | (try read(32)) << 32 }
 
-    /// How many zeros there are before the next one, and moves past it; nil, past that many zeros, when there are more.
+    /// Skips zeros and the one bit after them, and returns the number of zeros. If there are `max` zeros, skips these and
+    /// returns nil.
     /// - Parameter max: at most 55.
     mutating func readUnary(max: Int) throws(WireError) -> Int? {
         let zeros = ahead.trailingZeroBitCount

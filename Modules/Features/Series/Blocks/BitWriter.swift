@@ -1,13 +1,13 @@
 /// Writes bits, the lowest first.
 struct BitWriter {
     private(set) var bytes: [UInt8] = []
-    /// Less than a byte's worth, in the low bits.
+    /// Up to 7 bits that don't fill a byte yet, in the low bits.
     private var rest: UInt64 = 0
     private var restCount: UInt64 = 0
 
     /// - Parameters:
-    ///   - value: has no bits beyond them.
-    ///   - count: 0 to 56.
+    ///   - value: has no bits set above the lowest `count`.
+    ///   - count: number of bits, 0 to 56.
     mutating func write(_ value: UInt64, _ count: Int) {
         rest |= value << restCount
         restCount += UInt64(count)
@@ -23,7 +23,7 @@ struct BitWriter {
         write(value >> 32, 32)
     }
 
-    /// All of it, filled up to a whole byte.
+    /// Returns all bytes. Zeros fill the last one.
     consuming func finished() -> [UInt8] {
         if restCount > 0 { bytes.append(UInt8(truncatingIfNeeded: rest)) }
         return bytes

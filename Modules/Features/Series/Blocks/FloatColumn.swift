@@ -1,8 +1,13 @@
 import MeshWire
 
-/// Numbers with a fraction. Those that a sensor or a file gave in decimals are whole numbers over a power of ten, exactly,
-/// and go as such (the observation of ALP: Afroozeh, Kuffó and Boncz, 2023); others as what differs from the bits of the one
-/// before (Gorilla: Pelkonen et al., 2015).
+// Two representations of numbers with a fraction:
+//   decimals        whole numbers over a power of ten, if that is exact to the bit, as it is for decimals from a sensor or a
+//                   file (an observation of ALP: Afroozeh, Kuffó and Boncz, 2023)
+//   differing bits  the exclusive or with the number before (Gorilla: Pelkonen et al., 2015), written only within a window
+//                   between its leading and trailing zeros. The bit 0 means no difference; 1, 0 the window before; 1, 1 a
+//                   new window: 5 bits for its leading zeros, 6 bits for its length less 1.
+
+/// Numbers with a fraction, as decimals or as differing bits.
 enum FloatColumn {
     /// Powers of ten that a `Double` holds exactly.
     private static let powers: [Double] = (0...15).map { exponent in
@@ -11,8 +16,8 @@ enum FloatColumn {
 
     // MARK: - Decimals
 
-    /// The same numbers times a power of ten, as small a one as gives whole numbers that give them back to the bit; nil when
-    /// none does.
+    /// Returns the numbers times the smallest power of ten that makes all of them whole and that restores them to the bit when
+    /// divided by; nil if there is none.
     static func decimals(_ bits: [UInt64]) -> (exponent: Int, values: [Int64])? {
         var exponent = 0
         for bits in bits {
@@ -32,7 +37,7 @@ enum FloatColumn {
 
     private static func whole(_ bits: UInt64, _ exponent: Int) -> Int64? {
         let scaled = (Double(bitPattern: bits) * powers[exponent]).rounded()
-        // Beyond it not every whole number is a `Double`. What is not a number fails too.
+        // From here on some whole numbers have no `Double`. The guard also rejects NaN and infinity.
         guard abs(scaled) < 0x1p53 else { return nil }
         let value = Int64(scaled)
         return number(value, exponent) == bits ? value : nil
@@ -42,7 +47,7 @@ enum FloatColumn {
         (Double(value) / powers[exponent]).bitPattern
     }
 
-    /// - Throws: `WireError.Code.corrupted` for an exponent that is none.
+    /// - Throws: `WireError.Code.corrupted` for an exponent above 15.
     static func numbers(_ values: [Int64], exponent: UInt8) throws(WireError) -> [UInt64] {
         guard exponent < powers.count else { throw WireError(.corrupted, "a column times ten to the \(exponent)") }
         return values.map { number($0, Int(exponent)) }
@@ -50,7 +55,7 @@ enum FloatColumn {
 
     // MARK: - What differs
 
-    /// Whether all of them are `Float`s.
+    /// Indicates whether a `Float` represents each number exactly.
     static func areSingle(_ bits: [UInt64]) -> Bool {
         bits.allSatisfy { bits in
             let value = Double(bitPattern: bits)
@@ -58,7 +63,7 @@ enum FloatColumn {
         }
     }
 
-    /// The bits of a `Float` in the upper half.
+    /// Returns the bits of the number as a `Float`, in the upper half.
     static func single(_ bits: UInt64) -> UInt64 { UInt64(Float(Double(bitPattern: bits)).bitPattern) << 32 }
     static func double(_ single: UInt64) -> UInt64 {
         Double(Float(bitPattern: UInt32(truncatingIfNeeded: single >> 32))).bitPattern

@@ -1,27 +1,30 @@
 import MeshWire
 
-/// Whole numbers that change little: the first, then differences, differences of these, or distances to the first, whichever is
-/// shortest, in Rice codes of which each 64 have their own parameter (Rice and Plaunt, 1971; as FLAC does, RFC 9639).
+// The Rice code of a number with the parameter p is its quotient by 2^p in unary (that many zeros and a one), then its lowest p
+// bits (Rice and Plaunt, 1971; as in FLAC, RFC 9639). Signed numbers are folded first: 0, -1, 1, -2 … to 0, 1, 2, 3 …
+// Each group of 64 numbers begins with its parameter, in 6 bits.
+
+/// Whole numbers that change little: the first number, then the others in the shortest representation (`Order`) as Rice codes.
 enum IntegerColumn {
-    /// What is written of each number but the first.
+    /// The representation of each number after the first.
     enum Order: UInt8, CaseIterable {
-        /// Nothing: all are alike.
+        /// Nothing: all numbers are equal.
         case constant
-        /// How far it is from the first.
+        /// Differences from the first number.
         case distances
         case differences
         case secondDifferences
     }
 
     private static let groupCount = 64
-    /// In place of a Rice parameter: the numbers as they are, and nothing since all are 0.
+    /// Special Rice parameters: 64 bits per number, and nothing because all numbers are 0.
     private static let plain: UInt64 = 62, zeros: UInt64 = 63
-    /// A number with a longer quotient follows as it is.
+    /// Numbers with this quotient or a greater one are written as this many zeros and 64 bits.
     private static let quotientMax = 32
 
     // MARK: - Writing
 
-    /// - Parameter values: at least one.
+    /// - Parameter values: not empty.
     static func order(for values: [Int64]) -> Order {
         guard values.contains(where: { $0 != values[0] }) else { return .constant }
         var costs = [0, 0, 0]
@@ -56,7 +59,7 @@ enum IntegerColumn {
             case .distances: rest.append(folded(values[index] &- values[0]))
             case .differences: rest.append(folded(next))
             case .secondDifferences:
-                // The first difference is as large as a number, and the others are small.
+                // Written separately: the first difference is as large as a number, the second ones are small.
                 if index == 1 { writer.writeSignedVarint(next) } else { rest.append(folded(next &- difference)) }
             }
             difference = next
@@ -123,7 +126,7 @@ enum IntegerColumn {
             difference = try reader.readSignedVarint()
             values.append(first &+ difference)
         }
-        // A copy looks ahead; how far that went shows at the end.
+        // The bits have no length prefix, so a copy of the reader takes all bytes. The end then tells how many were used.
         var ahead = reader
         var bits = BitReader(try ahead.readRaw(ahead.remaining))
         while values.count < count {

@@ -1,16 +1,19 @@
 package import MeshWire
 
-/// A stretch of a series in bytes.
+// Terms of series: a *sample* is one row of numbers with a time, a *column* holds one number of each sample, and a *block* is
+// up to 1,024 consecutive samples, compressed by column. A complete block begins at a multiple of 1,024.
+
+/// The encoding of up to 1,024 samples of a series.
 ///
 ///     block    = count, unit, times, flags, [presences], column …
 ///     count    = varint: 1 to 1024
-///     unit     = byte: times are in 0 microseconds, 1 milliseconds, 2 seconds
-///     flags    = byte: bit 0, not every number is present, and then which are as a column of whole numbers
+///     unit     = byte: unit of times: 0 microseconds, 1 milliseconds, 2 seconds
+///     flags    = byte: bit 0: some numbers are absent, and presences follow, as a column of whole numbers
 ///     column   = form, numbers
-///     form     = byte: the low half how whole numbers are written (`IntegerColumn.Order`), the high half 0 whole numbers;
-///                1 decimals, with their exponent of ten as another byte; 2 singles and 3 doubles, by what differs
+///     form     = byte: the low half is an `IntegerColumn.Order`, the high half 0 whole numbers; 1 decimals, with their
+///                exponent of ten as another byte; 2 floats and 3 doubles, both as differing bits (`FloatColumn`)
 ///
-/// Which columns there are is known beforehand. Complexity: O(numbers).
+/// The block doesn't contain the columns' names and kinds. Complexity: O(numbers).
 package enum SeriesBlock {
     private enum Form: UInt8 { case whole, decimals, singles, doubles }
 
@@ -18,7 +21,7 @@ package enum SeriesBlock {
 
     // MARK: - Writing
 
-    /// - Parameter table: of 1 to 1,024 samples.
+    /// - Parameter table: 1 to 1,024 samples.
     package static func bytes(of table: SampleTable) -> [UInt8] {
         var writer = WireWriter(capacity: 64 + table.count * (table.columns.count + 1))
         writer.writeVarint(UInt64(table.count))
@@ -60,7 +63,7 @@ package enum SeriesBlock {
 
     // MARK: - Reading
 
-    /// - Throws: `WireError` for what no block is; no more is allocated than a block holds.
+    /// - Throws: `WireError` for a malformed block. Never allocates more than a block of maximum size needs.
     package static func table(from bytes: [UInt8], columns: [SeriesColumn]) throws(WireError) -> SampleTable {
         guard bytes.count <= SeriesLimits.blockBytesMax else {
             throw WireError(.oversized, "a block of \(bytes.count) bytes; the limit is \(SeriesLimits.blockBytesMax)")

@@ -1,9 +1,9 @@
 import MeshFoundation
 import MeshWire
 
-/// Reads samples back from a table, as a type whose fields have the columns' names.
+/// Decodes samples from a table. The type's field names select the columns.
 ///
-/// A column that the type does not know is passed over; a field without a column is absent.
+/// Ignores columns that the type doesn't have. A field without a column counts as absent.
 package final class SampleReader {
     private let table: SampleTable
     private let places: [String: Int]
@@ -30,7 +30,7 @@ package final class SampleReader {
         }
     }
 
-    /// nil when it is absent.
+    /// Returns the field's value in the current row; nil if it is absent.
     fileprivate func cell(_ name: String) -> (kind: SeriesColumn.Kind, bits: UInt64)? {
         guard let place = places[name], table.presences[row] >> UInt64(place) & 1 == 1 else { return nil }
         return (table.columns[place].kind, table.cells[place][row])

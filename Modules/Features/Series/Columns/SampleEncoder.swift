@@ -2,10 +2,11 @@ import MeshFoundation
 import MeshWire
 
 extension SampleRow {
-    /// A sample's numbers in the order in which it encodes them.
+    /// Creates a row from a sample's numbers, in the order in which it encodes them.
     ///
-    /// - Parameter columns: those of the sample before it, which it most likely shares.
-    /// - Throws: `WireError.Code.encodingFailed` for what is no number, date or Boolean, and `oversized` beyond `SeriesLimits`.
+    /// - Parameter columns: the columns of the sample before, which are most likely the same.
+    /// - Throws: `WireError.Code.encodingFailed` for values other than numbers, dates and Booleans; `oversized` beyond
+    ///   `SeriesLimits`.
     package init(_ sample: some Encodable, like columns: [SeriesColumn] = []) throws {
         let sink = RowSink(expected: columns)
         if let date = sample as? Date {
@@ -22,7 +23,7 @@ extension SampleRow {
     }
 }
 
-/// Where a row's numbers go. Names are put together only where a sample is unlike the one before it.
+/// Collects a row's numbers. Builds column names only if the sample differs from the one before.
 private final class RowSink {
     private let expected: [SeriesColumn]
     private var isAsExpected = true
@@ -82,7 +83,7 @@ extension SeriesColumn {
 
 private func joined(_ prefix: String, _ key: String) -> String { prefix.isEmpty ? key : "\(prefix).\(key)" }
 
-/// Of the sample, or of a field of it.
+/// Encodes a sample or one of its fields.
 private struct RowEncoder: Encoder {
     let sink: RowSink
     let prefix: String
@@ -167,7 +168,7 @@ private struct RowFields<Key: CodingKey>: KeyedEncodingContainerProtocol {
             to: RowEncoder(sink: sink, prefix: prefix, key: key.stringValue, codingPath: codingPath + [key]))
     }
 
-    // What is nil has a column all the same.
+    // An absent value has a column too, so samples with and without it share a series.
     func encodeIfPresent(_ value: String?, forKey key: Key) throws {
         throw sink.refuse("text", prefix, key.stringValue)
     }
@@ -188,7 +189,7 @@ private struct RowFields<Key: CodingKey>: KeyedEncodingContainerProtocol {
         if Value.self == Date.self {
             return put((value as? Date)?.timeIntervalSinceReferenceDate.bitPattern, .date, key)
         }
-        // Which columns a struct has that is not there, nobody knows: such a sample goes into a series beside.
+        // An absent struct's columns are unknown, so a sample without it goes into another series.
         if let value { try encode(value, forKey: key) }
     }
 
@@ -213,7 +214,7 @@ private struct RowFields<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 }
 
-/// Takes nothing: that there is a list has been refused.
+/// A list container that rejects its elements. `RowSink` already has the error.
 private struct RefusedList: UnkeyedEncodingContainer {
     let sink: RowSink
     let codingPath: [any CodingKey]

@@ -1,12 +1,12 @@
 import MeshWire
 
-/// Samples as columns: for each a time in microseconds since 1970, and 64 bits for each of its numbers.
+/// Samples by column. Each sample has a time in microseconds since 1970, and 64 bits for each number.
 package struct SampleTable: Hashable, Sendable {
     package let columns: [SeriesColumn]
     package private(set) var times: [Int64] = []
-    /// By column. What is absent repeats the number before it.
+    /// Numbers by column. An absent number repeats the one before, which compresses well.
     package private(set) var cells: [[UInt64]]
-    /// For each sample the columns that are present, the first in the lowest bit.
+    /// The columns present in each sample, as a bit set. The lowest bit is the first column.
     package private(set) var presences: [UInt64] = []
 
     package init(columns: [SeriesColumn]) {
@@ -14,7 +14,7 @@ package struct SampleTable: Hashable, Sendable {
         cells = Array(repeating: [], count: columns.count)
     }
 
-    /// - Parameters: as many times and presences as each column has numbers.
+    /// - Precondition: Each column has as many numbers as there are times and presences.
     init(columns: [SeriesColumn], times: [Int64], cells: [[UInt64]], presences: [UInt64]) {
         self.columns = columns
         self.times = times
@@ -25,10 +25,10 @@ package struct SampleTable: Hashable, Sendable {
     package var count: Int { times.count }
     package var isEmpty: Bool { times.isEmpty }
 
-    /// All columns present.
+    /// The bit set of all columns.
     var wholePresence: UInt64 { columns.count == 64 ? .max : (1 << UInt64(columns.count)) - 1 }
 
-    /// - Parameter row: has these columns.
+    /// - Parameter row: a row with the same columns.
     package mutating func append(_ row: SampleRow, at time: Int64) {
         times.append(time)
         presences.append(row.presence)
@@ -62,8 +62,8 @@ package struct SampleTable: Hashable, Sendable {
 /// One sample's numbers.
 package struct SampleRow: Sendable {
     package var columns: [SeriesColumn]
-    /// By column.
+    /// The numbers by column.
     package var bits: [UInt64] = []
-    /// The columns that are present, the first in the lowest bit.
+    /// The columns present, as a bit set. The lowest bit is the first column.
     package var presence: UInt64 = 0
 }

@@ -1,11 +1,11 @@
 package import MeshWire
 
-/// One number of a sample: a field, or a field of a struct inside it.
+/// The description of one number of a sample: a field, or a field of a nested struct.
 package struct SeriesColumn: Hashable, Sendable, Codable {
     package enum Kind: UInt8, Sendable, Codable {
-        /// `Int` and its widths.
+        /// `Int` of any width.
         case integer = 1
-        /// `UInt` and its widths.
+        /// `UInt` of any width.
         case unsigned
         /// `Double` and `Float`, as a `Double`.
         case float
@@ -14,7 +14,7 @@ package struct SeriesColumn: Hashable, Sendable, Codable {
         case date
     }
 
-    /// Field names, joined by dots; empty where the sample is the number.
+    /// Field names joined by dots; empty if the sample itself is the number.
     package var name: String
     package var kind: Kind
 
@@ -25,7 +25,7 @@ package struct SeriesColumn: Hashable, Sendable, Codable {
 }
 
 extension [SeriesColumn] {
-    /// Names these columns in 64 bits.
+    /// A 64-bit hash of the columns' names and kinds.
     package var digest: UInt64 {
         var digest = NameDigest()
         for column in self {
@@ -35,7 +35,7 @@ extension [SeriesColumn] {
         return digest.value
     }
 
-    /// - Throws: `WireError.Code.oversized`.
+    /// - Throws: `WireError.Code.oversized` for too many columns or too long a name.
     package func checked() throws(WireError) -> Self {
         guard count <= SeriesLimits.columnsMax else {
             throw WireError(.oversized, "a sample has more than \(SeriesLimits.columnsMax) numbers")
@@ -47,8 +47,7 @@ extension [SeriesColumn] {
     }
 }
 
-/// FNV-1a (Fowler, Noll, Vo) of 64 bits: no defence against a peer that looks for two names that collide, and only a series of
-/// its own would suffer.
+/// The 64-bit hash FNV-1a (Fowler, Noll, Vo). A peer can construct names that collide, but harms only its own series.
 struct NameDigest {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

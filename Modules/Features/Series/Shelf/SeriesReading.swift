@@ -1,16 +1,16 @@
 package import MeshStorage
 import MeshWire
 
-/// A series at one moment, to be read where that may take long.
+/// A snapshot of a series that another thread can read.
 package struct SeriesReading: Sendable {
     let stream: SeriesStream
 
     package var peerID: String { stream.id.peerID }
 
-    /// Calls for each block that may have samples of those times, in the order of recording.
+    /// Passes on each block that may have samples in a time span, in the order of recording.
     ///
-    /// - Parameter body: may throw to end it early.
-    /// - Throws: `StorageError`, `WireError`, and what the body throws.
+    /// - Parameter body: called for each block. May throw to stop early.
+    /// - Throws: `StorageError`, `WireError`, and errors of the body.
     package func forEachTable(
         in times: ClosedRange<Int64>, of store: any SessionStore, _ body: (SampleTable) throws -> Void
     ) throws {
@@ -24,7 +24,7 @@ package struct SeriesReading: Sendable {
 }
 
 extension SeriesStream {
-    /// nil when it is not there any more, or not yet.
+    /// Returns a complete block; nil if the store doesn't have it, or not yet.
     func block(_ position: UInt64, from store: any SessionStore) throws -> [UInt8]? {
         guard let entry = try store.entries(of: names.blocks, from: position, maxBytes: 1).first,
             entry.position == position
@@ -33,7 +33,7 @@ extension SeriesStream {
     }
 }
 
-/// What a peer has asked for.
+/// A peer's requests, to be answered.
 package struct SeriesServing: Sendable {
     package let receiver: String
     var parts: [Part] = []
@@ -46,7 +46,7 @@ package struct SeriesServing: Sendable {
 
     init(receiver: String) { self.receiver = receiver }
 
-    /// The messages that answer it, each of not many more bytes than the limit.
+    /// Returns the messages that answer the requests, each of about `limit` bytes at most.
     /// - Throws: `StorageError`, `WireError`.
     package func messages(from store: any SessionStore, limit: Int) throws -> [SeriesMessage] {
         var answer = SeriesAnswer(receiver: receiver, limit: limit)
@@ -55,12 +55,12 @@ package struct SeriesServing: Sendable {
     }
 }
 
-/// Pieces in as few messages as hold them.
+/// Packs pieces into as few messages as possible.
 private struct SeriesAnswer {
     let receiver: String
     let limit: Int
     private(set) var messages: [SeriesMessage] = []
-    /// Bytes that the last message may still take.
+    /// Number of bytes that still fit into the last message.
     private var room = 0
 
     init(receiver: String, limit: Int) {
@@ -100,7 +100,7 @@ private struct SeriesAnswer {
         add(table[half..<table.count], of: id, at: first + UInt64(half), &columns)
     }
 
-    /// - Parameter columns: told with the first piece.
+    /// - Parameter columns: sent with the first piece only.
     private mutating func add(_ bytes: [UInt8], of id: SeriesID, at first: UInt64, _ columns: inout [SeriesColumn]?) {
         let piece = SeriesMessage.Piece(id: id, columns: columns, first: first, bytes: bytes)
         let size = piece.estimatedByteCount

@@ -2,82 +2,91 @@ import MeshIdentity
 package import MeshStorage
 import MeshWire
 
-/// All series of a session, as a value: what is recorded and what peers say goes in; what is to be written and said comes out. The
-/// bytes of whole blocks are in the store, which whoever drives this reads and writes.
+// Replicates series between devices. A series is append-only and has one writer, so a device describes what it has by two
+// sample numbers. Terms (Docs/Guides/Series.md):
+//   holding  the samples that a device has stored: the number of the first one, and the number after the last one
+//   request  asks one peer for samples that its holding has and this device lacks
+//   piece    samples of one series, encoded as a `SeriesBlock`
+//   fetch    the requests that one peer hasn't answered completely yet
+// New samples are sent with the holding. A device that lacks more of it requests the rest.
+// An acknowledgement is a holding, too: the receiver announces how far it has stored the series.
+
+/// All series of a session, as a value without I/O. Recorded samples and peers' messages go in; batches and messages come out.
+/// The bytes of complete blocks are in the store, which the caller reads and writes.
 package struct SeriesShelf: Sendable {
     let peerID: String
-    /// Of this launch; nil before anything is recorded.
+    /// The incarnation under which this device records; nil before the first sample.
     private(set) var life: UInt64?
     private let newLife: @Sendable () -> UInt64
     private let prefix: String
     private let byteCountMax: Int
     private(set) var streams: [SeriesStream] = []
     private(set) var places: [SeriesID: Int] = [:]
-    /// The series of each peer and digest.
+    /// Series by peer and digest.
     private var idsByDigest: [PeerDigest: [SeriesID]] = [:]
-    /// How many each peer has recorded.
+    /// Number of series of each peer.
     private var counts: [String: Int] = [:]
-    /// Where what is recorded under a name goes now.
+    /// The series into which this device records, by name.
     private var own: [String: Int] = [:]
     private var retention: [Int: SeriesRetention] = [:]
     private var nextNumber = 0
-    /// What was taken and not settled, and what goes before the next that is taken.
+    /// The batch that `settle` hasn't confirmed, and operations that must precede the next batch.
     private var underWay = StoreBatch()
     private var erasures = StoreBatch()
-    /// Whether that is in the store, nobody knows.
+    /// True if the store may have committed some or all of `underWay`.
     private var isInDoubt = false
 
-    // What is said.
-    /// Up to where others have been told of each, and up to where of samples themselves.
+    // State of the exchange with peers.
+    /// The end of each holding as last announced, and the end of the samples last sent.
     private var told: [Int: UInt64] = [:]
     private var pushed: [Int: UInt64] = [:]
-    /// What each peer has said that it holds.
+    /// The end of each peer's holdings.
     private var heldBy: [String: [Int: UInt64]] = [:]
-    /// Series of which a peer holds more.
+    /// Series of which a peer has more samples.
     private var wanted: [SeriesID: Wanted] = [:]
     private var fetch: Fetch?
     private var lastAsked: SeriesID?
-    /// The recording peer repeated a holding, so it hasn't heard that this device holds the samples.
+    /// True if a recording peer repeated a holding, because it doesn't know that this device has stored the samples.
     package private(set) var isAskedAgain = false
-    /// Why a series was set aside at load. Its bytes stay in the store.
+    /// The error that set a series aside in `load`. The series' bytes stay in the store.
     package private(set) var damage: StorageError?
-    /// Samples that came and found no room.
+    /// Number of received samples dropped for lack of space.
     package private(set) var refusedCount = 0
 
     private struct Wanted {
         var peerID: String
         var first: UInt64
         var next: UInt64
-        /// Requests in a row that brought nothing.
+        /// Requests in a row that brought no samples.
         var vainCount = 0
     }
 
-    /// What was asked for last.
+    /// The last request.
     private struct Fetch {
         var peerID: String
-        /// Up to where, of what has not come yet.
+        /// The end of each requested range that hasn't arrived completely.
         var ends: [SeriesID: UInt64]
         var isHeard = true
-        /// How many there have been since.
+        /// Exchanges since the request.
         var exchanges = 0
     }
 
     package static var peersMax: Int { 64 }
-    /// Of them others record at most so many, and one peer's are no more than half of these.
+    /// Maximum number of series recorded by others. One peer may have half as many.
     private static var foreignMax: Int { SeriesLimits.seriesMax * 3 / 4 }
-    /// Samples of one batch.
+    /// Maximum number of samples per batch.
     private static var batchMax: Int { 8 * SeriesLimits.blockSamples }
-    /// Exchanges after which somebody else is asked, however slowly what was asked for comes.
+    /// Exchanges after which another peer is asked, even if this one is still sending.
     private static var fetchMax: Int { 8 }
-    /// Requests in vain after which a peer isn't asked until it says again that it has the samples.
+    /// Unanswered requests after which a peer isn't asked until it announces the samples again.
     private static var vainMax: Int { 3 }
-    /// Samples that are asked for at once.
+    /// Maximum number of samples per request.
     package static var requestMax: UInt64 { 16 * UInt64(SeriesLimits.blockSamples) }
 
     /// - Parameters:
-    ///   - prefix: what the names of everything that is stored begin with.
-    ///   - byteCountMax: of what this device records, and as much of what others do.
-    ///   - newLife: a random number.
+    ///   - prefix: the prefix of all names in the store.
+    ///   - byteCountMax: maximum number of stored bytes of own series, and the same again for all others.
+    ///   - newLife: returns a random number.
     package init(peerID: String, prefix: String, byteCountMax: Int, newLife: @escaping @Sendable () -> UInt64) {
         self.peerID = peerID
         self.prefix = prefix
@@ -85,8 +94,8 @@ package struct SeriesShelf: Sendable {
         self.newLife = newLife
     }
 
-    /// A series whose parts don't fit together is set aside (`damage`), the others are loaded.
-    /// - Throws: what the store throws. Complexity: O(blocks).
+    /// Loads all series. Sets aside a series whose parts don't fit together (`damage`). Complexity: O(blocks).
+    /// - Throws: the store's errors.
     package mutating func load(from store: any SessionStore) throws {
         for head in try store.catalog(prefix: prefix).keys {
             guard let number = Int(head.dropFirst(prefix.count)), number >= 0, number < .max,
@@ -124,8 +133,8 @@ package struct SeriesShelf: Sendable {
 
     // MARK: - Recording
 
-    /// Complexity: O(numbers of the sample).
-    /// - Throws: `WireError` for what no series holds, `StorageError.Code.oversized` where there is no room.
+    /// Records a sample. Complexity: O(numbers in the sample).
+    /// - Throws: `WireError` for a sample that a series can't hold, `StorageError.Code.oversized` beyond a limit.
     package mutating func record<Sample>(_ sample: Sample, in series: Series<Sample>, at time: Int64) throws {
         let known = own[series.name]
         let row = try SampleRow(sample, like: known.map { streams[$0].columns } ?? [])
@@ -159,18 +168,18 @@ package struct SeriesShelf: Sendable {
 
     private var ownByteCount: Int { streams.reduce(0) { $0 + ($1.id.peerID == peerID ? $1.byteCount : 0) } }
 
-    /// Whether a series is written to by this device in this launch.
+    /// Indicates whether this device writes to the series in this incarnation.
     private func isOwn(_ id: SeriesID) -> Bool { id.peerID == peerID && id.life == life }
 
     // MARK: - Writing
 
     package var hasUnwritten: Bool { isInDoubt || !erasures.isEmpty || streams.contains { $0.hasUntaken } }
 
-    /// What the store is to do; empty when there is nothing. The one before has to be settled.
+    /// Returns the operations to commit; empty if there are none. Call `settle` or `putBack` before the next call.
     package mutating func takeBatch() throws -> StoreBatch {
         underWay.append(contentsOf: erasures.operations)
         erasures = StoreBatch()
-        // More at once would hold up whoever draws.
+        // Encoding more samples at once would block the main actor for too long.
         var room = Self.batchMax
         for place in streams.indices where streams[place].hasUntaken && room > 0 {
             try streams[place].take(into: &underWay, room: &room)
@@ -182,7 +191,7 @@ package struct SeriesShelf: Sendable {
         return underWay
     }
 
-    /// Whether the batch has to be compared with what the store has (`StoreBatch.without`).
+    /// True if the caller must first remove what the store has already done from the batch (`StoreBatch.without`).
     package var isRetry: Bool { isInDoubt }
 
     package mutating func settle() {
@@ -192,18 +201,17 @@ package struct SeriesShelf: Sendable {
         if ownByteCount >= byteCountMax { own = [:] }
     }
 
-    /// The store has not taken it, as far as is known.
+    /// Notes that the commit failed, so the store may have done all, some or none of the batch.
     package mutating func putBack() { isInDoubt = !underWay.isEmpty }
 
-    /// Goes on with another store, which has nothing, under the same numbers: whoever opens the old one finds a beginning of the
-    /// same series.
+    /// Continues with another, empty store under the same numbers. The old store keeps a valid beginning of each series.
     package mutating func leaveStore() {
         for place in streams.indices { streams[place].leaveStore() }
     }
 
     // MARK: - Reading
 
-    /// Of a name, and of one peer or of all, those of earlier launches included.
+    /// Returns the series of one name, by one peer or by all, including those of earlier incarnations.
     package func streams(named name: String, by peerID: String?) -> [SeriesReading] {
         streams.filter { $0.id.name == name && (peerID == nil || $0.id.peerID == peerID) }.sorted { $0.id < $1.id }
             .map { SeriesReading(stream: $0) }
@@ -214,10 +222,10 @@ package struct SeriesShelf: Sendable {
             .reduce(into: SeriesSummary()) { $0.add($1.summary) }
     }
 
-    /// Where what is recorded under a name goes now.
+    /// Returns the ID of the series into which this device now records under a name.
     package func ownID(of name: String) -> SeriesID? { own[name].map { streams[$0].id } }
 
-    /// What is held of each series, written or not.
+    /// The extent of each series on this device, including samples that aren't stored yet.
     package var extents: [Extent] {
         streams.map { stream in
             Extent(
@@ -229,13 +237,13 @@ package struct SeriesShelf: Sendable {
     package struct Extent: Sendable {
         package let id: SeriesID
         package let first: UInt64
-        /// Those before it are in the store.
+        /// The number after the last stored sample.
         package let written: UInt64
         package let next: UInt64
         package let reading: SeriesReading
     }
 
-    /// What is held of each.
+    /// The status of each series.
     package var statuses: [SeriesStatus] {
         streams.enumerated().map { place, stream in
             SeriesStatus(
@@ -252,25 +260,25 @@ package struct SeriesShelf: Sendable {
 // MARK: - What is said
 
 extension SeriesShelf {
-    /// A peer may have come that knows nothing.
+    /// Forgets what a peer (nil: every peer) knows, because it may have relaunched without its store.
     package mutating func greet(_ peerID: String?) {
         if let peerID { heldBy[peerID] = nil } else { heldBy = [:] }
         told = [:]
         if fetch?.peerID == peerID { fetch = nil }
     }
 
-    /// A peer that can be reached lacks something, or this device does.
+    /// Indicates whether this device or a reachable peer lacks samples, or new samples haven't been announced.
     package func isBehind(_ reachable: Set<String>) -> Bool {
         isWanting(of: reachable) || hasNews || isLacking(reachable)
     }
 
-    /// Whether each of these peers knows an own series by its digest, because it has named that series.
+    /// Indicates whether each of these peers has named this own series, and so recognizes its digest.
     package func isKnown(_ id: SeriesID, by peerIDs: Set<String>) -> Bool {
         guard let place = places[id], self.id(of: id.digest, of: peerID) == id else { return false }
         return !peerIDs.isEmpty && peerIDs.allSatisfy { heldBy[$0]?[place] != nil }
     }
 
-    /// The only series of a peer with that digest; nil if there is none, or more than one.
+    /// Returns the only series of a peer with that digest; nil if there is none or more than one.
     package func id(of digest: UInt32, of peerID: String) -> SeriesID? {
         let ids = idsByDigest[PeerDigest(peerID: peerID, digest: digest)] ?? []
         return ids.count == 1 ? ids[0] : nil
@@ -284,20 +292,20 @@ extension SeriesShelf {
         init(_ id: SeriesID) { self.init(peerID: id.peerID, digest: id.digest) }
     }
 
-    /// This device lacks what a peer has that can be reached.
+    /// Indicates whether a reachable peer has samples that this device lacks.
     package func isWanting(of reachable: Set<String>) -> Bool {
         wanted.contains { reachable.contains($0.value.peerID) }
     }
 
-    /// Something has been written that no peer has been told of.
+    /// True if samples were stored that no message has announced.
     private var hasNews: Bool { streams.indices.contains(where: isNews) }
 
-    /// The same of what others recorded: they wait to hear that it has come.
+    /// True if samples recorded by others were stored and not yet acknowledged.
     package var hasForeignNews: Bool { streams.indices.contains { isNews($0) && !isOwn(streams[$0].id) } }
 
     private func isNews(_ place: Int) -> Bool { told[place] ?? 0 != streams[place].written }
 
-    /// A peer that can be reached has not said that it holds what is written here.
+    /// Indicates whether a reachable peer hasn't acknowledged all samples stored here.
     package func isLacking(_ reachable: Set<String>) -> Bool {
         streams.indices.contains { streams[$0].written > streams[$0].first && isLacking($0, reachable) }
     }
@@ -306,20 +314,20 @@ extension SeriesShelf {
         reachable.contains { heldBy[$0]?[place] ?? 0 < streams[place].written }
     }
 
-    /// A peer holds more, and is being asked.
+    /// True while a request is unanswered.
     package var isFetching: Bool { fetch != nil }
 
-    /// Which series a message names.
+    /// The choice of series that a message names.
     package enum Telling {
-        /// Series with new samples, and those that a peer doesn't know yet.
+        /// Series with new samples, and series unknown to a reachable peer.
         case news
-        /// Also those of which a peer hasn't said that it holds all samples.
+        /// Series with new samples, and series that a reachable peer hasn't acknowledged completely.
         case lacking
         case everything
     }
 
-    /// With each exchange: what doesn't come is asked for again, and after some requests no longer. A peer that has it says so
-    /// again, because this device has said that it lacks it.
+    /// Ends a fetch that is silent, too old or from an unreachable peer; call once per exchange. After `vainMax` requests in
+    /// vain the peer isn't asked any more. It will announce its samples again, because this device hasn't acknowledged them.
     package mutating func ageFetch(reachable: Set<String>) {
         guard let fetch else { return }
         if !fetch.isHeard || fetch.exchanges >= Self.fetchMax || !reachable.contains(fetch.peerID) {
@@ -335,12 +343,12 @@ extension SeriesShelf {
         }
     }
 
-    /// The messages to send now.
+    /// Returns the messages to send now.
     /// - Parameters:
-    ///   - reachable: peers.
-    ///   - pushesSamples: new samples of this device, and how far they are.
-    ///   - answers: how far those of others have come.
-    ///   - limit: bytes in a message.
+    ///   - reachable: the reachable peers.
+    ///   - pushesSamples: true to announce and send new samples of this device.
+    ///   - answers: true to acknowledge samples recorded by others.
+    ///   - limit: maximum number of bytes per message.
     package mutating func messages(
         reachable: Set<String>, telling: Telling, pushesSamples: Bool, answers: Bool, limit: Int
     ) -> [SeriesMessage] {
@@ -354,14 +362,14 @@ extension SeriesShelf {
             let stream = streams[place]
             let isTold =
                 switch telling {
-                // A peer that has said nothing may have come later.
+                // A peer that has announced nothing may have connected later.
                 case .news:
                     isNews(place) && (isOwn(stream.id) ? pushesSamples : answers)
                         || reachable.contains { heldBy[$0]?[place] == nil }
                 case .lacking: isNews(place) || isLacking(place, reachable)
                 case .everything: true
                 }
-            // While its beginning is given up, what is written may end before it.
+            // `giveUp` may drop blocks that aren't stored yet. Then `written` lies below `first`.
             guard stream.written > stream.first, isTold else { continue }
             told[place] = stream.written
             if news.holdings.count == SeriesMessage.holdingsMax || room <= 0 {
@@ -377,7 +385,7 @@ extension SeriesShelf {
         return messages
     }
 
-    /// Samples that are new since the last time, where they are in memory: else whoever lacks them asks.
+    /// Adds the samples since the last push, if they are still in memory. Otherwise peers that lack them send requests.
     private mutating func push(_ place: Int, into message: inout SeriesMessage, room: inout Int) {
         let stream = streams[place]
         guard isOwn(stream.id) else { return }
@@ -395,7 +403,7 @@ extension SeriesShelf {
             .init(id: stream.id, columns: from == 0 ? stream.columns : nil, first: from, bytes: bytes))
     }
 
-    /// How many own samples have been written since they were last told.
+    /// Number of own samples stored since the last push.
     package var unpushedCount: UInt64 {
         streams.indices.reduce(0) { sum, place in
             let stream = streams[place]
@@ -404,11 +412,11 @@ extension SeriesShelf {
         }
     }
 
-    /// What is to be asked for next, of one peer at a time and many series at once; nil while that is under way.
-    /// - Parameter limit: bytes in a message.
+    /// Returns the next request, to one peer for many series; nil while a request is unanswered.
+    /// - Parameter limit: maximum number of bytes per message.
     package mutating func nextRequest(limit: Int) -> SeriesMessage? {
         guard fetch == nil, !wanted.isEmpty else { return nil }
-        // In turn, so that a peer that does not give what it promised keeps nobody waiting.
+        // Round robin, so that a peer that doesn't deliver what it announced blocks no other.
         let ids = wanted.keys.sorted()
         let start = ids.firstIndex { id in lastAsked.map { $0 < id } ?? true } ?? 0
         var message: SeriesMessage?
@@ -440,12 +448,12 @@ extension SeriesShelf {
 
     // MARK: - What is heard
 
-    /// What a peer says.
+    /// Processes a peer's message.
     /// - Parameters:
-    ///   - message: checked.
-    ///   - isMember: it may tell of what others recorded.
-    /// - Returns: what it asks for, to be read and sent.
-    /// - Throws: `WireError` for samples that are none. What came before them is kept.
+    ///   - message: a message that has passed `checked()`.
+    ///   - isMember: true if the peer may announce and send samples that others recorded.
+    /// - Returns: the peer's requests, to be answered by reading the store.
+    /// - Throws: `WireError` for malformed samples. Keeps the pieces before them.
     package mutating func receive(
         _ message: SeriesMessage, from peerID: String, isMember: Bool
     ) throws -> SeriesServing? {
@@ -488,13 +496,13 @@ extension SeriesShelf {
         let next = place.map { streams[$0].next } ?? 0
         guard holding.next > next, holding.next > holding.first else { return }
         guard holding.first % SeriesStream.blockSamples == 0 else { return }
-        // What would come next here was given up by who records it: it will go on from there.
+        // The recorder has dropped the samples in between. It will send the new beginning itself.
         if place != nil, holding.first > next, id.peerID != peerID { return }
         guard wanted[id].map({ $0.next < holding.next }) ?? (wanted.count < SeriesLimits.seriesMax) else { return }
         wanted[id] = Wanted(peerID: peerID, first: holding.first, next: holding.next)
     }
 
-    /// Of others, in the store and on the way there.
+    /// True while stored bytes and unwritten samples of others are below their limits.
     private var hasBudget: Bool {
         let foreign = streams.lazy.filter { $0.id.peerID != peerID }
         let (bytes, unwritten) = foreign.reduce((0, 0)) { ($0.0 + $1.byteCount, $0.1 + $1.unwritten.count) }
@@ -546,9 +554,9 @@ public struct SeriesStatus: Hashable, Sendable {
     public let name: String
     /// The ID of the peer that records the series.
     public let peerID: String
-    /// Recorded by this session since it was made or opened: what it records goes there.
+    /// True if this session object records the series. False for series of other devices and of earlier launches.
     public let isOwn: Bool
-    /// Samples that are held.
+    /// The number of samples held here.
     public let count: Int
     /// The number of held samples that are in the store.
     public let storedCount: Int

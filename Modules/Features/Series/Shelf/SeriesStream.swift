@@ -2,25 +2,25 @@ import MeshIdentity
 import MeshStorage
 import MeshWire
 
-/// One series as this device holds it: whole blocks in the store, the pieces of the last one in memory and in the store, and what
-/// has not been written yet.
+/// One series on this device: complete blocks in the store, pieces of the last block in memory and in the store, and samples
+/// that aren't written yet.
 struct SeriesStream: Sendable {
     let id: SeriesID
     let columns: [SeriesColumn]
     let names: SeriesNames
-    /// The first sample that is held, at the beginning of a block.
+    /// The number of the first sample held, at the beginning of a block.
     private(set) var first: UInt64
-    /// Pieces of the block that is not whole, in order.
+    /// Pieces of the incomplete block, in order.
     private(set) var tail: [Piece] = []
-    /// Their samples.
+    /// Number of samples in `tail`.
     private var tailCount = 0
-    /// The same in the store.
+    /// The journal that stores `tail`.
     private var tailJournal: StoreJournal
-    /// Of each whole block, from `first` on.
+    /// Complete blocks, from `first` on.
     private(set) var spans: [Span] = []
     private var whole: BlockSummary
     private var partial: BlockSummary
-    /// Recorded or received, and not in the store for all that is known; those at the beginning are under way there.
+    /// Samples not known to be in the store. The first `takenCount` are in a batch that hasn't been confirmed.
     private(set) var unwritten: SampleTable
     private var takenCount = 0
     private(set) var byteCount = 0
@@ -32,7 +32,7 @@ struct SeriesStream: Sendable {
         let bytes: [UInt8]
     }
 
-    /// When a block's samples were recorded.
+    /// A complete block's size, and its earliest and latest time.
     struct Span: Hashable, Sendable {
         let earliest: Int64
         let latest: Int64
@@ -54,18 +54,18 @@ struct SeriesStream: Sendable {
     }
 
     var wholeEnd: UInt64 { first + UInt64(spans.count) * Self.blockSamples }
-    /// Those before it are on their way to the store or there.
+    /// The number after the last sample that is stored or in a batch.
     private var takenEnd: UInt64 { wholeEnd + UInt64(tailCount) }
-    /// Those before it are in the store.
+    /// The number after the last stored sample.
     var written: UInt64 { takenEnd - UInt64(takenCount) }
-    /// The sample that comes next.
+    /// The number of the next sample.
     var next: UInt64 { takenEnd + UInt64(unwritten.count - takenCount) }
     var hasUntaken: Bool { unwritten.count > takenCount }
-    /// Samples that are held.
+    /// Number of samples held.
     var count: UInt64 { next - first }
 
     var summary: SeriesSummary {
-        // Block by block, as it will be when they are whole: the order of additions tells in the last bit of a sum.
+        // Adds block by block, as for complete blocks: the order of additions decides the last bit of a sum.
         var (all, last) = (whole, partial)
         var taken = takenCount
         var room = SeriesLimits.blockSamples - tailCount
@@ -90,8 +90,8 @@ struct SeriesStream: Sendable {
 
     // MARK: - Going to the store
 
-    /// Puts what has come into the batch: pieces, and a block whenever one is whole.
-    /// - Parameter room: for so many samples; what is left of it afterwards.
+    /// Adds untaken samples to the batch: pieces, and a block whenever one is complete.
+    /// - Parameter room: maximum number of samples to take. Reduced by the number taken.
     mutating func take(into batch: inout StoreBatch, room: inout Int) throws {
         if !isStored {
             batch.set(try CompactCodec().encode(StoredSeries(id: id, columns: columns)), for: names.head)
@@ -114,7 +114,7 @@ struct SeriesStream: Sendable {
         }
     }
 
-    /// Samples that come one by one take as many bytes as they would as events: after a while their pieces become one.
+    /// Adds a piece. Merges pieces once there are `piecesMax`, because samples stored one by one take as many bytes as events.
     private mutating func addPiece(_ table: SampleTable, into batch: inout StoreBatch) throws {
         partial.add(table)
         var (first, whole) = (takenEnd, table)
@@ -161,13 +161,13 @@ struct SeriesStream: Sendable {
         whole.add(span.summary)
     }
 
-    /// What was taken is in the store.
+    /// Notes that the store has committed the batch.
     mutating func settle() {
         unwritten.removeFirst(takenCount)
         takenCount = 0
     }
 
-    /// Gives up whole blocks at the beginning.
+    /// Drops complete blocks at the beginning.
     mutating func giveUp(before sample: UInt64, in batch: inout StoreBatch) {
         let count = Int(clamping: (min(sample, wholeEnd) - min(first, sample)) / Self.blockSamples)
         guard count > 0 else { return }
@@ -178,7 +178,7 @@ struct SeriesStream: Sendable {
         batch.truncate(names.spans, below: first / Self.blockSamples)
     }
 
-    /// Keeps the block that has what is not known to be written, and what comes after it.
+    /// Keeps only the block with the first sample not known to be stored, and everything after it.
     mutating func leaveStore() {
         let start = max(first, written / Self.blockSamples * Self.blockSamples)
         let count = min(spans.count, Int((start - first) / Self.blockSamples))
@@ -187,19 +187,19 @@ struct SeriesStream: Sendable {
         first = start
     }
 
-    /// Gives up everything, and goes on at another place.
+    /// Drops all samples and continues at another sample number.
     mutating func restart(at sample: UInt64, in batch: inout StoreBatch) {
         for journal in [names.blocks, names.spans] { batch.erase(journal) }
         tailJournal.erase(in: &batch)
         let before = self
         self = SeriesStream(id: before.id, columns: before.columns, names: before.names, first: sample)
-        // Its numbering goes on: that tells whether a batch has been done.
+        // The journal continues its positions, which tell whether a batch was committed (`StoreBatch.without`).
         (isStored, tailJournal) = (before.isStored, before.tailJournal)
     }
 
     // MARK: - Reading
 
-    /// The samples of pieces, from one on.
+    /// Returns the samples in `tail`, from the given one on.
     func tailTable(from sample: UInt64) throws(WireError) -> SampleTable {
         var all = SampleTable(columns: columns)
         for piece in tail where piece.first + UInt64(piece.count) > sample {
@@ -209,19 +209,20 @@ struct SeriesStream: Sendable {
         return all
     }
 
-    /// Whole blocks that may hold samples of a time, by their positions in the journal.
+    /// Returns the journal positions of complete blocks that may have samples in a time span.
     func blocks(in times: ClosedRange<Int64>) -> [UInt64] {
         spans.indices.filter { spans[$0].earliest <= times.upperBound && spans[$0].latest >= times.lowerBound }
             .map { first / Self.blockSamples + UInt64($0) }
     }
 
-    /// What is in memory: the samples of the block that is not whole, and those that are not taken.
+    /// Returns the samples in memory: those of the incomplete block, and those not taken yet.
     func rest() throws(WireError) -> SampleTable {
         var all = try tailTable(from: wholeEnd)
         all.append(contentsOf: unwritten[takenCount..<unwritten.count])
         return all
     }
 
+    /// Loads a series from its journals.
     /// - Throws: `StorageError`, `WireError`.
     static func load(_ stored: StoredSeries, _ names: SeriesNames, from store: any SessionStore) throws -> SeriesStream
     {

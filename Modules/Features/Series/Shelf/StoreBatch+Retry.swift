@@ -1,13 +1,14 @@
 package import MeshStorage
 
 extension StoreBatch {
-    /// The batch for a store of which nobody knows how much of it has been done, by its beginning at least whole: without that.
+    /// Returns this batch without the appends and erasures that the store has already done, if it may have committed the
+    /// beginning of the batch. Other operations stay, because repeating them changes nothing.
     ///
-    /// - Precondition: what a journal is given after it was erased lies behind what it had before.
+    /// - Precondition: Entries appended after an erasure have higher positions than all before it.
     package func without(_ catalog: StoreCatalog) -> StoreBatch {
         let next = Dictionary(
             catalog.journals.map { ($0.name, $0.positions.upperBound) }, uniquingKeysWith: { first, _ in first })
-        // Journals that have an entry which the batch appends after this operation.
+        // Journals in which the store already has an entry that the batch appends after this operation.
         var done: Set<String> = []
         let rest = operations.reversed().filter { operation in
             switch operation {

@@ -1,13 +1,13 @@
 import MeshStorage
 import MeshWire
 
-/// What a series is, as it lies in the store.
+/// The description of a series in the store.
 struct StoredSeries: Codable {
     var id: SeriesID
     var columns: [SeriesColumn]
 }
 
-/// What is known of a block without reading it.
+/// A block's size and summary, known without reading the block.
 struct StoredSpan: Codable {
     var byteCount: Int
     var summary: BlockSummary
@@ -19,7 +19,7 @@ struct StoredSpan: Codable {
     }
 }
 
-/// A piece of a block that is not whole, and where it begins.
+/// A piece of an incomplete block, and the number of its first sample.
 struct StoredPiece {
     var first: UInt64
     var block: [UInt8]
@@ -49,9 +49,9 @@ struct StoredPiece {
     }
 }
 
-/// Under which names a series lies in the store.
+/// The names of a series in the store.
 struct SeriesNames: Hashable, Sendable {
-    /// What it is, and the beginning of the names of its journals.
+    /// The key of its `StoredSeries`, and the prefix of its journals' names.
     let head: String
     let blocks: String
     let spans: String

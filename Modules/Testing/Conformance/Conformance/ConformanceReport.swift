@@ -4,11 +4,11 @@ public import MeshBus
 public struct ConformanceReport: Hashable, Sendable, Codable {
     /// The outcome of one rule.
     public enum Outcome: String, Hashable, Sendable, Codable {
-        /// The rule was kept; it was broken; it doesn't apply to this plugin.
+        /// The rule was kept, was broken, or doesn't apply to this plugin.
         case passed, failed, skipped
     }
 
-    /// One rule and what came of it.
+    /// A rule and its outcome.
     public struct Row: Hashable, Sendable, Codable {
         /// The plugin under examination.
         public let plugin: PluginID
@@ -18,7 +18,7 @@ public struct ConformanceReport: Hashable, Sendable, Codable {
         public let summary: String
         /// The outcome of the rule.
         public let outcome: Outcome
-        /// Why it failed or was skipped; empty when it passed.
+        /// The reason for which it failed or was skipped; empty if it passed.
         public let detail: String
 
         /// Creates the row of one rule for one plugin.
@@ -34,11 +34,11 @@ public struct ConformanceReport: Hashable, Sendable, Codable {
     /// The rows in the order of the rules.
     public let rows: [Row]
 
-    /// A report of these rows.
+    /// Creates a report from rows.
     public init(rows: [Row]) { self.rows = rows }
 
-    /// One plugin's reports in one: a rule has failed if it has failed in one of them, and is skipped if it is in all.
-    /// - Parameter reports: of the same rules in the same order.
+    /// Merges reports on one plugin. A rule has failed if it failed in any report, and is skipped if it was skipped in all.
+    /// - Parameter reports: reports on the same rules in the same order.
     public init(merging reports: [ConformanceReport]) {
         let rank: [Outcome: Int] = [.failed: 0, .passed: 1, .skipped: 2]
         rows = (reports.first?.rows ?? []).map { row in
@@ -47,12 +47,12 @@ public struct ConformanceReport: Hashable, Sendable, Codable {
         }
     }
 
-    /// Whether no rule has failed.
+    /// True if no rule has failed.
     public var isConformant: Bool { !rows.contains { $0.outcome == .failed } }
-    /// The rows of rules that were not kept.
+    /// The rows of rules that were broken.
     public var failures: [Row] { rows.filter { $0.outcome == .failed } }
 
-    /// The row of one rule; nil where it was not examined.
+    /// Returns the row of a rule; nil if the rule wasn't examined.
     public subscript(rule id: String) -> Row? { rows.first { $0.rule == id } }
 }
 

@@ -1,22 +1,21 @@
 public import MeshBase
 
-/// One thing that every implementation of a plugin point must do, and how to find out whether it does.
+/// A requirement on every implementation of a plugin point, and the check of it.
 ///
-/// It needs no test framework: tests, `plugins-tool verify` and other programs may run it. `Bench` is the type of its
-/// tools.
+/// Needs no test framework: tests, `plugins-tool verify` and other programs can run it. `Bench` is the type of its tools.
 public struct ConformanceRule<Bench: Sendable>: Sendable {
-    /// Stable, such as `transport.order.reliable`.
+    /// The rule's ID, such as `transport.order.reliable`. It never changes.
     public let id: String
-    /// One line: what must hold.
+    /// The requirement in one line.
     public let summary: String
-    /// Why the rule says nothing about this implementation; nil when it applies.
+    /// Returns the reason for which the rule doesn't apply to an implementation; nil if it applies.
     public private(set) var exemption: @Sendable (Bench) -> String? = { _ in nil }
-    /// Checks the rule, and throws if it is broken.
+    /// Checks the rule.
     ///
-    /// - Throws: `ConformanceFailure` when the rule is broken; any other error breaks it too.
+    /// - Throws: `ConformanceFailure` if the rule is broken. Any other error means that too.
     public let check: @Sendable (Bench) async throws -> Void
 
-    /// A rule of that id, which never changes. `check` throws ``ConformanceFailure`` where the rule is not kept.
+    /// Creates a rule with an ID that never changes. `check` throws ``ConformanceFailure`` if the rule is broken.
     public init(_ id: String, _ summary: String, check: @escaping @Sendable (Bench) async throws -> Void) {
         self.id = id
         self.summary = summary
@@ -31,11 +30,11 @@ public struct ConformanceRule<Bench: Sendable>: Sendable {
     }
 }
 
-/// The failure that a rule found.
+/// The violation that a rule has found.
 public struct ConformanceFailure: ExplainedError, Hashable, Sendable {
     public let description: String
 
-    /// The description says what was found, and what must be.
+    /// Creates a failure. The description says what was found and what was expected.
     public init(_ description: String) { self.description = description }
 
     public var advice: String { "Change the implementation until it keeps the rule." }
@@ -46,7 +45,7 @@ public func require(_ condition: Bool, _ message: @autoclosure () -> String) thr
     guard condition else { throw ConformanceFailure(message()) }
 }
 
-/// Throws `ConformanceFailure` unless both are equal.
+/// Throws `ConformanceFailure` unless both values are equal.
 public func requireEqual<Value: Equatable>(
     _ actual: Value, _ expected: Value, _ subject: @autoclosure () -> String
 ) throws(ConformanceFailure) {
@@ -56,7 +55,7 @@ public func requireEqual<Value: Equatable>(
     }
 }
 
-/// Long values make long reports: what both begin with is left out, and what is far behind the difference.
+/// Shortens two long values: leaves out most of the common beginning, and everything far behind the first difference.
 private func brief(_ actual: String, _ expected: String) -> (String, String) {
     let common = zip(actual, expected).prefix { $0 == $1 }.count
     func around(_ text: String) -> String {

@@ -1,9 +1,9 @@
 import MeshBase
 
-/// Performs `work` and gives up on it after `limit`, even when it never returns and ignores cancellation.
+/// Performs `work`, and gives up after `limit` even if `work` never returns and ignores cancellation.
 ///
-/// What was given up goes on in a task of its own until it notices that it was cancelled.
-/// - Returns: nil when the limit came first.
+/// Abandoned work continues in its own task until it notices that it was cancelled.
+/// - Returns: nil if the limit came first.
 func withDeadline<Result: Sendable>(
     _ limit: Duration, _ work: @escaping @Sendable () async -> Result
 ) async -> Result? {
@@ -20,6 +20,6 @@ func withDeadline<Result: Sendable>(
         race.finish()
     }
     for await result in finish { return result }
-    // Only a cancelled caller comes here: its stream ends before either has finished.
+    // Reached only if the caller is cancelled: then its stream ends first.
     return nil
 }

@@ -1,15 +1,15 @@
-/// How long a rule waits for one expectation: so many turns, and then some real time. In turns alone a busy machine could
-/// be taken for a broken transport: a thread may have been put aside in the midst of its work.
+/// The time that a rule waits for one expectation: some turns, then some real time. With turns alone, a correct transport could
+/// fail on a busy machine, where a thread may be suspended amid its work.
 package struct Patience {
-    /// The real time after all turns. Only what never comes takes it; so does a transport that is broken on purpose, and
-    /// its test need not wait.
+    /// The real time after all turns. Only an expectation that is never met takes it. Tests of transports that are broken on
+    /// purpose shorten it.
     @TaskLocal package static var grace = Duration.seconds(10)
-    /// What closing may take. Only a transport that hangs does.
+    /// Maximum time for closing. Only a transport that hangs takes it.
     static let closing = Duration.seconds(120)
 
     let turns: Int
 
-    /// - Returns: whether the condition came to hold.
+    /// - Returns: true if the condition was met.
     func settle(by turn: () async -> Void, until condition: () -> Bool) async throws -> Bool {
         for _ in 0..<turns {
             if condition() { return true }
@@ -19,7 +19,7 @@ package struct Patience {
         return try await Self.sleep(by: turn, until: condition)
     }
 
-    /// For who may not let the transports' own time pass.
+    /// Waits in real time only, for callers that must not let the transports' time pass.
     static func sleep(by turn: () async -> Void = {}, until condition: () -> Bool) async throws -> Bool {
         let end = ContinuousClock.now + grace
         while ContinuousClock.now < end {

@@ -1,6 +1,6 @@
 import MeshBase
 
-/// Everything that one subscription has brought so far, and whether it has ended. Safe to use from any thread.
+/// The elements of a stream so far, and whether it has ended. May be used on any thread.
 public final class Recorder<Element: Sendable>: Sendable {
     private struct Record {
         var elements: [Element] = []
@@ -10,7 +10,7 @@ public final class Recorder<Element: Sendable>: Sendable {
     private let record: Locked<Record>
     private let listener: Task<Void, Never>
 
-    /// - Parameter limit: elements beyond it are let go; no rule sends so many.
+    /// - Parameter limit: maximum number of elements, more than any rule sends. Drops the rest.
     init(_ stream: AsyncStream<Element>, limit: Int = 65_536) {
         let record = Locked(Record())
         self.record = record
@@ -28,7 +28,7 @@ public final class Recorder<Element: Sendable>: Sendable {
     public var elements: [Element] { record.withLock { $0.elements } }
     /// The number of elements so far.
     public var count: Int { record.withLock { $0.elements.count } }
-    /// Whether the stream has ended.
+    /// True if the stream has ended.
     public var hasEnded: Bool { record.withLock { $0.hasEnded } }
 
     func stop() { listener.cancel() }

@@ -4,27 +4,27 @@ public import MeshFoundation
 public import MeshIdentity
 public import MeshTransport
 
-/// The tools that a transport rule works with: a pair of ends, time to settle, and messages to send.
+/// The tools of a transport rule: a pair of ends, ways to let time pass, and messages to send.
 ///
-/// Every wait is bounded by the fixture's patience, so that a rule ends whatever the transport does.
+/// The fixture's patience bounds every wait, so a rule ends whatever the transport does.
 public struct TransportBench: Sendable {
     /// The two ends under examination.
     public let pair: TransportPair
-    /// Maximum number of times that a wait lets time pass before it gives up.
+    /// Maximum number of times that a wait lets time pass.
     public let patience: Int
     /// The fixture of the link below the transports; nil if they have none.
     public let links: LinkFixture?
-    /// What the rule has made beside the pair, and what is to be closed with it.
+    /// Transports that the rule has made in addition to the pair. Closed with it.
     private let extras = Locked<[any SessionSyncTransport]>([])
     /// The session of all messages that the bench makes.
     public let sessionID = UUID(uuid: (0x5E, 0x55, 0x10, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 7))
 
-    /// The end that sends, as a rule.
+    /// The end that usually sends.
     public var first: any SessionSyncTransport { pair.first }
-    /// The end that receives, as a rule.
+    /// The end that usually receives.
     public var second: any SessionSyncTransport { pair.second }
 
-    /// A bench for one pair, which the caller closes.
+    /// Creates a bench for a pair, which the caller closes.
     public init(pair: TransportPair, patience: Int, links: LinkFixture? = nil) {
         self.pair = pair
         self.patience = patience
@@ -36,11 +36,11 @@ public struct TransportBench: Sendable {
         bench.keep([pair.first, pair.second])
     }
 
-    /// Records a subscription from now on.
+    /// Starts recording a stream.
     public func record<Element: Sendable>(_ stream: AsyncStream<Element>) -> Recorder<Element> { Recorder(stream) }
 
     /// Lets time pass until the condition holds.
-    /// - Throws: `ConformanceFailure` naming `expectation` when patience ends first.
+    /// - Throws: `ConformanceFailure` naming `expectation` if the patience ends first.
     public func wait(
         in crowd: TransportCrowd? = nil, for expectation: @autoclosure () -> String, until condition: () -> Bool
     ) async throws {
@@ -49,12 +49,12 @@ public struct TransportBench: Sendable {
         }
     }
 
-    /// Lets so much time pass that what is under way would have arrived.
+    /// Lets enough time pass for everything under way to arrive.
     public func settle() async {
         for _ in 0..<100 { await pair.settle() }
     }
 
-    /// Lets the pair part and waits until both ends have noticed.
+    /// Disconnects the pair and waits until both ends have noticed.
     public func disconnect() async throws {
         guard let disconnect = pair.disconnect else { throw ConformanceFailure("the fixture cannot disconnect") }
         try await disconnect()
@@ -69,7 +69,7 @@ public struct TransportBench: Sendable {
             first.knownPeers.contains { $0.id == second.localPeer.id }
                 && second.knownPeers.contains { $0.id == first.localPeer.id }
         }
-        // They know each other; that they are reachable may come a little later.
+        // Peers can be known before they are reachable.
         await settle()
     }
 }
@@ -77,25 +77,25 @@ public struct TransportBench: Sendable {
 // MARK: - More than a pair
 
 extension TransportBench {
-    /// A bench with a pair that can be relaunched.
+    /// Returns a bench with a pair that can be relaunched.
     public func durable() async throws -> TransportBench {
         guard let make = pair.makeDurable else { throw ConformanceFailure("the fixture makes no durable pair") }
         return TransportBench(try await make(), beside: self)
     }
 
-    /// A bench with a pair that holds little for a subscriber that doesn't read.
+    /// Returns a bench with a pair that buffers little for a subscriber that doesn't read.
     func narrow() async throws -> TransportBench {
         guard let make = pair.makeNarrow else { throw ConformanceFailure("the fixture makes no narrow pair") }
         return TransportBench(try await make(), beside: self)
     }
 
-    /// A bench with the same peers after a crash of both.
+    /// Returns a bench with the same peers after both have crashed.
     public func relaunched(beside bench: TransportBench) async throws -> TransportBench {
         guard let relaunch = pair.relaunch else { throw ConformanceFailure("the pair cannot be relaunched") }
         return TransportBench(try await relaunch(), beside: bench)
     }
 
-    /// So many peers that know each other.
+    /// Returns `count` peers that know each other.
     public func crowd(_ count: Int) async throws -> TransportCrowd {
         guard let make = pair.makeCrowd else { throw ConformanceFailure("the fixture makes no crowd") }
         let crowd = try await make(count)
@@ -130,7 +130,7 @@ extension TransportBench {
 extension TransportBench {
     /// Returns metadata for a test event.
     ///
-    /// - Parameter source: whose event it is; by default the first end's.
+    /// - Parameter source: the event's author; by default the first end's peer.
     public func metadata(
         _ sequence: UInt64, feature: String = "workout", from source: SessionPeer? = nil
     ) -> SessionSyncMetadata {
@@ -139,7 +139,7 @@ extension TransportBench {
             causalTimestamp: Date(timeIntervalSince1970: 1_767_225_600), payloadType: "conformance.text")
     }
 
-    /// An envelope of the session; `source` is the first end's peer unless told otherwise.
+    /// Returns an envelope of the session. By default its source is the first end's peer.
     public func envelope(
         _ sequence: UInt64, feature: String = "workout", text: String = "event", from source: SessionPeer? = nil
     ) throws -> AnySessionSyncEnvelope {
@@ -147,7 +147,7 @@ extension TransportBench {
             SessionSyncEnvelope(metadata: metadata(sequence, feature: feature, from: source), payload: [text]))
     }
 
-    /// A snapshot of the session, by the first end's peer.
+    /// Returns a snapshot of the session by the first end's peer.
     public func snapshot(
         _ revision: UInt64, feature: String = "workout", text: String = "state"
     ) throws -> AnySessionSyncSnapshot {
@@ -156,7 +156,7 @@ extension TransportBench {
 
     /// Returns a test snapshot.
     ///
-    /// - Parameter source: who seems to have made it.
+    /// - Parameter source: the apparent author.
     public func snapshot(
         _ revision: UInt64, feature: String = "workout", text: String = "state", from source: SessionPeer
     ) throws -> AnySessionSyncSnapshot {
@@ -166,14 +166,14 @@ extension TransportBench {
                 peerSequenceVector: [first.localPeer.id: revision]))
     }
 
-    /// Sends from the first end to all.
+    /// Sends envelopes from the first end to all peers.
     public func send(
         _ sequences: ClosedRange<UInt64>, feature: String = "workout", mode: SessionDeliveryMode = .reliableEventually
     ) async throws {
         for sequence in sequences { try await first.send(envelope(sequence, feature: feature), mode: mode, to: nil) }
     }
 
-    /// Sends the first end's newest snapshot to everybody.
+    /// Sends a snapshot from the first end to all peers.
     public func publish(_ revision: UInt64, feature: String = "workout") async throws {
         try await first.sendSnapshot(snapshot(revision, feature: feature), mode: .latestSnapshot, to: nil)
     }

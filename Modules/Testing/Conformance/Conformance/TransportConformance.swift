@@ -4,7 +4,7 @@ public import MeshIdentity
 public import MeshTransport
 public import MeshWire
 
-/// The rules for transports, and what runs them.
+/// The conformance rules for transports. Runs them on a transport or a link.
 ///
 /// ```swift
 /// let report = await TransportConformance.examine(fixture, as: "transport.mine")
@@ -16,12 +16,12 @@ public enum TransportConformance {
         deliveryRules + snapshotRules + addressRules + lifecycleRules + reconnectionRules + pressureRules
         + hostilityRules + extrasRules + crowdRules + relaunchRules + linkRules
 
-    /// Examines a transport by each rule with a fresh pair.
+    /// Examines a transport by each rule, with a fresh pair for each.
     ///
     /// - Parameters:
-    ///   - codec: what the transport writes payloads with, if it writes any.
-    ///   - rules: by default all.
-    ///   - limit: real time for each rule, after which it has failed; only what hangs takes so long.
+    ///   - codec: the codec for payloads, if the transport encodes any.
+    ///   - rules: by default all rules.
+    ///   - limit: maximum real time of a rule. A rule that takes longer has failed; only one that hangs does.
     public static func examine(
         _ fixture: TransportFixture, as plugin: PluginID, codec: any PayloadCodec = CompactCodec(),
         rules: [ConformanceRule<TransportBench>] = rules, limit: Duration = .seconds(600)
@@ -32,9 +32,9 @@ public enum TransportConformance {
     /// Examines a link, and `LinkTransport`s over it, by each rule with fresh links.
     ///
     /// - Parameters:
-    ///   - codec: what the transports write payloads with.
-    ///   - rules: by default all.
-    ///   - limit: real time for each rule, after which it has failed; only what hangs takes so long.
+    ///   - codec: the transports' codec for payloads.
+    ///   - rules: by default all rules.
+    ///   - limit: maximum real time of a rule. A rule that takes longer has failed; only one that hangs does.
     public static func examine(
         _ fixture: LinkFixture, as plugin: PluginID, codec: any PayloadCodec = CompactCodec(),
         rules: [ConformanceRule<TransportBench>] = rules, limit: Duration = .seconds(600)

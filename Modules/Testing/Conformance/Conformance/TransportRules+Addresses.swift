@@ -2,7 +2,7 @@ import MeshIdentity
 import MeshTransport
 
 extension TransportConformance {
-    /// Who receives what, and who is there.
+    /// Rules about receivers, known peers and reachability.
     static let addressRules: [ConformanceRule<TransportBench>] = [
         ConformanceRule("transport.target.reaches", "A send to one peer reaches that peer and no other") { bench in
             try await bench.connect()
@@ -76,7 +76,7 @@ extension TransportConformance {
     ]
 }
 
-/// Throws `ConformanceFailure` unless `body` throws exactly that error.
+/// Throws `ConformanceFailure` unless `body` throws exactly this error.
 func requireThrows(_ expected: SessionSyncError, _ body: () async throws -> Void) async throws {
     do {
         try await body()

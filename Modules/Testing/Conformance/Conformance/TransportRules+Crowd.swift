@@ -2,7 +2,7 @@ import MeshIdentity
 import MeshTransport
 
 extension TransportConformance {
-    /// Many peers, many features.
+    /// Rules about many peers and many features.
     static let crowdRules: [ConformanceRule<TransportBench>] = [
         ConformanceRule("transport.crowd.all", "Of a hundred peers each receives what one sends to all, once, in order")
         {

@@ -4,7 +4,7 @@ import MeshIdentity
 import MeshTransport
 
 extension TransportConformance {
-    /// What happens to envelopes on their way.
+    /// Rules about delivering envelopes.
     static let deliveryRules: [ConformanceRule<TransportBench>] = [
         ConformanceRule(
             "transport.envelope.intact", "Metadata arrives unchanged in every field and the payload decodes"
@@ -76,7 +76,7 @@ extension TransportConformance {
             try await bench.disconnect()
             try await bench.send(3...3, mode: .realtimeBestEffort)
             await bench.settle()
-            // Not a moment for a greeting.
+            // Leaves no time for a greeting.
             async let connected: Void = bench.connect()
             try await bench.send(4...4, mode: .realtimeBestEffort)
             try await connected
@@ -113,7 +113,7 @@ extension TransportConformance {
             try await bench.connect()
             let early = bench.record(bench.second.receiveEnvelopes())
             let unread = bench.second.receiveEnvelopes()
-            // Who stops listening takes nothing from the others.
+            // A subscriber that stops listening takes nothing from the others.
             _ = bench.second.receiveEnvelopes()
             try await bench.send(1...20)
             try await bench.wait(for: "20 envelopes at the first subscriber") { early.count >= 20 }
@@ -144,7 +144,7 @@ extension TransportConformance {
             defer { sending.cancel() }
             for _ in 0..<5 { await bench.settle() }
             let received = bench.record(unread)
-            // Each envelope gets the whole patience.
+            // Each envelope may take all of the patience.
             var count = 0
             while count < sequences.count {
                 try await bench.wait(for: "envelope \(count + 1)") { received.count > count }

@@ -3,7 +3,7 @@ import MeshIdentity
 import MeshTransport
 
 extension TransportConformance {
-    /// What a transport says in `SessionTransportCapabilities.extras`, it does.
+    /// Rules about the extras that a transport claims in `SessionTransportCapabilities.extras`.
     static let extrasRules: [ConformanceRule<TransportBench>] = [
         ConformanceRule(
             "transport.several.at-once", "Several that need not wait are sent without suspending the caller"
@@ -64,11 +64,11 @@ extension TransportConformance {
     ]
 }
 
-/// An actor that sends, and notices whether it was free meanwhile.
+/// An actor that sends, and notices whether another of its tasks could run meanwhile.
 private actor Caller {
     private var wasFree = false
 
-    /// - Returns: whether the send has suspended.
+    /// - Returns: true if the send suspended.
     func send(_ envelopes: [AnySessionSyncEnvelope], by transport: any SessionSyncTransport) async throws -> Bool {
         let other = Task { wasFree = true }
         try await transport.send(envelopes, mode: .realtimeBestEffort, to: nil)
@@ -78,7 +78,7 @@ private actor Caller {
     }
 }
 
-/// Reads batches for as long as it is kept.
+/// Reads batches until it is released.
 private final class BatchRecorder: Sendable {
     private let received = Locked<[AnySessionSyncEnvelope]>([])
     private let task: Task<Void, Never>

@@ -5,7 +5,7 @@ import MeshTransport
 import MeshWire
 
 extension TransportConformance {
-    /// Peers that send nonsense, links that lose, clocks that jump.
+    /// Rules about garbage, packet loss, repeated events and clocks that jump.
     static let hostilityRules: [ConformanceRule<TransportBench>] = [
         ConformanceRule(
             "transport.garbage.ends-connection",
@@ -165,7 +165,7 @@ extension TransportConformance {
         }.needs(.otherPeer, .faults),
     ]
 
-    /// What no frame begins with, frames of other versions, and frames that are not what they say.
+    /// Bytes with which no frame begins: zeros, an HTTP request, ones and noise.
     static let garbage: [[UInt8]] = {
         var random = SplitMix64(seed: 3)
         let noise: [UInt8] = (0..<300).map { _ in UInt8(random.upTo(255)) }

@@ -2,7 +2,7 @@ import MeshIdentity
 import MeshTransport
 
 extension TransportConformance {
-    /// How a transport ends.
+    /// Rules about closing, unsupported modes and cancellation.
     static let lifecycleRules: [ConformanceRule<TransportBench>] = [
         ConformanceRule("transport.close.streams-end", "Closing ends every stream, also one that begins afterwards") {
             bench in
@@ -51,7 +51,7 @@ extension TransportConformance {
             bench in
             try await bench.connect()
             let capabilities = bench.first.capabilities
-            // An event is never replaced by a newer one.
+            // A newer event never replaces an older one.
             var refused: [SessionDeliveryMode] = [.latestSnapshot]
             let hasQueue = bench.pair.faults?.lanes.contains(.queue) ?? false
             if !capabilities.supportsRealtime, !hasQueue { refused.append(.realtimeBestEffort) }

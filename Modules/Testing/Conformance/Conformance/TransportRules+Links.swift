@@ -6,7 +6,7 @@ import MeshTransport
 import MeshWire
 
 extension TransportConformance {
-    /// What a link itself promises.
+    /// Rules about links themselves.
     static let linkRules: [ConformanceRule<TransportBench>] = [
         ConformanceRule("link.lanes.offered", "There is a lane, and the packets of each are large enough for a frame") {
             bench in
@@ -319,7 +319,7 @@ extension TransportConformance {
         }.needs(.link, .otherPeer, .provenPeers),
     ]
 
-    /// A peer greets under another's id and sends in every mode, first before it is connected, so on kept lanes only.
+    /// Greets under an ID other than the proven one and sends in every mode: at first unconnected, so only on kept lanes.
     private static func greetAsAnother(_ fixture: LinkFixture) async throws {
         let group = try await fixture.makeLinks(2)
         guard let peerIDs = group.peerIDs else { return }
@@ -351,7 +351,7 @@ extension TransportConformance {
         try require(envelopes.elements.isEmpty && snapshots.elements.isEmpty, "a peer spoke as '\(ids[0])'")
     }
 
-    /// In every mode something of somebody else's, and after it something of one's own.
+    /// Sends a message in another peer's name in every mode, and after each a message in its own name.
     private static func speakForOthers(_ bench: TransportBench) async throws {
         try await bench.connect()
         let (sender, receiver) = (bench.first, bench.second)
@@ -394,7 +394,7 @@ extension TransportConformance {
 
     private static func namesakes(_ fixture: LinkFixture) async throws {
         let group = try await fixture.makeLinks(3)
-        // Whose links prove who is there cannot share a name.
+        // Two links that prove their peer IDs can't share a name.
         guard group.peerIDs == nil else { return }
         let ends = try group.links.enumerated().map { index, link in
             var configuration = fixture.configuration

@@ -2,39 +2,39 @@ import MeshDelivery
 import MeshIdentity
 import MeshTransport
 
-/// What a rule cannot do without; where it is missing the rule is skipped, with the reason.
+/// A prerequisite of a rule. Without it the rule is skipped, with the reason.
 enum TransportNeed: Sendable {
-    /// Another peer than oneself.
+    /// A peer other than the local one.
     case otherPeer
-    /// The pair can part and meet again.
+    /// A pair that can be disconnected and connected again.
     case reconnection
-    /// The link below can be disturbed.
+    /// Faults on the link below.
     case faults
-    /// The link promises a lane.
+    /// A certain lane on the link.
     case lane(LinkLane)
-    /// The link has a lane that works while connected.
+    /// A lane that works while connected.
     case liveLane
-    /// The link has a lane on which nothing is lost.
+    /// A lane that loses nothing.
     case orderedLane
-    /// What waits is replaced by what is newer.
+    /// A lane on which a newer packet replaces a waiting one.
     case replacement
-    /// Best effort has no other way than the connection to the other peer.
+    /// Best effort that can travel only over the connection between the two peers.
     case nothingKeepsBestEffort
-    /// A third peer that knows both.
+    /// A third peer that both peers know.
     case bystander
-    /// Ends that keep things in a store.
+    /// Ends with a store.
     case durability
-    /// Ends that hold little for a slow subscriber.
+    /// Ends that buffer little for a slow subscriber.
     case narrowness
-    /// Many peers.
+    /// A crowd of peers.
     case crowd
-    /// The link itself can be examined.
+    /// Access to the link itself.
     case link
-    /// The link proves who is there.
+    /// A link that proves peer IDs.
     case provenPeers
-    /// Three links can be joined.
+    /// Three links that can be connected.
     case thirdLink
-    /// The transport says that it does so; else the text says what it does.
+    /// An extra that the transport claims. The text describes a transport without it.
     case extra(SessionTransportExtras, String)
 
     fileprivate func complaint(_ bench: TransportBench) -> String? {
@@ -80,6 +80,7 @@ extension ConformanceRule where Bench == TransportBench {
 }
 
 extension TransportBench {
-    /// Without one a full queue throws, since nobody is ever known to be there; with one it makes the sender wait.
+    /// True if a lane works while connected. Without one, no peer counts as reachable, so a full queue throws instead of
+    /// making the sender wait.
     var hasLiveLane: Bool { pair.faults?.lanes.contains(where: \.isLive) ?? first.capabilities.supportsRealtime }
 }

@@ -3,7 +3,7 @@ import MeshIdentity
 import MeshTransport
 
 extension TransportConformance {
-    /// What happens when a link takes no more, and when many send at once.
+    /// Rules about full links, concurrent senders, and payloads of all sizes.
     static let pressureRules: [ConformanceRule<TransportBench>] = [
         ConformanceRule(
             "transport.backpressure.reliable",
@@ -200,7 +200,7 @@ extension TransportConformance {
         }
         await bench.settle()
         let arrived = received.sequences()
-        // Best effort may be lost on the last steps to a subscriber; it is not doubled, and what is first comes first.
+        // Best effort may be lost just before a subscriber, but is neither doubled nor reordered.
         let expected = mode == .reliableEventually ? Array(1...UInt64(accepted.count)) : Array(Set(arrived)).sorted()
         try require(!arrived.isEmpty, "none of \(count) accepted envelopes arrived")
         try requireEqual(arrived, expected, "what arrived")
@@ -208,8 +208,8 @@ extension TransportConformance {
 
     static let floodLimit = 20_000
 
-    /// Sends until it must wait, is cancelled or throws.
-    /// - Parameter insists: sends again what a full queue has refused.
+    /// Sends until the task is cancelled or a send throws.
+    /// - Parameter insists: true to send again if the queue is full.
     private static func flood(
         _ bench: TransportBench, mode: SessionDeliveryMode, limit: Int = floodLimit, insists: Bool = false
     ) -> (Task<Void, any Error>, Progress) {
@@ -230,8 +230,8 @@ extension TransportConformance {
         return (task, progress)
     }
 
-    /// Until nothing more is accepted for a while. The transports' time is held meanwhile: in it they would find out that
-    /// the peer does not answer.
+    /// Waits until no more sends are accepted. The transports' time must be held: otherwise they would notice that the peer
+    /// doesn't answer.
     private static func waitUntilStill(_ progress: Progress) async throws {
         var (last, stillCount) = (0, 0)
         for _ in 0..<10_000 where stillCount < 500 {
@@ -242,16 +242,16 @@ extension TransportConformance {
         }
     }
 
-    /// Text that no compression makes small.
+    /// Returns text that can't be compressed.
     static func incompressible(_ count: Int) -> String {
         var random = SplitMix64(seed: UInt64(count))
-        // What no codec must escape.
+        // Characters that no codec escapes.
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
         return String(decoding: (0..<count).map { _ in letters[Int(random.upTo(61))] }, as: UTF8.self)
     }
 }
 
-/// How far a task has come.
+/// The progress of a sending task.
 final class Progress: Sendable {
     private let state = Locked((count: 0, hasEnded: false))
 

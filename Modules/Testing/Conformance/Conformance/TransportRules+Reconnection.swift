@@ -3,7 +3,7 @@ import MeshIdentity
 import MeshTransport
 
 extension TransportConformance {
-    /// What outlives a connection.
+    /// Rules about messages and peers across connections.
     static let reconnectionRules: [ConformanceRule<TransportBench>] = [
         ConformanceRule(
             "transport.order.after-reconnect", "Sent before, during and after a separation, all arrives once, in order"
@@ -120,7 +120,7 @@ extension TransportConformance {
             try await bench.wait(for: "word that the peer is reachable") { announced() == [true] }
             faults.cut()
             try await bench.wait(for: "word that it is gone") { announced() == [true, false] }
-            // There is a connection again, and nothing gets through it.
+            // Connected again, but nothing gets through.
             faults.setRoom(0)
             faults.mend()
             await bench.settle()
@@ -143,7 +143,7 @@ extension TransportConformance {
             await bench.settle()
             let revisions = received.revisions()
             if bench.pair.faults?.lanes.contains(.latest) == true {
-                // The platform may have delivered some of them meanwhile.
+                // The platform may have delivered some revisions in the meantime.
                 try requireEqual(revisions, Set(revisions).sorted(), "what arrived of the one feature")
             } else {
                 try requireEqual(revisions, [1, 5], "what arrived of the one feature")

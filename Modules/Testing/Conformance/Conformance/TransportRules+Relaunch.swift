@@ -2,7 +2,7 @@ import MeshIdentity
 import MeshTransport
 
 extension TransportConformance {
-    /// What outlives the process, with a store on both sides.
+    /// Rules about crashes and relaunches of peers with a store.
     static let relaunchRules: [ConformanceRule<TransportBench>] = [
         ConformanceRule(
             "transport.relaunch.outbox", "What was accepted for a peer that was away arrives after a crash, in order"
@@ -19,8 +19,8 @@ extension TransportConformance {
             try await after.connect()
             try await after.send(31...35)
             try await after.wait(for: "envelopes 6 to 35") { received.sequences().last == 35 }
-            // A lane that the platform keeps may have delivered before the crash; and what had arrived and was not yet
-            // known to be looked at is offered again.
+            // A platform's lane may deliver before the crash. Envelopes that arrived but weren't yet recorded as read are offered
+            // again.
             let (early, late) = (met.sequences(), received.sequences())
             try requireEqual(Set(early + late), Set(1...35), "what arrived before and after the crash")
             for sequences in [early, late] { try requireEqual(sequences, Set(sequences).sorted(), "the order") }

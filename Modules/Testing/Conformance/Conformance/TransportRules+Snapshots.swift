@@ -2,7 +2,7 @@ import MeshIdentity
 import MeshTransport
 
 extension TransportConformance {
-    /// What happens to snapshots and the requests for them.
+    /// Rules about snapshots and requests for them.
     static let snapshotRules: [ConformanceRule<TransportBench>] = [
         ConformanceRule("transport.snapshot.intact", "A snapshot arrives with its revision, vector and checkpoint") {
             bench in

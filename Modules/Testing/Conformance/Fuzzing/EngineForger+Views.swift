@@ -1,7 +1,7 @@
 import MeshEngine
 import MeshIdentity
 
-/// What a hostile peer says of views.
+/// Forged statements about views.
 extension EngineForger {
     mutating func speakOfViews<State, Event, Reducer, Policy>(
         in control: inout SessionControl, to victim: SessionSyncEngine<State, Event, Reducer, Policy>
@@ -57,8 +57,8 @@ extension EngineForger {
             number: happens(3, of: 4) ? victim.view + 1 : viewNumber(near: victim.view), membership: membership)
     }
 
-    /// Makes a membership that no member writes: a crowd of peers that don't exist, a source that is open and closed, or one that
-    /// is in a list twice.
+    /// Creates a membership that no member would write: many peers that don't exist, a source that is both open and closed, or a
+    /// source listed twice.
     private mutating func deform<State, Event, Reducer, Policy>(
         _ membership: inout SessionMembership, _ victim: SessionSyncEngine<State, Event, Reducer, Policy>
     ) {
@@ -77,7 +77,7 @@ extension EngineForger {
         }
     }
 
-    /// At and beside the bounds of views, and of a step between two of them.
+    /// Returns a number at or next to the limits of view numbers and of a step between two views.
     private mutating func viewNumber(near known: UInt64) -> UInt64 {
         let step = SessionViewRecord.stepMax
         let ceilings = [known + step, known + step + 1, SessionViewRecord.numberMax, SessionViewRecord.numberMax + 1]

@@ -2,14 +2,14 @@ package import MeshEngine
 package import MeshFoundation
 package import MeshIdentity
 
-/// What a forger's choices follow from: a seed in the simulator, the input in a fuzzer.
+/// The source of a forger's choices: a seed in the simulator, the input in a fuzzer.
 package protocol LieChoices {
-    /// In 0..<`limit`.
+    /// Returns a number in 0..<`limit`.
     mutating func below(_ limit: Int) -> Int
     mutating func word() -> UInt64
 }
 
-/// A message as an engine takes it.
+/// A forged message to an engine.
 package enum EngineLie<State: Codable & Sendable, Event: Codable & Sendable> {
     case event(SessionSyncEnvelope<Event>)
     case control(SessionSyncEnvelope<SessionControl>)
@@ -18,23 +18,23 @@ package enum EngineLie<State: Codable & Sendable, Event: Codable & Sendable> {
     case relay(SessionSyncEnvelope<SessionRelay<Event>>)
 }
 
-/// Forges what a hostile peer says to an engine of which it knows everything.
+/// Forges a hostile peer's messages to an engine, with full knowledge of the engine.
 ///
-/// The transport proves who sends, so a message names its sender's peer id; whatever is inside may name anybody, and its
-/// numbers are those at which arithmetic ends or those next to what the engine holds.
+/// The transport proves the sender, so each message has its sender's peer ID. Its content may name any peer. Its numbers are
+/// limits of arithmetic, or close to numbers that the engine holds.
 package struct EngineForger<Choices: LieChoices> {
     package var choices: Choices
-    /// Who sends.
+    /// The sender.
     package let liar: SessionSource
-    /// Whom lies name beside the victim and its members.
+    /// Sources to name, in addition to the victim and its members.
     package var others: [SessionSource] = []
-    /// What the victim wants to have returned.
+    /// Tokens that the victim wants returned.
     package var tokens: [LivenessToken] = []
     package var moment: Date
-    /// Nothing that a group of three could judge only by comparing what its members were told: no event under a name
-    /// that another one could bear, no claim that the victim has forked or was replaced, no other history.
+    /// True to exclude lies that a group of three can detect only by comparing messages to its members: events with numbers that
+    /// other events could have, claims that the victim has forked or was replaced, and another history.
     package var isConsistent = false
-    /// Whether it speaks of views, and hands on what it says others have written.
+    /// True to include views, and to relay events that others have allegedly written.
     package var speaksOfViews = false
 
     package init(_ choices: Choices, liar: SessionSource, moment: Date) {
@@ -224,13 +224,13 @@ extension EngineForger {
 
     private func consistent(_ control: SessionControl) -> SessionControl {
         var control = control
-        // Where a sequence begins voids what lies before it, for those who are told.
+        // A first sequence voids everything before it, but only at peers that receive it.
         if control.firstSequence > 1, control.firstSequence < 1 << 63 { control.firstSequence = 1 }
         if control.position < 1 << 53 { control.position = 0 }
         return control
     }
 
-    /// A sequence that no event of the liar bears, however long it goes on.
+    /// Returns a sequence above all of the liar's events, however many follow.
     private func unused(_ held: UInt64) -> UInt64 { held > .max - 1_000 ? .max : held + 1_000 }
 
     mutating func claims<State, Event, Reducer, Policy>(
@@ -247,7 +247,7 @@ extension EngineForger {
 // MARK: - Names and numbers
 
 extension EngineForger {
-    /// Where arithmetic, what other languages call a number, and the engine's own bounds end.
+    /// Limits of integers, of numbers in other languages, and of the engine.
     package static var extremes: [UInt64] {
         [
             0, 1, 2, 1 << 31, 1 << 32 - 1, 1 << 48, 1 << 48 + 1, 1 << 53 - 1, 1 << 53, 1 << 63 - 1, 1 << 63, .max - 1,

@@ -2,7 +2,7 @@ import Foundation
 import MeshIdentity
 
 extension FuzzTarget {
-    /// A payload, read as several types; what is understood must survive being written and read again.
+    /// A payload decoded as several types. Each decoded value must survive a round trip.
     static func codec(_ codec: any PayloadCodec) -> FuzzTarget {
         FuzzTarget(codec.id.name) { input in
             try attack(codec, input, as: SampleEvent.self)
@@ -23,11 +23,11 @@ extension FuzzTarget {
             try require(false, "what \(codec.id.name) has written as \(type) can be read")
             return
         }
-        // NaN differs from itself; bytes tell.
+        // NaN differs from itself, so compares bytes too.
         try require(again == value || (try? codec.encode(again)) == written, "\(type) survives a round trip")
     }
 
-    /// What Codable can express and the samples do not.
+    /// Types that Codable can express and the samples don't use.
     private struct Zoo: Codable, Equatable {
         struct Empty: Codable, Equatable {}
         indirect enum Tree: Codable, Equatable {

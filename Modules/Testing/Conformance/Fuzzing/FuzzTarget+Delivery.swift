@@ -4,11 +4,11 @@ import MeshIdentity
 import MeshTransport
 
 extension FuzzTarget {
-    /// Each run is up to 2,041 frames, and many runs find no more than these do.
+    /// Maximum number of runs. A run has up to 2,041 frames, and more runs find no more faults.
     private static var runsMax: Int { 16 }
 
-    /// A peer that has proven who it is, and lies and floods. The first byte is the lane, the rest are the runs of a
-    /// `LyingPeer`, of which the first 16 count. Nothing may be kept in another's name, and nothing held beyond its budget.
+    /// An authenticated peer that lies and floods. The first byte chooses the lane, and the rest are runs of a `LyingPeer`, of
+    /// which the first 16 count. The victim must store nothing in another peer's name, and stay within its budgets.
     static var delivery: FuzzTarget {
         FuzzTarget("delivery") { input in
             guard let first = input.first else { return }
@@ -34,7 +34,7 @@ extension FuzzTarget {
     }
 }
 
-/// A link at whose other end is a liar. Used on one thread.
+/// A link to a lying peer. Used on one thread.
 private final class LyingLink: TransportLink {
     private static let address: LinkAddress = "link"
 
@@ -52,7 +52,7 @@ private final class LyingLink: TransportLink {
     func disconnect(_ address: LinkAddress) { isConnected.withLock { $0 = false } }
     func close() async { observer.withLock { $0 = nil } }
 
-    /// Over whatever connection there is; a new one begins where it has been ended.
+    /// Sends a run's frames. Connects first if the victim has ended the connection.
     func say(_ run: UnsafeRawBufferPointer) {
         let observer = observer.withLock { $0 }
         let begins = isConnected.withLock { isConnected in

@@ -1,9 +1,9 @@
 import MeshDiscovery
 
 extension FuzzTarget {
-    /// A packet of multicast DNS. Read as a message, what is understood must survive being written and read again; heard
-    /// by a core that announces and looks for services, twice and from two ports, it must cost no more than its bounds; heard
-    /// at the ends of every range, and followed by years of silence, it must be forgotten.
+    /// A packet of multicast DNS. Decoded as a message, it must survive a round trip. A core that announces and browses receives
+    /// it from two ports and must stay within its bounds. Received at the extremes of all ranges and followed by long silence, it
+    /// must be forgotten.
     static var dns: FuzzTarget {
         FuzzTarget("dns") { input in
             if let message = try? DNSMessage(input), let written = write(message) {
@@ -19,7 +19,7 @@ extension FuzzTarget {
         }
     }
 
-    /// From any place and at any time, and then nothing for long.
+    /// Receives the packet from extreme addresses at extreme times, followed by hours of silence.
     private static func hearAtExtremes(_ input: UnsafeRawBufferPointer, _ ear: inout Ear) throws {
         let sources: [(Duration, IPAddress, UInt16, UInt32)] = [
             (.zero, .v4(0), 0, 1), (.nanoseconds(1), .v4(.max), .max, .max), (.seconds(1), .v6(.max, .max), 5353, 1),
@@ -33,7 +33,7 @@ extension FuzzTarget {
         try require(ear.known.isEmpty, "what nobody says again is forgotten")
     }
 
-    /// A core, and the services of which it has told.
+    /// A core, and the services that it has reported.
     private struct Ear {
         var core: MulticastDNSCore
         var now: Duration
@@ -69,7 +69,7 @@ extension FuzzTarget {
         }
     }
 
-    /// Has announced "a" as `h.local` and looks for services.
+    /// A core that has announced "a" as `h.local` and is browsing.
     private static let settled: MulticastDNSCore? = {
         var configuration = MulticastDNSConfiguration()
         configuration.host = "h"
@@ -84,7 +84,7 @@ extension FuzzTarget {
         return core
     }()
 
-    /// Nil when it does not fit, as clever pointers make it.
+    /// Returns nil if the message is too large, which compression pointers can cause.
     private static func write(_ message: DNSMessage) -> [UInt8]? {
         var writer = DNSWriter()
         for question in message.questions where !writer.append(question) { return nil }

@@ -3,11 +3,11 @@ import MeshFoundation
 import MeshIdentity
 
 extension FuzzTarget {
-    /// What a hostile peer says to an engine. The first byte tells where the engine stands, the rest what it is told: the
-    /// liar's choices, and taps, ticks and relaunches in between.
+    /// Messages of a hostile peer to an engine. The first byte chooses the engine's state. The rest are the liar's choices, and
+    /// taps, ticks and relaunches in between.
     ///
-    /// The engine must live, take its user's taps, write them as others take them, and read its own image; what it holds
-    /// and sends must stay within its bounds. A stranger must move nothing.
+    /// The engine must not trap, and must accept its user's taps, encode them so that others accept them, and read its own image.
+    /// What it holds and sends must stay within its bounds. A peer that is unknown to it must change nothing.
     static var engine: FuzzTarget {
         FuzzTarget("engine") { input in
             guard let first = input.first else { return }
@@ -17,13 +17,13 @@ extension FuzzTarget {
     }
 
     enum Standing: UInt8 {
-        /// Knows nobody; the liar is the first to come.
+        /// Knows no peer; the liar is the first one.
         case alone
         /// Has founded a group with the liar.
         case sealed
-        /// Was paired with the liar and another one.
+        /// Was paired with the liar and a third peer.
         case paired
-        /// Was paired with another one; the liar is a stranger.
+        /// Was paired with a third peer; the liar is unknown.
         case strange
     }
 }
@@ -50,7 +50,7 @@ private struct EngineAttack {
     static let liar = SessionSource(peerID: "anna", incarnation: 1)
     static let third = SessionSource(peerID: "cleo", incarnation: 3)
     private static let roundsMax = 32
-    /// Beside the source itself and its group: lives that the liar claims to have had, and made up.
+    /// Maximum number of sources: the engine's own, its group's, and incarnations that the liar claims or invents.
     private static let sourcesMax = 192
 
     private let standing: FuzzTarget.Standing
@@ -75,7 +75,7 @@ private struct EngineAttack {
             members: members)
     }
 
-    /// By an honest engine in the liar's place.
+    /// Founds a group with an honest engine in the liar's place.
     private mutating func seal() throws {
         var other = Self.engine(Self.liar, [])
         for _ in 0..<4 {

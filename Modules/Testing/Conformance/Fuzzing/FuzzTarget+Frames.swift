@@ -3,8 +3,8 @@ import MeshIdentity
 import MeshWire
 
 extension FuzzTarget {
-    /// One sealed frame, alone and twice on a connection. The first three bytes are its kind, codec and flags, the rest
-    /// its body; what is understood must survive being written and read again.
+    /// A sealed frame, alone and twice on a connection. The first three bytes are its kind, codec and flags; the rest is its
+    /// body. A decoded frame must survive a round trip.
     static func frame(_ table: CodecTable) -> FuzzTarget {
         FuzzTarget("frame") { input in
             guard input.count >= 3 else { return }
@@ -33,7 +33,7 @@ extension FuzzTarget {
         }
     }
 
-    /// What a connection remembers of a frame must do for the same frame again, in both directions.
+    /// A connection must decode and encode a frame again with what it remembers from the first time.
     private static func attackConnection(_ frame: [UInt8], _ table: CodecTable) throws {
         guard let codec = table.codecs.first else { return }
         var reader = FrameStreamDecoder(codecs: table)
@@ -55,7 +55,7 @@ extension FuzzTarget {
         }
     }
 
-    /// What a datagram introduces must do for the same datagram again, and for its number, in both directions.
+    /// A datagram introduces identities. It must be decoded and encoded again, with them and with their numbers.
     private static func attackDatagrams(_ frame: [UInt8], _ table: CodecTable) throws {
         guard let codec = table.codecs.first else { return }
         var reader = FrameDecoder(codecs: table, numbering: nil)
@@ -78,7 +78,7 @@ extension FuzzTarget {
         }
     }
 
-    /// Equal, times by their bits: peers may send NaN, which differs from itself.
+    /// Compares times by their bits: peers may send NaN, which differs from itself.
     private static func areSame(_ left: SessionSyncMetadata, _ right: SessionSyncMetadata) -> Bool {
         func bits(_ metadata: SessionSyncMetadata) -> [UInt64?] {
             [
@@ -95,7 +95,7 @@ extension FuzzTarget {
         return timeless(left) == timeless(right)
     }
 
-    /// A stream of frames, sealed or not, cut in pieces whose size the first byte tells. Any cut must give the same.
+    /// A stream of frames, sealed or not, in pieces of the size that the first byte chooses. The size must make no difference.
     static func stream(_ table: CodecTable) -> FuzzTarget {
         FuzzTarget("stream") { input in
             guard let first = input.first else { return }
@@ -106,7 +106,7 @@ extension FuzzTarget {
         }
     }
 
-    /// Numbers of messages read and skipped, and the error that ended the stream.
+    /// Returns the numbers of frames read and skipped, and the error that ended the stream.
     private static func readStream(_ bytes: UnsafeRawBufferPointer, pieces: Int, _ table: CodecTable) -> [String] {
         var decoder = FrameStreamDecoder(codecs: table)
         var count = 0
@@ -120,7 +120,7 @@ extension FuzzTarget {
         return ["\(count)", "\(decoder.skippedCount)", decoder.failure.map { "\($0.code)" } ?? "none"]
     }
 
-    /// A compressed body; the first two bytes are the size that it claims.
+    /// A compressed body. The first two bytes are the size that it claims.
     static var inflate: FuzzTarget {
         FuzzTarget("inflate") { input in
             guard input.count >= 2, let inflater = try? ZlibInflater() else { return }

@@ -2,13 +2,13 @@ public import MeshBase
 public import MeshIdentity
 import MeshWire
 
-/// A decoder under attack: takes any bytes and must keep its promises.
+/// A decoder under test, which must keep its promises for any bytes.
 ///
-/// `Tools/Fuzzing` feeds these from libFuzzer, and the tests replay what it has found.
+/// `Tools/Fuzzing` runs the targets with libFuzzer. The tests replay its findings.
 public struct FuzzTarget: Sendable {
-    /// Unique among the targets, such as `frames`.
+    /// A name that is unique among the targets, such as `frames`.
     public let name: String
-    /// Must return for every input. `BrokenPromise`, a trap, a hang or an unbounded allocation is a find.
+    /// Processes an input. Must return for every input: `BrokenPromise`, a trap, a hang or an unbounded allocation is a finding.
     public let run: @Sendable (UnsafeRawBufferPointer) throws -> Void
 
     init(_ name: String, _ run: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void) {
@@ -16,7 +16,7 @@ public struct FuzzTarget: Sendable {
         self.run = run
     }
 
-    /// A promise that must hold whatever the bytes.
+    /// Throws `BrokenPromise` unless the condition holds.
     static func require(_ condition: Bool, _ promise: @autoclosure () -> String) throws {
         if !condition { throw BrokenPromise(promise: promise()) }
     }
@@ -33,8 +33,8 @@ public struct BrokenPromise: ExplainedError {
 }
 
 extension FuzzTarget {
-    /// Every decoder of MeshWire, multicast DNS, delivery, the engine and resumable streams.
-    /// - Parameter codecs: those to attack beside the frames that name them.
+    /// Returns targets for MeshWire's decoders, multicast DNS, delivery, the engine and resumable streams.
+    /// - Parameter codecs: codecs to test, both alone and in frames.
     public static func all(codecs: [any PayloadCodec]) throws -> [FuzzTarget] {
         let table = try CodecTable(codecs)
         let targets: [FuzzTarget] = [.frame(table), .stream(table), .inflate, .dns, .delivery, .engine, .resume]

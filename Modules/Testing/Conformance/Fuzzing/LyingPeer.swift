@@ -2,19 +2,18 @@ import MeshFoundation
 package import MeshIdentity
 import MeshWire
 
-/// What a peer may say that has proven who it is, and lies and floods: seven bytes choose a run of frames, for a fuzzer
-/// or for a simulation.
+/// An authenticated peer that lies and floods, for fuzzing and simulation. Seven bytes choose a run of frames.
 package struct LyingPeer: Sendable {
     private static let numbers: [UInt64] = [
         0, 1, 2, 3, 60, 4095, 4096, 1 << 32, (1 << 62) - 1, 1 << 62, UInt64(Int64.max), .max - 1, .max,
     ]
     private static let sizes = [0, 14, 1000, 60_000, 0, 14, 1000, 1_000_000]
-    /// Of payloads in one run: more than any budget.
+    /// Maximum number of payload bytes in a run, above every budget.
     private static let runPayloadMax = 128_000_000
     package static let runBytes = 7
 
     package let peer: SessionPeer
-    /// As whom it speaks: itself first.
+    /// The names under which it speaks; its own first.
     private let names: [String]
 
     package init(_ id: String, as others: String...) {
@@ -24,7 +23,7 @@ package struct LyingPeer: Sendable {
 
     package var greeting: [[UInt8]] { frame(.hello(WireHello(peer: peer, codecs: Array(0...255))), nil) }
 
-    /// - Parameter run: kind; how many, in eights; the first number; the step; features and outbox; the sender; the size.
+    /// - Parameter run: kind; number of frames / 8; first sequence; step; features and outbox; sender; payload size.
     package func frames(_ run: UnsafeRawBufferPointer) -> [[UInt8]] {
         guard run.count == Self.runBytes else { return [] }
         func choose<Value>(_ values: [Value], _ byte: UInt8) -> Value { values[Int(byte) % values.count] }
@@ -64,7 +63,7 @@ package struct LyingPeer: Sendable {
         }
     }
 
-    /// None where no writer writes it; what readers make of such is another target's question.
+    /// Returns no frame if the encoder refuses the message. Another target tests what decoders make of such frames.
     private func frame(_ message: WireMessage, _ mark: WireMark?) -> [[UInt8]] {
         var encoder = FrameEncoder(codec: CompactCodec(), compression: .stored, interning: false)
         return (try? encoder.encode(message, mark: mark)).map { [$0] } ?? []

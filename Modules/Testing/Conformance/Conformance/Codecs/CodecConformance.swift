@@ -1,7 +1,7 @@
 public import MeshBus
 public import MeshIdentity
 
-/// The rules for codecs, and what runs them.
+/// The conformance rules for codecs. Runs them on a codec.
 ///
 /// ```swift
 /// let report = await CodecConformance.examine(MyCodec(), as: "codec.mine")
@@ -11,11 +11,11 @@ public enum CodecConformance {
     /// Every rule, in the order in which reports list them.
     public static let rules: [ConformanceRule<CodecBench>] = valueRules + versionRules + hostilityRules
 
-    /// Runs the rules on a codec.
+    /// Examines a codec by each rule.
     ///
     /// - Parameters:
-    ///   - rules: by default all.
-    ///   - limit: real time for each rule, after which it has failed.
+    ///   - rules: by default all rules.
+    ///   - limit: maximum real time of a rule. A rule that takes longer has failed.
     public static func examine(
         _ codec: any PayloadCodec, as plugin: PluginID, rules: [ConformanceRule<CodecBench>] = rules,
         limit: Duration = .seconds(600)
@@ -41,22 +41,22 @@ public enum CodecConformance {
     }
 }
 
-/// The tools that a codec rule works with.
+/// The tools of a codec rule.
 public struct CodecBench: Sendable {
     /// The codec under examination.
     public let codec: any PayloadCodec
 
-    /// A bench for one codec.
+    /// Creates a bench for a codec.
     public init(codec: any PayloadCodec) { self.codec = codec }
 
-    /// The value after it has been written and read.
+    /// Returns a value after encoding and decoding it.
     public func travelled<Value: Codable>(_ value: Value) throws -> Value {
         try codec.decode(Value.self, from: codec.encode(value))
     }
 
-    /// Requires that a value comes back equal.
+    /// Requires that a value survives a round trip.
     ///
-    /// - Throws: ``ConformanceFailure``, or what the codec throws.
+    /// - Throws: ``ConformanceFailure``, or an error of the codec.
     public func requireSurvives<Value: Codable & Equatable>(_ value: Value) throws {
         try requireEqual(travelled(value), value, "\(Value.self) after a round trip")
     }

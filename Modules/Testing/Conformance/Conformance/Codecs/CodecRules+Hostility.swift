@@ -2,7 +2,7 @@ import Foundation
 import MeshIdentity
 
 extension CodecConformance {
-    /// Whatever the bytes, reading ends in a value or an error.
+    /// Rules about damaged bytes: decoding must end in a value or an error.
     static let hostilityRules: [ConformanceRule<CodecBench>] = [
         ConformanceRule("codec.bytes.truncated", "Bytes that end too early are an error, wherever they end") { bench in
             let whole = try bench.codec.encode(SamplePayloads.track(count: 2))

@@ -2,7 +2,7 @@ import Foundation
 import MeshIdentity
 
 extension CodecConformance {
-    /// Two versions of an app understand each other.
+    /// Rules about messages between two versions of an app.
     static let versionRules: [ConformanceRule<CodecBench>] = [
         ConformanceRule("codec.versions.unknown-fields", "Fields that a reader does not know are skipped") { bench in
             let newer = NewerWorkout(

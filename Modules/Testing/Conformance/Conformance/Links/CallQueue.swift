@@ -1,7 +1,7 @@
 import MeshBase
 
-/// Calls one after another, none within another: on the thread of whoever comes first, in the order in which they were
-/// added. Holds what its owner adds, which has bounds of its own.
+/// Makes calls one at a time, in the order in which they were added, on the thread that comes first. No call runs within
+/// another. The queue has no bound of its own; its owner's bounds apply.
 final class CallQueue: Sendable {
     private struct State {
         var calls: [@Sendable () -> Void] = []
@@ -10,10 +10,10 @@ final class CallQueue: Sendable {
 
     private let state = Locked(State())
 
-    /// May be called under a lock; `run` follows when it is let go.
+    /// Adds a call. May be called under a lock; call `run` after unlocking.
     func add(_ call: @escaping @Sendable () -> Void) { state.withLock { $0.calls.append(call) } }
 
-    /// Makes the calls, unless somebody makes them already, who then makes these too.
+    /// Makes all calls. If another thread is already making calls, that thread makes these too.
     func run() {
         let isMine = state.withLock { state in
             defer { state.isRunning = true }

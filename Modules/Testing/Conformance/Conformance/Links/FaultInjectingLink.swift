@@ -1,7 +1,7 @@
 import MeshBase
 import MeshTransport
 
-/// A link as it is, until `LinkFaults` says otherwise. Its packets are a few bytes smaller than those of the link below.
+/// A link that `LinkFaults` can disturb. Its packets are a few bytes smaller than the ones of the link below.
 final class FaultInjectingLink: LinkWrapper, LinkObserver {
     let base: any TransportLink
     let lanes: [LinkLane: PayloadLimit]
@@ -19,7 +19,7 @@ final class FaultInjectingLink: LinkWrapper, LinkObserver {
     func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
         try faults.send(packet, from: index, to: address)
     }
-    /// Ends the connections of all; `mend` connects them anew.
+    /// Ends all connections. `mend` connects again.
     func disconnect(_ address: LinkAddress) { faults.disconnect(address, at: index) }
     func close() async {
         await base.close()

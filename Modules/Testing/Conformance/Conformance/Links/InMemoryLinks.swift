@@ -2,12 +2,11 @@ public import MeshBase
 public import MeshDelivery
 public import MeshTransport
 
-/// Links in one process, each of which reaches all others: the sound link that everything else is measured by, and one
-/// to test applications with.
+/// Links in one process that can all reach each other: the reference by which links are measured, and a link for tests of apps.
 ///
-/// Live lanes begin with `connect()` and lose nothing while connected. Lanes that a platform would keep hold up to 4096
-/// packets for a link that is not open yet. The addresses are `link-0`, `link-1` and so on. Safe to use from any thread;
-/// observers are called on the threads of senders, one at a time.
+/// Live lanes work from `connect()` on and lose nothing while connected. Lanes kept by a platform hold up to 4096 packets for a
+/// link that isn't open yet. The addresses are `link-0`, `link-1` and so on. May be used on any thread. Observers are called
+/// on the senders' threads, one at a time.
 public final class InMemoryLinks: Sendable {
     private struct Pair: Hashable {
         let low: Int
@@ -36,7 +35,7 @@ public final class InMemoryLinks: Sendable {
     private let calls = CallQueue()
     fileprivate static let keptMax = 4096
 
-    /// Links that prove nothing of who they are.
+    /// Creates links that prove no peer IDs.
     public convenience init(
         count: Int = 2, lanes: [LinkLane: PayloadLimit] = [.stream: .memoryStream, .datagram: .memoryDatagram]
     ) {
@@ -45,7 +44,7 @@ public final class InMemoryLinks: Sendable {
 
     /// Creates links that are not connected.
     ///
-    /// - Parameter provesPeers: every link proves to be `peer-0` and so on, by its place.
+    /// - Parameter provesPeers: true for links that prove the peer IDs `peer-0`, `peer-1` and so on.
     public init(count: Int, lanes: [LinkLane: PayloadLimit], provesPeers: Bool) {
         self.count = count
         peerIDs = provesPeers ? (0..<count).map { "peer-\($0)" } : nil
@@ -56,7 +55,7 @@ public final class InMemoryLinks: Sendable {
     /// The links in the order of their addresses.
     public var links: [any TransportLink] { (0..<count).map { InMemoryLink(self, index: $0) } }
 
-    /// Connects all that are open, and those that open later.
+    /// Connects all open links, and links that open later.
     public func connect() {
         state.withLock { state in
             state.isConnected = true
@@ -76,29 +75,29 @@ public final class InMemoryLinks: Sendable {
 }
 
 extension PayloadLimit {
-    /// Maximum size of a packet in memory on the lane stream: 262,144 bytes.
+    /// Maximum size of a packet in memory on the lane `stream`: 262,144 bytes.
     public static let memoryStream = PayloadLimit(
         id: "memory.stream", bytes: 262_144, summary: "A packet of InMemoryLinks on the lane stream", source: "chosen")
-    /// Maximum size of a packet in memory on the lane datagram: 1,200 bytes.
+    /// Maximum size of a packet in memory on the lane `datagram`: 1,200 bytes.
     public static let memoryDatagram = PayloadLimit(
         id: "memory.datagram", bytes: 1200, summary: "A packet of InMemoryLinks on the lane datagram",
         source: "what fits every network's MTU")
-    /// Maximum size of a packet in memory on the lanes that keep packets: 65,536 bytes.
+    /// Maximum size of a packet in memory on lanes that keep packets: 65,536 bytes.
     public static let memoryKept = PayloadLimit(
         id: "memory.kept", bytes: 65_536, summary: "A packet of InMemoryLinks on a lane that keeps it",
         source: "chosen; as WatchConnectivity's payloads")
 }
 
 extension LinkFixture {
-    /// Links in memory and virtual time.
+    /// Creates links in memory and virtual time.
     public static func inMemory(
         lanes: [LinkLane: PayloadLimit] = [.stream: .memoryStream, .datagram: .memoryDatagram], countMax: Int = 100
     ) -> LinkFixture {
         inMemory(lanes: lanes, countMax: countMax, provesPeers: false)
     }
 
-    /// Links in memory and virtual time.
-    /// - Parameter provesPeers: whether they prove who is there.
+    /// Creates links in memory and virtual time.
+    /// - Parameter provesPeers: true if the links prove their peer IDs.
     public static func inMemory(
         lanes: [LinkLane: PayloadLimit], countMax: Int = 100, provesPeers: Bool
     ) -> LinkFixture {
@@ -110,7 +109,7 @@ extension LinkFixture {
                 disconnect: { network.disconnect() }, clock: clock,
                 settle: {
                     clock.advance(by: .milliseconds(10))
-                    // What other threads do, subscribers above all, takes real time.
+                    // Other threads, above all subscribers, need real time.
                     try? await Task.sleep(for: .microseconds(50))
                 })
         }
@@ -183,7 +182,7 @@ extension InMemoryLinks {
         tell(other) { $0.received(packet.bytes, on: packet.lane, from: .end(index)) }
     }
 
-    /// Unless it is closed by then.
+    /// Calls the end's observer, unless the end is closed by then.
     private func tell(_ index: Int, _ what: @escaping @Sendable (any LinkObserver) -> Void) {
         calls.add { [state] in
             if let observer = state.withLock({ $0.ends[index].observer }) { what(observer) }

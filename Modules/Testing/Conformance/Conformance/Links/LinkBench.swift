@@ -2,7 +2,7 @@ import MeshBase
 import MeshDelivery
 import MeshTransport
 
-/// What a rule about links works with: open links, and what each has told.
+/// The tools of a link rule: open links, and a witness of each link's calls.
 struct LinkBench: Sendable {
     let group: LinkGroup
     let witnesses: [LinkWitness]
@@ -12,7 +12,7 @@ struct LinkBench: Sendable {
     var lanes: [LinkLane: PayloadLimit] { links[0].lanes }
     var liveLanes: [LinkLane] { lanes.keys.filter(\.isLive).sorted { $0.rawValue < $1.rawValue } }
 
-    /// Two links that are not open.
+    /// Creates a bench with two links that aren't open.
     init(_ fixture: LinkFixture) async throws {
         let group = try await fixture.makeLinks(min(fixture.countMax, 2))
         self.init(group, group.links.map { _ in LinkWitness() }, patience: fixture.patience)
@@ -24,7 +24,7 @@ struct LinkBench: Sendable {
         self.patience = patience
     }
 
-    /// Calls `body` with links that have met, and closes them.
+    /// Calls `body` with connected links, and closes them.
     static func run(_ bench: TransportBench, _ body: (LinkBench) async throws -> Void) async throws {
         guard let fixture = bench.links else { return }
         let links = try await LinkBench(fixture)
@@ -41,7 +41,7 @@ struct LinkBench: Sendable {
 
     func open() throws { for (link, witness) in zip(links, witnesses) { try link.open(witness) } }
 
-    /// Until each has told of the other.
+    /// Connects the links and waits until each has reported the other one.
     func meet() async throws {
         let before = witnesses.map(\.connectionCount)
         try await group.connect?()
@@ -63,13 +63,13 @@ struct LinkBench: Sendable {
 
     func close() async { for link in links { await link.close() } }
 
-    /// What the link calls the other one.
+    /// Returns the address of the other link.
     func address(at end: Int) throws -> LinkAddress {
         guard let address = witnesses[end].address else { throw ConformanceFailure("link \(end) knows nobody") }
         return address
     }
 
-    /// Sends, waiting while the link is full.
+    /// Sends a packet. Waits while the link is full.
     func send(_ bytes: [UInt8], on lane: LinkLane, key: String = "", from end: Int = 0) async throws {
         let address = try address(at: end)
         let packet = LinkPacket(lane: lane, bytes: bytes, key: key)
@@ -84,7 +84,7 @@ struct LinkBench: Sendable {
         }
     }
 
-    /// Which error a send throws; nil for none.
+    /// Returns the error that a send throws; nil for none.
     func refusal(_ bytes: [UInt8], on lane: LinkLane, to address: LinkAddress, from end: Int = 0) -> LinkError.Code? {
         do {
             try links[end].send(LinkPacket(lane: lane, bytes: bytes), to: address)
@@ -95,7 +95,7 @@ struct LinkBench: Sendable {
     }
 }
 
-/// Records what a link tells. Holds so many megabytes as the rules send.
+/// Records a link's calls. Stores all packets, some megabytes in the present rules.
 final class LinkWitness: LinkObserver {
     private struct Record {
         var address: LinkAddress?
@@ -105,14 +105,14 @@ final class LinkWitness: LinkObserver {
         var writableCount = 0
         var callCount = 0
         var packets: [LinkLane: [[UInt8]]] = [:]
-        /// Live packets while there was no connection.
+        /// Number of packets that arrived on live lanes without a connection.
         var strayCount = 0
     }
 
     private let record = Locked(Record())
     private let answer: (@Sendable ([UInt8], LinkLane, LinkAddress) -> Void)?
 
-    /// - Parameter answer: is called from within `received`.
+    /// - Parameter answer: called within `received`.
     init(answer: (@Sendable ([UInt8], LinkLane, LinkAddress) -> Void)? = nil) { self.answer = answer }
 
     var address: LinkAddress? { record.withLock { $0.address } }

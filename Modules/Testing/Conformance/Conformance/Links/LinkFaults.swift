@@ -1,23 +1,23 @@
 import MeshBase
 import MeshTransport
 
-/// What goes wrong between some links: each is wrapped in a `FaultInjectingLink`, and what they send passes through here
-/// in chunks that say when and by whom they were sent. The wrapped links meet with the first `mend`.
+/// Injects faults between links. Each link is wrapped in a `FaultInjectingLink`. Its packets pass through here in chunks that
+/// have the epoch and the sender. The wrapped links are connected by the first `mend`.
 ///
-/// Lanes that the platform keeps go on through a cut and deliver after it. Safe to use from any thread; observers are
-/// told one thing at a time, over all links.
+/// Lanes that a platform keeps survive a cut and deliver after it. May be used on any thread. Over all links, observers are
+/// called one at a time.
 final class LinkFaults: Sendable {
     private struct Connection {
         let provenID: String?
         var chunks = ChunkReader()
         var isTold = false
-        /// The epoch of which the transport was told last. What it does late, to a connection that was cut and mended
-        /// meanwhile, is not done to the new one, which goes by the same address here.
+        /// The epoch last reported to the transport. The transport may act late, on a connection that was cut and mended since.
+        /// That must not affect the new connection, which has the same address here.
         var heardEpoch: UInt8?
         var isBlocked = false
-        /// Whoever sends from there, once something has come.
+        /// The end that sends from this address, once a chunk has arrived.
         var peer: Int?
-        /// Waits to be overtaken.
+        /// A packet waiting to be overtaken.
         var delayed: LinkPacket?
     }
 
@@ -25,7 +25,7 @@ final class LinkFaults: Sendable {
         let link: any TransportLink
         var observer: (any LinkObserver)?
         var connections: [LinkAddress: Connection] = [:]
-        /// What the platform keeps during a cut: what has come, and what was sent.
+        /// Held during a cut, as a platform does: calls for received packets, and packets to send.
         var held: [@Sendable (any LinkObserver) -> Void] = []
         var kept: [(packet: LinkPacket, address: LinkAddress)] = []
 
@@ -36,10 +36,10 @@ final class LinkFaults: Sendable {
         var ends: [End]
         var isCut = true
         var isDead = false
-        /// Counts connections.
+        /// The number of the present connection.
         var epoch: UInt8 = 0
         var room: Int?
-        /// Bytes that still get through.
+        /// Number of bytes that still pass; nil for no limit.
         var passing: Int?
         var probability = 0.0
         var random = SplitMix64(seed: 1)
@@ -52,7 +52,7 @@ final class LinkFaults: Sendable {
         state = Locked(State(ends: links.map { End(link: $0) }))
     }
 
-    /// One for each link.
+    /// The wrapped links.
     var links: [any TransportLink] {
         state.withLock { $0.ends.map(\.link) }.enumerated().map { FaultInjectingLink($1, index: $0, self) }
     }
@@ -78,7 +78,7 @@ extension LinkFaults {
         calls.run()
     }
 
-    /// The transport ends its connection.
+    /// Cuts all connections, because a transport has ended its own.
     func disconnect(_ address: LinkAddress, at end: Int) {
         let isMeant = state.withLock { $0.ends[end].connections[address]?.heardEpoch == $0.epoch }
         if isMeant { cut() }
@@ -101,7 +101,7 @@ extension LinkFaults {
             }
             return kept
         }
-        // A link that has no room for what it has kept loses it, and is found out.
+        // A link without space for kept packets loses them. The rules notice that.
         for (link, packet, address) in kept { try? link.send(packet, to: address) }
         calls.run()
     }
@@ -125,8 +125,8 @@ extension LinkFaults {
     func disturb(probability: Double) { state.withLock { $0.probability = probability } }
 
     /// - Parameters:
-    ///   - end: who receives it.
-    ///   - other: who seems to have sent it.
+    ///   - end: the receiver.
+    ///   - other: the apparent sender.
     func inject(_ bytes: [UInt8], on lane: LinkLane, into end: Int, from other: Int) {
         state.withLock { state in
             let connections = state.ends[end].connections
@@ -139,7 +139,7 @@ extension LinkFaults {
         calls.run()
     }
 
-    /// Nothing passes any more, and nobody is told anything.
+    /// Drops everything from now on, without notice.
     func die() { state.withLock { $0.isDead = true } }
 
     private func tell(_ end: Int, _ what: @escaping @Sendable (any LinkObserver) -> Void) {
@@ -190,13 +190,13 @@ extension LinkFaults {
             do throws(LinkError) {
                 try link.send(chunk, to: address)
             } catch {
-                // What is sent beside the packet itself may be lost.
+                // Additional packets may be lost.
                 if index == 0 { throw error }
             }
         }
     }
 
-    /// During a cut the platform keeps so many packets, and of those with one key the newest.
+    /// Maximum number of packets kept during a cut. On the lane `latest` only the newest of each key is kept.
     private static var keptMax: Int { 4096 }
 
     private func keep(
@@ -213,7 +213,7 @@ extension LinkFaults {
         return .success([])
     }
 
-    /// What is sent of a packet on a live lane, and what beside it.
+    /// Returns the packets to send in place of one on a live lane: it may be cut, dropped, delayed, doubled or overtaken.
     private func chunks(
         of packet: LinkPacket, from end: Int, to address: LinkAddress, _ state: inout State
     ) -> [LinkPacket] {
@@ -293,7 +293,7 @@ extension LinkFaults {
         state.withLock { $0.ends[end].observer = nil }
     }
 
-    /// During a cut the platform keeps it.
+    /// Calls the observer of an end, during a cut only after it.
     private func tellKept(_ end: Int, _ what: @escaping @Sendable (any LinkObserver) -> Void) {
         state.withLock { state in
             if state.isCut { state.ends[end].held.append(what) } else { tell(end, what) }
@@ -304,7 +304,7 @@ extension LinkFaults {
 
 // MARK: - Chunks
 
-/// What travels on a live lane: which connection it belongs to, who sent it, and on a stream how long it is.
+/// The unit sent on a live lane: the epoch of the connection, the sender, on a stream the length, and the bytes.
 private struct Chunk {
     var epoch: UInt8
     var sender: UInt8
@@ -326,7 +326,7 @@ private struct Chunk {
     }
 }
 
-/// Takes a stream apart into chunks, which need not come whole.
+/// Splits a stream into chunks. A chunk may arrive in pieces.
 private struct ChunkReader {
     private var header: [UInt8] = []
     private var remaining = 0
@@ -353,7 +353,7 @@ private struct ChunkReader {
 }
 
 extension LinkLane {
-    /// What a chunk adds to the bytes that it carries.
+    /// Number of bytes that a chunk adds to its content.
     fileprivate var chunkOverhead: Int {
         switch self {
         case .stream: 6
@@ -364,7 +364,7 @@ extension LinkLane {
 }
 
 extension LinkFaults {
-    /// What is left of the limits.
+    /// Returns the limits of a link's lanes, less the overhead of chunks.
     static func lanes(of link: any TransportLink) -> [LinkLane: PayloadLimit] {
         var lanes = link.lanes
         for (lane, limit) in lanes {

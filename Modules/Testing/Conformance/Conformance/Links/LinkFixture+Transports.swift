@@ -5,7 +5,7 @@ import MeshStorage
 package import MeshTransport
 
 extension LinkFixture {
-    /// The link as a transport: `LinkTransport`s over it, with everything that can be done to the link below.
+    /// Returns a fixture for `LinkTransport`s over these links, with faults, stores and crowds.
     package func transports() -> TransportFixture {
         TransportFixture(patience: patience) { try await makePair($0, stores: nil) }
     }
@@ -60,8 +60,7 @@ extension LinkFixture {
         return pair
     }
 
-    /// Where a platform keeps packets, peers know each other before anything live has reached them. Whether they come so
-    /// far is for the rules to say.
+    /// Waits until the peers are reachable, because on kept lanes peers can be known before. If that fails, a rule reports it.
     private func meet(_ transports: [LinkTransport], _ group: LinkGroup) async {
         let lanes = group.links[0].lanes.keys
         guard transports.count > 1, lanes.contains(.queue), lanes.contains(where: \.isLive) else { return }
@@ -86,7 +85,7 @@ extension LinkFixture {
     ) throws -> LinkTransport {
         var configuration = configuration
         configuration.codec = codec
-        // Two launches over one store are two outboxes.
+        // Two launches over one store need two outboxes.
         configuration.seed = store == nil ? UInt64(index) : nil
         if let bufferLimit { configuration.bufferLimit = bufferLimit }
         let peer = SessionPeer(
@@ -97,14 +96,14 @@ extension LinkFixture {
     }
 }
 
-/// A store in memory that can be taken away from a process that crashes.
+/// A store in memory that becomes unusable when its process crashes. Its content survives.
 final class CrashingStore: SessionStore {
     private let contents: MemoryStore
     private let hasCrashed = Locked(false)
 
     init(_ contents: MemoryStore = MemoryStore()) { self.contents = contents }
 
-    /// - Returns: the store of the process that comes after.
+    /// - Returns: the store for the next process.
     func crash() -> CrashingStore {
         hasCrashed.withLock { $0 = true }
         return CrashingStore(contents)
@@ -119,7 +118,7 @@ final class CrashingStore: SessionStore {
         try alive().entries(of: journal, from: position, maxBytes: maxBytes)
     }
 
-    /// What it holds is for the next process.
+    /// Closes this process's store. The content stays for the next process.
     func close() { hasCrashed.withLock { $0 = true } }
 
     private func alive() throws -> MemoryStore {

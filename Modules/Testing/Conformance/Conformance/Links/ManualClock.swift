@@ -3,8 +3,7 @@ public import MeshFoundation
 public import MeshTransport
 import MeshVirtualTime
 
-/// A clock whose time moves only by calls. Calls that are due on the way run on the thread that moves it. Safe to use
-/// from any thread.
+/// A clock that moves only when told to. Calls that become due run on the thread that moves it. May be used on any thread.
 public final class ManualClock: DeliveryClock {
     private struct State {
         var elapsed: UInt64 = 0
@@ -13,22 +12,22 @@ public final class ManualClock: DeliveryClock {
 
     private let state = Locked(State())
 
-    /// Begins on the first of January 2026, with no time passed.
+    /// Creates a clock that stands at 1 January 2026, with no time elapsed.
     public init() {}
 
     public var elapsed: Duration { Duration(nanoseconds: state.withLock { $0.elapsed }) }
     public var wall: Date { Date(timeIntervalSince1970: 1_767_225_600 + elapsed.seconds) }
     public var passesByItself: Bool { false }
 
-    /// Calls that are to come.
+    /// Number of calls that aren't due yet.
     package var pendingCount: Int { state.withLock { $0.calls.count } }
 
-    /// O(log calls that wait).
+    /// Schedules a call. Complexity: O(log pending calls).
     public func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.calls.enter(body, at: deadline.nanoseconds) }
     }
 
-    /// O(log calls that wait) for each call that is due.
+    /// Moves the clock. Complexity: O(log pending calls) for each call that is due.
     public func advance(by duration: Duration) {
         let target = (elapsed + duration).nanoseconds
         while let body = next(until: target) { body() }
@@ -44,16 +43,16 @@ public final class ManualClock: DeliveryClock {
     }
 }
 
-/// Another clock with a wall that can be moved and a hand that can be held.
+/// A clock based on another one. Its wall time can jump, and its elapsed time can stand still.
 final class AdjustableClock: DeliveryClock {
     private typealias Call = (deadline: Duration, body: @Sendable () -> Void)
 
     private struct State {
         var wallOffset = Duration.zero
-        /// What has passed on the other clock while this one was held.
+        /// The base clock's time during which this clock stood still.
         var lag = Duration.zero
         var heldAt: Duration?
-        /// What became due, or was to be called, while it was held.
+        /// Calls that became due or were scheduled while the clock stood still.
         var waiting: [Call] = []
 
         func elapsed(_ base: Duration) -> Duration { (heldAt ?? base) - lag }

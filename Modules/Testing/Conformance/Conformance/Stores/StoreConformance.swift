@@ -2,7 +2,7 @@ public import Foundation
 public import MeshBus
 public import MeshStorage
 
-/// The rules for stores, and what runs them.
+/// The conformance rules for stores. Runs them on a store.
 ///
 /// ```swift
 /// let report = await StoreConformance.examine(StoreFactory { folder, _ in try MyStore(folder) }, as: "storage.mine")
@@ -12,11 +12,11 @@ public enum StoreConformance {
     /// Every rule, in the order in which reports list them.
     public static let rules: [ConformanceRule<StoreBench>] = valueRules + journalRules + batchRules + lifecycleRules
 
-    /// Examines a store by each rule in a fresh folder under `folder`, which is removed afterwards.
+    /// Examines a store by each rule. Creates a fresh folder in `folder` for each rule, and removes it afterwards.
     ///
     /// - Parameters:
-    ///   - rules: by default all.
-    ///   - limit: real time for each rule, after which it has failed.
+    ///   - rules: by default all rules.
+    ///   - limit: maximum real time of a rule. A rule that takes longer has failed.
     public static func examine(
         _ factory: StoreFactory, as plugin: PluginID, rules: [ConformanceRule<StoreBench>] = rules,
         in folder: URL = FileManager.default.temporaryDirectory, limit: Duration = .seconds(600)
@@ -47,26 +47,26 @@ public enum StoreConformance {
     }
 }
 
-/// The tools that a store rule works with: a factory and a folder of its own.
+/// The tools of a store rule: a factory, and a folder for its stores.
 public struct StoreBench: Sendable {
     let factory: StoreFactory
     let folder: URL
 
-    /// Opens the store of this name; the second time, what the first one has left.
+    /// Opens the store with this name, or creates it.
     func open(_ name: String = "store") throws -> any SessionStore {
         let folder = folder.appendingPathComponent(name)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         return try factory.open(folder.path, .process)
     }
 
-    /// Performs `body` with an open store and closes it.
+    /// Calls `body` with an open store, and closes the store.
     func withStore<Result>(_ body: (any SessionStore) throws -> Result) throws -> Result {
         let store = try open()
         defer { store.close() }
         return try body(store)
     }
 
-    /// Why rules about a second opening say nothing about this store.
+    /// The reason for which rules about reopening don't apply; nil if they do.
     var forgets: String? {
         let store = try? open("forgets")
         defer { store?.close() }
@@ -81,7 +81,7 @@ extension SessionStore {
         try commit(batch)
     }
 
-    /// Everything that is stored, in one value.
+    /// Returns everything that is stored.
     func contents() throws -> StoredContents {
         let catalog = try catalog(prefix: "")
         return StoredContents(
@@ -109,7 +109,7 @@ struct StoredContents: Equatable {
     var journals: [Journal]
 }
 
-/// Throws `ConformanceFailure` unless `body` throws a `StorageError` of that code.
+/// Throws `ConformanceFailure` unless `body` throws a `StorageError` with this code.
 func requireThrows(_ code: StorageError.Code, _ subject: String, _ body: () throws -> Void) throws {
     do {
         try body()

@@ -1,7 +1,7 @@
 import MeshStorage
 
 extension StoreConformance {
-    /// All or nothing.
+    /// Rules about batches: all or nothing.
     static let batchRules: [ConformanceRule<StoreBench>] = [
         ConformanceRule("store.batch.order", "A batch is carried out in its order") { bench in
             try bench.withStore { store in
@@ -130,7 +130,7 @@ extension StoreConformance {
 }
 
 extension StoreBatch {
-    /// Two journals and two values.
+    /// Adds two journals and two values.
     mutating func fillTypically() {
         set([1], for: "head")
         set([2], for: "kept")

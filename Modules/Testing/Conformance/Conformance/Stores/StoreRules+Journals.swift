@@ -1,7 +1,7 @@
 import MeshStorage
 
 extension StoreConformance {
-    /// Numbered entries.
+    /// Rules about journals of numbered entries.
     static let journalRules: [ConformanceRule<StoreBench>] = [
         ConformanceRule("store.journal.order", "Entries come back in order, each with its position and bytes") {
             bench in
@@ -106,7 +106,7 @@ extension StoreConformance {
     ]
 }
 
-/// An entry whose bytes tell its position.
+/// Returns an entry whose bytes contain its position.
 private func entry(_ position: UInt64) -> StoreEntry {
     StoreEntry(position: position, bytes: Array("entry \(position)".utf8))
 }

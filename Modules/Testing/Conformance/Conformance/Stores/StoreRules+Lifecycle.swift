@@ -1,7 +1,7 @@
 import MeshStorage
 
 extension StoreConformance {
-    /// Opening, closing, opening again.
+    /// Rules about opening and closing.
     static let lifecycleRules: [ConformanceRule<StoreBench>] = [
         ConformanceRule("store.open.empty", "A new store is empty") { bench in
             try bench.withStore { store in

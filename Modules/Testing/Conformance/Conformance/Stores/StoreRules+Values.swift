@@ -1,7 +1,7 @@
 import MeshStorage
 
 extension StoreConformance {
-    /// Values by key.
+    /// Rules about values by key.
     static let valueRules: [ConformanceRule<StoreBench>] = [
         ConformanceRule("store.value.kept", "A value is what was set last, until it is removed") { bench in
             try bench.withStore { store in
