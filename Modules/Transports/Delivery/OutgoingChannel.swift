@@ -26,7 +26,7 @@ struct OutgoingChannel: Sendable {
         var isPromised = false
         /// Milliseconds since 1970 by this side's clock.
         var expiresAt: UInt64?
-        /// The same moment by the monotonic clock.
+        /// The moment of `expiresAt` by the monotonic clock.
         var deadline: UInt64 = .max
     }
 
@@ -148,7 +148,7 @@ struct OutgoingChannel: Sendable {
         var byteCount = 0
         /// The latest send time of the entries that have arrived.
         var newestSentAt: UInt64 = 0
-        /// The same, if that entry was sent only once. It measures the round trip (Karn's rule).
+        /// `newestSentAt`, if that entry was sent only once. It measures the round trip (Karn's rule).
         var measurableSentAt: UInt64?
     }
 

@@ -2,7 +2,7 @@
 struct SilenceRules: Hashable, Sendable {
     /// The longest time without proof that the peer hears this side, before it is probed.
     let interval: UInt64
-    /// The same while the peer owes an acknowledgement. It also limits the time between two probes.
+    /// The interval while the peer owes an acknowledgement. It also limits the time between two probes.
     let patienceMax: UInt64
     /// The shortest time to wait for an echo.
     let patienceMin: UInt64
