@@ -28,7 +28,7 @@ public struct TransportPair: Sendable {
     public let first: any SessionSyncTransport
     /// The other end; identical to `first` if own sends come back.
     public let second: any SessionSyncTransport
-    /// A third peer that both know, if the transport joins more than two.
+    /// A third peer that both know, if the transport connects more than two peers.
     public let bystander: (any SessionSyncTransport)?
     /// True if a transport receives its own messages.
     public let ownSendsComeBack: Bool

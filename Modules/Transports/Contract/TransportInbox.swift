@@ -196,7 +196,7 @@ extension TransportInbox {
     /// away, which may happen during a cancellation, so check `durableRoom` again from time to time.
     public func whenDurableRoom(_ body: @escaping @Sendable () -> Void) { envelopes.whenRoom(body) }
 
-    /// Ignores full subscribers to envelopes in `durableRoom` until they read again; until then they lose new
+    /// Excludes full subscribers to envelopes from `durableRoom` until they read again. In the meantime they lose new
     /// envelopes. Does nothing while no subscriber has space.
     public func abandonFullSubscribers() { envelopes.abandonFullSubscribers() }
 }

@@ -181,9 +181,9 @@ extension LinkObserver {
     }
 }
 
-/// The reason that a link didn't accept a packet.
+/// The error of a link that doesn't accept a packet.
 public struct LinkError: CodedError, Hashable {
-    /// The reason of the error. Later versions may add codes.
+    /// The reason for the error. Later versions may add codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 

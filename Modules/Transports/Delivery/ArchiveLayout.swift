@@ -4,7 +4,7 @@ import MeshStorage
 import MeshTransport
 import MeshWire
 
-/// The format of delivery's part of a store. Each value is a frame of Docs/Internals/WireFormat.md with its mark,
+/// The format of delivery's part of a store. Messages are frames of Docs/Internals/WireFormat.md with their marks, each
 /// readable without others. Numbers in names are assigned once and kept.
 ///
 /// | name | holds |
@@ -12,8 +12,8 @@ import MeshWire
 /// | `delivery/peer/P` | a hello: peer P |
 /// | `delivery/guest/P` | 1 byte: P was a guest when it was last connected |
 /// | `delivery/to/C` | P as varint, then the feature: the peer and feature of channel C |
-/// | journal `delivery/to/C` | messages for peer P of that feature, one launch after the other; the marks have outbox and number |
-/// | `delivery/from/S` | P, outbox, the next number, then the feature: the progress of source S; later sources have higher S |
+/// | journal `delivery/to/C` | messages for peer P of that feature, launch by launch; the marks have outbox and number |
+/// | `delivery/from/S` | P, outbox, the next number, then the feature: the progress of source S; S grows with each |
 /// | journal `delivery/inbox` | P as varint, then a frame: received messages that no subscriber has finished |
 /// | `delivery/published/FEATURE` | this peer's newest snapshot |
 /// | `delivery/newest/N` | P as varint, then the newest snapshot of one feature |

@@ -104,7 +104,7 @@ final class DeliveryArchive: Sendable {
             if let error {
                 state.isWriting = false
                 state.failure = (state.writtenCount + UInt64(state.noted.count), error)
-                // Changes noted since have numbers that follow the ones that weren't written.
+                // Changes noted since continue the numbers of the failed ones, so they fail too.
                 failed += state.noted
                 state.writtenCount += UInt64(state.noted.count)
                 // Changes that no caller waits for are tried again.

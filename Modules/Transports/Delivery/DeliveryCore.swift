@@ -4,7 +4,7 @@ import MeshTransport
 import MeshWire
 
 // Terms. A *frame* is one message on the wire. A *lane* is one of a link's ways to send. *Live* lanes reach a connected
-// peer; *kept* lanes (`queue`, `latest`) are stored by the platform until the peer takes them. A *channel* is one
+// peer; on *kept* lanes (such as `queue`) the platform stores packets until the peer takes them. A *channel* is one
 // feature's numbered messages from one *outbox*. An outbox is a random ID that each launch generates, so numbers of two
 // launches never mix. A *mark* carries outbox and number. A *report* carries receipts (cumulative and selective
 // acknowledgements), probes, their echoes, and *floors* (the lowest number that a sender still offers).
@@ -42,7 +42,7 @@ struct DeliveryCore: Sendable {
         let stallPatience: UInt64
         /// The number of the first connection. Later connections count up from it.
         var firstConnection: UInt64 = 1
-        /// True if changes take effect only once they are stored.
+        /// True if there is a store: messages take effect only once they are stored.
         var isDurable = false
 
         /// - Parameter codecs: the numbers of the codecs that this side can read.

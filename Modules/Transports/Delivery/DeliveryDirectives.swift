@@ -2,7 +2,7 @@ import MeshIdentity
 import MeshTransport
 import MeshWire
 
-/// The actions that the core requests, in this order. The driver takes them after each call.
+/// The actions that the core requests. The driver takes them after each call.
 struct DeliveryDirectives {
     enum Arrival {
         case envelope(AnySessionSyncEnvelope)
@@ -31,7 +31,7 @@ struct DeliveryDirectives {
     var hasRoom = false
 }
 
-/// A change that must be stored before it takes effect.
+/// A change to write to the store. Accepted and received messages take effect only once they are stored.
 enum DeliveryChange {
     case accepted(peerID: String, ChannelKey, number: UInt64, WireMessage, expiresAt: UInt64?)
     /// The store may drop the feature's messages before that number of that outbox.

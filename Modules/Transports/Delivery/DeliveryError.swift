@@ -2,7 +2,7 @@ public import MeshBase
 
 /// An error in the setup of a transport.
 public struct DeliveryError: CodedError, Hashable {
-    /// The reason of the error. Later versions may add codes.
+    /// The reason for the error. Later versions may add codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 

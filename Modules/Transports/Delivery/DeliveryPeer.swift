@@ -31,7 +31,7 @@ struct DeliveryPeer: Sendable {
     private(set) var earlierCount = 0
     /// The channel that is next in the rotation among channels of one priority.
     private var rotation = 0
-    /// Messages accepted for the peer and not acknowledged yet.
+    /// Number of messages that were accepted for the peer and aren't acknowledged yet.
     var outstandingCount = 0
     var outstandingBytes = 0
     var earliestDeadline = UInt64.max
@@ -276,8 +276,7 @@ struct KeptConnection: Sendable {
     var provenID: String?
     /// The ID of the peer that greeted last, on any lane.
     var peerID: String?
-    /// Numbers of hellos sent and received on the lane `queue`. Each launch of the other side sends one and expects
-    /// one.
+    /// Number of hellos sent on the lane `queue`. Each launch of the other side sends one and expects one.
     var saidCount = 0
     var heardCount = 0
     /// The number of the launch that greeted last; 0 if the peer doesn't number launches.

@@ -301,8 +301,7 @@ final class DeliveryShell: LinkObserver {
         turn(&agenda) { state, now in
             guard state.lines[address] === line else { return false }
             if line.outgoing.hasBegunAnew {
-                // The error belongs to an earlier connection. A live packet is lost with that; the current connection
-                // goes on.
+                // The packet was for an earlier connection. A live one is lost with that; the current one continues.
                 if !packet.lane.isLive { line.outgoing.packets.putBack(packet) }
                 return true
             }

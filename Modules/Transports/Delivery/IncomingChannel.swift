@@ -9,7 +9,7 @@ struct IncomingChannel: Sendable {
 
     /// The lowest number that hasn't been passed on.
     private(set) var next: UInt64
-    /// Number of messages that were passed on but aren't stored yet. They can't be acknowledged.
+    /// Number of messages that `removeNext` returned and that aren't stored yet. They can't be acknowledged.
     private var unstoredCount = 0
     /// The lowest number that isn't stored.
     private var firstUnstored: UInt64 = 0
@@ -26,7 +26,7 @@ struct IncomingChannel: Sendable {
 
     var acknowledged: UInt64 { (unstoredCount > 0 ? min(firstUnstored, next) : next) - 1 }
     var heldCount: Int { held.count }
-    /// True if a message that was passed on isn't stored yet.
+    /// True if a message that `removeNext` returned isn't stored yet.
     var awaitsStore: Bool { unstoredCount > 0 }
 
     /// Returns the memory that a held message takes, or its place in `held` if the message isn't wanted.

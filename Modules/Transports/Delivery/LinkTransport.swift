@@ -254,7 +254,7 @@ extension LinkTransport {
 }
 
 extension DeliveryCore.Item {
-    /// Without options, a message above 64 KiB gets the priority `bulk`.
+    /// Creates an item. Without options, a message above 64 KiB gets the priority `bulk`.
     fileprivate init(_ message: WireMessage, byteCount: Int, _ options: DeliveryOptions?) {
         let priority: DeliveryPriority = byteCount > DeliveryLine.flushBytes ? .bulk : .normal
         self.init(message: message, byteCount: byteCount, options: options ?? DeliveryOptions(priority: priority))

@@ -43,7 +43,7 @@ struct OutgoingChannel: Sendable {
     private(set) var entries: NumberedQueue<Entry>
     /// One for each entry.
     private(set) var flights: NumberedQueue<Flight>
-    /// The peer has everything up to this number, or knows that the rest never comes.
+    /// Up to this number, the peer has every message or knows that it never comes.
     private(set) var acknowledged: UInt64
     /// The next number that hasn't been sent on this connection.
     private var cursor: UInt64
@@ -67,7 +67,7 @@ struct OutgoingChannel: Sendable {
     /// True if nothing is left to send or report.
     var isOver: Bool { entries.isEmpty && !needsFloor }
 
-    /// True if the peer must be told not to wait for missing numbers. Frames in flight may carry an older floor.
+    /// True if the peer must get a floor, so that it doesn't wait for missing numbers. Frames may carry an older one.
     var needsFloor: Bool { entries.first > acknowledged + 1 }
 
     mutating func append(_ entry: Entry, isStored: Bool = true) -> UInt64 {

@@ -12,7 +12,7 @@ public import MeshBase
 
 /// An error that keeps a pipe from starting.
 public struct PipeError: CodedError, Hashable {
-    /// The reason of the error. Later versions may add codes.
+    /// The reason for the error. Later versions may add codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
@@ -27,7 +27,7 @@ public struct PipeError: CodedError, Hashable {
         public static let otherUser = Code(description: "otherUser")
         /// Others may replace files in that path's folder.
         public static let notPrivate = Code(description: "notPrivate")
-        /// `start` was already called.
+        /// The link was already opened.
         public static let alreadyStarted = Code(description: "alreadyStarted")
         /// The system refused a thread, a descriptor or a socket.
         public static let systemCallFailed = Code(description: "systemCallFailed")

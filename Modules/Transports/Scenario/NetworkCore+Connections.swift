@@ -211,7 +211,7 @@ extension NetworkCore {
         resumeStream(index)
     }
 
-    /// In the order of the names, so that the result doesn't depend on the order in which peers were named.
+    /// Ends all partitions, in the order of the IDs: the result must not depend on the order in which peers were named.
     mutating func heal() {
         let cut = directions.indices.filter { directions[$0].isCut }.sorted { first, second in
             let (first, second) = (directions[first], directions[second])

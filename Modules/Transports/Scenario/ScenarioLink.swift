@@ -39,7 +39,7 @@ public final class ScenarioLink: TransportLink {
     /// Returns true: all devices of a scenario belong to one user.
     public func isOwn(_ peerID: String) -> Bool { true }
 
-    /// Ends a connection, which returns a second later. Packets that were accepted before still arrive.
+    /// Ends a connection; the peers connect again a second later. Packets that were accepted before still arrive.
     public func disconnect(_ address: LinkAddress) {
         core.withLock { $0.disconnect(peerID, linkID: id, from: address) }
     }

@@ -170,7 +170,7 @@ extension NetworkCore.Delivery {
 // MARK: - Faults
 
 extension ScenarioNetwork {
-    /// The conditions of every direction without its own. Packets under way keep their arrival time.
+    /// The conditions of every direction without its own. Packets in flight keep their arrival time.
     public var conditions: ScenarioConditions {
         get { core.withLock { $0.conditions } }
         set { core.withLock { $0.conditions = newValue } }
