@@ -255,7 +255,7 @@ extension DeliveryCore {
             guard let heard = peers[index].newest[key.featureID], heard.outbox == key.outbox else { continue }
             receipts.append(.init(featureID: key.featureID, outbox: key.outbox, upTo: heard.version, isLatest: true))
         }
-        // Receipts that didn't fit stay due.
+        // Receipts of reliable messages that didn't fit stay due.
         peers[index].receiptsDue = Array(keys.dropFirst(WireReport.entriesMax))
         peers[index].latestReceiptsDue = Array(latestKeys.dropFirst(max(WireReport.entriesMax - receipts.count, 0)))
         if peers[index].receiptsDue.isEmpty { peers[index].latestReceiptsDue.removeAll() }
