@@ -18,7 +18,7 @@ package final class ProblemBoard: Observable, Sendable {
 
     package init() {}
 
-    /// The unsolved problems.
+    /// The problems that aren't solved.
     package var problems: [SessionProblem] {
         registrar.access(self, keyPath: \.problems)
         return state.withLock { $0.problems }

@@ -88,7 +88,7 @@ public struct SessionTransportExtras: OptionSet, Hashable, Sendable {
     /// `revokedPeers` reports the peers that the user has revoked as lost. Otherwise the transport has no keys, and a
     /// lost device is removed from each session manually (`removeMember`).
     public static let revocation = Self(rawValue: 1 << 5)
-    /// All extras.
+    /// The set of all extras.
     public static let all: Self = [.sendsAtOnce, .keepsUnread, .withdrawal, .guests, .ownDevices, .revocation]
 }
 

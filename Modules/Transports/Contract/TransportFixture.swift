@@ -13,7 +13,7 @@ public struct TransportFixture: Sendable {
     /// which closes the pair afterwards.
     public let makePair: @Sendable (any PayloadCodec) async throws -> TransportPair
 
-    /// Creates a fixture. `makePair` gets the codec that both ends must use.
+    /// Creates a fixture from a function that makes pairs. `makePair` gets the codec that both ends must use.
     public init(
         patience: Int = 200, makePair: @escaping @Sendable (any PayloadCodec) async throws -> TransportPair
     ) {

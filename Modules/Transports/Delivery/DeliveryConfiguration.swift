@@ -11,7 +11,7 @@ public struct DeliveryConfiguration: Sendable {
     public var readableCodecs: [any PayloadCodec] = [CompactCodec(), JSONCodec()]
     /// The compression of bodies. Receivers need no setting: each frame names its method.
     public var compression: CompressionPolicy = .zlib()
-    /// The largest payload. A link whose lanes carry less lowers it.
+    /// Maximum size of a payload. A link with smaller lanes lowers it.
     public var payloadLimit: PayloadLimit = .deliveryMessage
     /// Maximum number of unacknowledged messages per peer, connected or not. Beyond it, `send` suspends or throws. At
     /// most 4096, which is the receivers' limit.

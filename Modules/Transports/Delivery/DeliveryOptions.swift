@@ -6,7 +6,7 @@ public struct DeliveryOptions: Hashable, Sendable {
     /// for never. At least a millisecond.
     public var timeToLive: Duration?
 
-    /// Creates options. By default the priority is normal and the message never expires.
+    /// Creates options for a message, by default of normal priority and without expiry.
     public init(priority: DeliveryPriority = .normal, timeToLive: Duration? = nil) {
         self.priority = priority
         self.timeToLive = timeToLive

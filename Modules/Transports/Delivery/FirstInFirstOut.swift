@@ -25,7 +25,7 @@ package struct FirstInFirstOut<Element> {
         return first
     }
 
-    /// O(count).
+    /// Returns true if the queue contains the element. O(count).
     package func contains(_ element: Element) -> Bool where Element: Equatable {
         elements[head...].contains { $0 == element }
     }
@@ -34,7 +34,7 @@ package struct FirstInFirstOut<Element> {
         if !isEmpty { elements.removeLast() }
     }
 
-    /// Undoes `takeFirst`. O(1) directly after it.
+    /// Puts the element of `takeFirst` back in front. O(1) directly after it.
     package mutating func putBack(_ element: Element) {
         if head > 0 {
             head -= 1

@@ -12,7 +12,7 @@ public struct PendingDeliveryQueue: Sendable {
     public enum Element: Sendable {
         /// An envelope with its options.
         case envelope(AnySessionSyncEnvelope, DeliveryOptions)
-        /// A snapshot. `isLatest` is true if a newer one may replace it, and false if it must arrive.
+        /// A snapshot with its options. `isLatest` is true if a newer one may replace it, and false if it must arrive.
         case snapshot(AnySessionSyncSnapshot, isLatest: Bool, DeliveryOptions)
     }
 

@@ -13,7 +13,7 @@ public struct ScenarioConditions: Hashable, Sendable {
     /// Without it they arrive in the order in which they were sent.
     public var reorderingRate: Double
 
-    /// Creates conditions. The defaults are those of a home network: 5 to 50 ms and no faults.
+    /// Creates conditions, by default those of a home network: 5 to 50 ms and no faults.
     public init(
         latency: ScenarioLatency = .uniform(.milliseconds(5), .milliseconds(50)), lossRate: Double = 0,
         duplicationRate: Double = 0, reorderingRate: Double = 0
