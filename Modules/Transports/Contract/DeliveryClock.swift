@@ -4,11 +4,11 @@ public import MeshFoundation
 ///
 /// Tests and `ScenarioNetwork` pass one of virtual time.
 public protocol DeliveryClock: Sendable {
-    /// Never jumps and never goes back.
+    /// The time of a monotonic clock, which never jumps.
     var elapsed: Duration { get }
-    /// May jump either way.
+    /// The wall clock, which may jump either way.
     var wall: Date { get }
-    /// Whether time passes by itself. False for a clock that a test moves.
+    /// True if time passes by itself. False for a clock that a test moves.
     var passesByItself: Bool { get }
     /// Calls `body` once `elapsed` has reached `deadline`, from any thread, never from within this call.
     func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void)
@@ -17,7 +17,7 @@ public protocol DeliveryClock: Sendable {
 extension DeliveryClock {
     public var passesByItself: Bool { true }
 
-    /// Waits until that much time has passed.
+    /// Waits until the duration has passed.
     /// - Throws: `CancellationError`.
     public func sleep(for duration: Duration) async throws {
         let (waking, waker) = AsyncStream.makeStream(of: Void.self)
@@ -30,7 +30,7 @@ extension DeliveryClock {
 /// A delivery clock that reads the system's clocks.
 public struct SystemClock: DeliveryClock {
     private static let start = ContinuousClock.now
-    /// A hundred years, as which every later deadline counts: the runtime traps on what exceeds 64 bits of nanoseconds.
+    /// A hundred years; later deadlines count as this. The runtime traps on more than 64 bits of nanoseconds.
     private static let deadlineMax = Duration.seconds(3_155_760_000)
 
     /// Creates a clock that reads the same time as every other instance.

@@ -4,6 +4,7 @@ public enum DeliveryHealth: String, Hashable, Sendable, Codable {
     case reachable
     /// The peer has not answered a probe in time.
     case degraded
-    /// There is no connection, or three probes in a row were not answered. Only a round trip ends that.
+    /// There is no connection, or several probes in a row weren't answered (three or five, depending on the link and
+    /// the peer). Only a round trip ends this state.
     case gone
 }

@@ -1,9 +1,9 @@
 package import MeshBase
 
-/// A link over another one: a counter, a fault. It implements what it changes; this protocol forwards the rest, so that no
-/// requirement with a default is lost on the way.
+/// A link over another one: a counter, a fault. It implements what it changes; this protocol forwards the rest,
+/// including requirements that have a default.
 package protocol LinkWrapper: TransportLink {
-    /// The link through which everything goes.
+    /// The link to which everything is forwarded.
     var base: any TransportLink { get }
 }
 

@@ -1,17 +1,17 @@
 public import MeshBase
 public import MeshIdentity
 
-/// The size check before a send: a transport with a limit asks it before it accepts anything.
+/// The size check before a send. A transport with a limit calls it before it accepts a message.
 ///
-/// Counts the payload as `codec` writes it, before any compression, and for a snapshot the engine's checkpoint beside
-/// it. Encodes what has not been encoded yet, so it costs as much as one encoding.
+/// Counts the payload as `codec` writes it, before any compression. For a snapshot, the engine's checkpoint counts too.
+/// Encodes payloads that aren't encoded yet, so a check costs up to one encoding.
 public struct PayloadBudget: Sendable {
     /// Maximum size of an encoded payload.
     public let limit: PayloadLimit
     /// The codec for payloads that aren't encoded yet.
     public let codec: any PayloadCodec
 
-    /// A check against one limit.
+    /// Creates a check against one limit.
     public init(limit: PayloadLimit, codec: any PayloadCodec) {
         self.limit = limit
         self.codec = codec

@@ -18,13 +18,14 @@ package final class ProblemBoard: Observable, Sendable {
 
     package init() {}
 
-    /// The problems that are not solved.
+    /// The problems that aren't solved.
     package var problems: [SessionProblem] {
         registrar.access(self, keyPath: \.problems)
         return state.withLock { $0.problems }
     }
 
-    /// Adds a problem, in place of an earlier one with the same code and subject. The oldest makes room.
+    /// Adds a problem, and replaces an earlier one with the same code and subject. Beyond the limit the oldest is
+    /// removed.
     /// - Parameter isMistake: false for failures that no call site has caused, which aren't printed.
     package func report(_ problem: SessionProblem, isMistake: Bool = true) {
         guard !state.withLock({ $0.problems.contains(problem) }) else { return }
@@ -52,7 +53,7 @@ package final class ProblemBoard: Observable, Sendable {
         }
     }
 
-    /// Has observers look again, because the owner has another source below it.
+    /// Notifies observers, because the owner has another source below it.
     package func touch() { registrar.withMutation(of: self, keyPath: \.problems) {} }
 
     /// Reports the problem, or solves those with that code and subject if there is none.

@@ -1,50 +1,51 @@
-/// The guarantee that a sender asks of the transport for one message. Each mode is its guarantee, not a hint.
+/// The guarantee that a sender requests for one message. Each mode is its guarantee, not a hint.
 public enum SessionDeliveryMode: String, Hashable, Sendable, CaseIterable, Codable {
-    /// The message goes out as soon as possible, in no order.
+    /// The message is sent as soon as possible, in no order.
     ///
-    /// Over a link whose platform keeps a queue (WatchConnectivity) an event is kept from the first call, even before
-    /// any peer has greeted: it goes live to a peer that has answered, else by the queue. Over other links it isn't
-    /// stored, and `send` throws `notReachable` while no peer is connected. An engine's log makes up for both.
+    /// Over a link whose platform keeps a queue (WatchConnectivity), an event is kept from the first call, even before
+    /// any peer has sent a hello. It goes live to a peer that has answered, else by the queue. Over other links it
+    /// isn't stored, and `send` throws `notReachable` while no peer is connected. An engine's log makes up for both.
     case realtimeBestEffort
-    /// Arrives once and in order for each peer and feature, when the peer can next be reached; with a durable store also
-    /// after relaunches. A full queue makes the send wait while the peer is there, and throw `queueFull` while it is not.
+    /// Arrives once and in order for each peer and feature, when the peer is next reachable; with a durable store even
+    /// after relaunches. If the queue is full, `send` waits while the peer is connected, and else throws `queueFull`.
     case reliableEventually
-    /// Only the newest for each feature arrives, also at a peer that comes later; older ones may never. Snapshots only.
+    /// Only the newest for each feature arrives, even at a peer that connects later. Older ones may never arrive.
+    /// Snapshots only.
     case latestSnapshot
-    /// A peer lacks something and asks. May be lost; the asker asks again.
+    /// Requests the state that a peer lacks. May be lost; the requester asks again.
     case snapshotRequest
-    /// Engine to engine: promises, vectors, acknowledgements, and newest values. Isn't stored and may be lost; the next one
-    /// says more.
+    /// Carries an engine's promises, vectors, acknowledgements and newest values. It isn't stored and may be lost; the
+    /// next one replaces it.
     case acknowledgement
 }
 
 /// The properties of a transport that callers may rely on. Branch on these, never on the transport's type.
 public struct SessionTransportCapabilities: Hashable, Sendable {
-    /// `realtimeBestEffort` reaches a peer while both are there.
+    /// True if `realtimeBestEffort` reaches a peer while both are connected.
     public let supportsRealtime: Bool
-    /// `reliableEventually` is offered: what was accepted reaches the peer later too.
+    /// True if `reliableEventually` is offered: an accepted message reaches the peer later too.
     public let supportsDurableQueue: Bool
-    /// `latestSnapshot` is offered: a newer snapshot takes the place of an older one that waits.
+    /// True if `latestSnapshot` is offered: a newer snapshot replaces an older one that waits.
     public let supportsLatestStateReplacement: Bool
-    /// A message may be answered over the same path.
+    /// True if a message can be answered over the same path.
     public let supportsRequestReply: Bool
-    /// A send without a receiver goes to every peer.
+    /// True if a send without a receiver goes to every peer.
     public let supportsBroadcast: Bool
-    /// Peers are found; they need not be named beforehand.
+    /// True if peers are found without being named beforehand.
     public let supportsPeerDiscovery: Bool
-    /// Bytes of one encoded payload; nil when unlimited.
+    /// Maximum number of bytes of one encoded payload; nil if unlimited.
     public let maximumPayloadSize: Int?
     /// The usual time between a send and its arrival while both peers are connected.
     public let expectedLatency: SessionExpectedLatency
-    /// Whether only the peer itself can read what is sent to it, or speak in its name.
+    /// True if only the peer itself can read what is sent to it, or send in its name.
     public let isSecured: Bool
-    /// Whether an accepted `realtimeBestEffort` message arrives in order, however late, unless the connection ends or
+    /// True if an accepted `realtimeBestEffort` message arrives in order, however late, unless the connection ends or
     /// the receiver's subscriber is full.
     public let deliversWhileConnected: Bool
     /// The transport's abilities beyond the defaults of `SessionSyncTransport`.
     public let extras: SessionTransportExtras
 
-    /// Creates a transport's description of itself. It must be true of every peer that it connects.
+    /// Creates a transport's description of itself. It must apply to every peer that the transport connects.
     public init(
         supportsRealtime: Bool, supportsDurableQueue: Bool, supportsLatestStateReplacement: Bool,
         supportsRequestReply: Bool, supportsBroadcast: Bool, supportsPeerDiscovery: Bool, maximumPayloadSize: Int?,
@@ -71,21 +72,23 @@ public struct SessionTransportExtras: OptionSet, Hashable, Sendable {
 
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Several envelopes are sent without suspending where nothing is to be waited for. Else each one suspends the caller.
+    /// Several envelopes are sent without suspending unless there is something to wait for. Otherwise each one suspends
+    /// the caller.
     public static let sendsAtOnce = Self(rawValue: 1 << 0)
     /// Envelopes that arrived before a subscriber of `envelopeBatches`, or that one left unread, wait for the next
     /// subscriber. Without this flag they are lost.
     public static let keepsUnread = Self(rawValue: 1 << 1)
-    /// `cancel` and `isWaiting` answer. Else nothing is withdrawn, and a caller may repeat what is still under way.
+    /// `cancel` and `isWaiting` work. Otherwise nothing is withdrawn, and a caller may repeat a message that is still
+    /// in flight.
     public static let withdrawal = Self(rawValue: 1 << 2)
-    /// `admitGuests` lets in, where the transport asks peers who they are. Else only peers that it trusts come in.
+    /// `admitGuests` works, if the transport verifies peers. Otherwise only peers that it trusts are admitted.
     public static let guests = Self(rawValue: 1 << 3)
-    /// `isOwn` tells the devices of one user. Else each needs an invitation to a session.
+    /// `isOwn` recognizes the devices of one user. Otherwise each needs an invitation to a session.
     public static let ownDevices = Self(rawValue: 1 << 4)
-    /// `revokedPeers` tells which peers the user has revoked as lost. Else the transport has no keys, and a lost device is
-    /// removed from each session by hand (`removeMember`).
+    /// `revokedPeers` reports the peers that the user has revoked as lost. Otherwise the transport has no keys, and a
+    /// lost device is removed from each session manually (`removeMember`).
     public static let revocation = Self(rawValue: 1 << 5)
-    /// Every one of them.
+    /// The set of all extras.
     public static let all: Self = [.sendsAtOnce, .keepsUnread, .withdrawal, .guests, .ownDevices, .revocation]
 }
 
@@ -97,7 +100,7 @@ public enum SessionExpectedLatency: Int, Hashable, Sendable, Comparable, Codable
     case interactive
     /// A message usually arrives within seconds to minutes.
     case background
-    /// Whenever the peer next appears.
+    /// A message arrives whenever the peer next connects.
     case eventual
 
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }

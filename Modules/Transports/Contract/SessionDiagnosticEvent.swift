@@ -3,59 +3,60 @@ public import MeshIdentity
 
 /// An event in a session's transport: a message that passed, or a failure on the way.
 public enum SessionDiagnosticEvent: Sendable {
-    /// An envelope was accepted for sending; `peerID` is nil where it goes to all.
+    /// An envelope was accepted for sending; `peerID` is nil if it goes to all.
     case envelopeSent(SessionSyncMetadata, mode: SessionDeliveryMode, peerID: String?)
     /// An envelope has arrived.
     case envelopeReceived(SessionSyncMetadata)
-    /// A snapshot was accepted for sending; `peerID` is nil where it goes to all.
+    /// A snapshot was accepted for sending; `peerID` is nil if it goes to all.
     case snapshotSent(SessionSyncMetadata, revision: UInt64, mode: SessionDeliveryMode, peerID: String?)
     /// A snapshot has arrived.
     case snapshotReceived(SessionSyncMetadata, revision: UInt64)
-    /// A snapshot was asked for; `peerID` is nil where all were asked.
+    /// A snapshot was requested; `peerID` is nil if all peers were asked.
     case snapshotRequestSent(peerID: String?)
-    /// A peer asks for a snapshot; `peerID` is nil where the transport does not know who.
+    /// A peer requests a snapshot; `peerID` is nil if the transport doesn't know the peer.
     case snapshotRequestReceived(peerID: String?)
-    /// A peer has come or gone; `peerID` is nil where the transport cannot tell whose link it was.
+    /// A peer has connected or disconnected; `peerID` is nil if the transport can't tell which one.
     case reachabilityChanged(peerID: String?, isReachable: Bool)
-    /// A send has thrown; the metadata is nil of a request for a snapshot.
+    /// A send has thrown; the metadata is nil for a snapshot request.
     case sendFailed(SessionSyncMetadata?, mode: SessionDeliveryMode, reason: String)
-    /// Bytes or a message from a peer that could not be used; nothing changed.
+    /// Bytes or a message from a peer could not be used; nothing changed.
     case rejected(peerID: String?, reason: String)
     /// A connection was ended because another one greeted under the same peer ID. `peerID` is the other's ID at the
     /// side that ended it, else this side's own. Either a peer came back on another path, or two devices use one ID and
     /// displace each other until one is renamed.
     case displaced(peerID: String)
-    /// The peer has it.
+    /// The peer has acknowledged the message.
     case acknowledged(SessionSyncMetadata, peerID: String)
-    /// Sent again, because nothing said that they had arrived.
+    /// Messages were sent again, because no acknowledgement had arrived.
     case retransmitted(count: Int, peerID: String)
-    /// Its time to live is over, here or at the peer.
+    /// The message's time to live has ended, here or at the peer.
     case expired(SessionSyncMetadata?, peerID: String?)
-    /// Withdrawn by the caller before the peer acknowledged it.
+    /// The caller withdrew the message before the peer acknowledged it.
     case cancelled(SessionSyncMetadata?, peerID: String)
     /// Messages that waited for a peer to become known have been sent.
     case pendingFlushed(count: Int)
-    /// Messages without a named receiver were dropped because there was no room.
+    /// Messages were dropped, for the given reason.
     case dropped(count: Int, reason: String)
-    /// A subscriber was too far behind, so that elements were dropped for it; so many so far, over all subscribers.
+    /// A subscriber was too far behind and lost elements. The count is the total so far, over all subscribers.
     case subscriberFull(TransportInbox.Stream, droppedCount: UInt64)
-    /// No subscriber takes what the peer sends reliably; it is told to wait.
+    /// Subscribers have no space for a peer's reliable messages. They aren't acknowledged, so the peer waits.
     case stalled(peerID: String, featureID: String)
     /// The health of a peer, judged by its acknowledgements, has changed.
     case healthChanged(peerID: String, from: DeliveryHealth, to: DeliveryHealth)
-    /// A probe came back; the duration is the smoothed one.
+    /// A probe was answered; the duration is the smoothed one.
     case roundTrip(peerID: String, duration: Duration)
-    /// The store did not take what was to be kept; sends that relied on it have failed.
+    /// The store refused a write; sends that relied on it have failed.
     case storeFailed(reason: String)
-    /// The peer has messages that this store doesn't remember: the store is an older copy of itself, such as a restored backup.
+    /// The peer has messages that this store doesn't remember: the store is an older copy of itself, such as a restored
+    /// backup.
     case storeWentBack(peerID: String)
-    /// Another device greets with the id of this one, so neither sees the other; or the output of this one comes back as its
-    /// input. Debug builds also say so on standard error, once for each transport.
+    /// Another device sends hellos with this device's ID, so neither sees the other; or this device's output comes back
+    /// as its input. Debug builds also print it to standard error, once for each transport.
     case peerIDInUse(peerID: String)
 }
 
 extension SessionDiagnosticEvent: CustomStringConvertible {
-    /// One line, fit for a log and a terminal whatever peers have put into it.
+    /// One line, safe for a log and a terminal, whatever text peers have put into it.
     public var description: String { text.printable() }
 
     private var text: String {

@@ -8,13 +8,14 @@ public import MeshIdentity
 #endif
 
 extension SessionPeer {
-    /// This installation of the app.
+    /// Returns the peer of this installation of the app.
     ///
     /// The ID is random, made at the first call and kept: on Apple's systems in `UserDefaults.standard`, elsewhere in
-    /// `$XDG_STATE_HOME/sessionmesh`, by the name of the program (XDG Base Directory Specification 0.8). If it can't be kept, debug
-    /// builds print why, and the ID lasts as long as the process. Safe to use from any thread; the first call reads a file.
+    /// `$XDG_STATE_HOME/sessionmesh`, by the name of the program (XDG Base Directory Specification 0.8). If it can't be
+    /// kept, debug builds print why, and the ID lasts as long as the process. Safe to use from any thread; the first
+    /// call reads a file.
     ///
-    /// - Parameter name: tells several peers of one program on one device apart, such as two terminals.
+    /// - Parameter name: distinguishes several peers of one program on one device, such as two terminals.
     public static func thisDevice(named name: String = "", topology: SessionPeerTopology = .unknown) -> SessionPeer {
         SessionPeer(
             id: name.isEmpty ? installation.id : "\(installation.id).\(name)", deviceClass: .current,
@@ -77,7 +78,7 @@ extension InstallationError {
 }
 
 extension SessionPeerDeviceClass {
-    /// The class of this device. An iPad, which the operating system calls iOS too, gives itself away by its model.
+    /// The class of this device. The operating system calls an iPad iOS too, so the model decides.
     fileprivate static var current: SessionPeerDeviceClass {
         #if os(watchOS)
             .watch

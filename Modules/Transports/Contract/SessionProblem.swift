@@ -9,10 +9,10 @@ public import MeshBase
 /// }
 /// ```
 ///
-/// Sessions, shared states, stored keys and requests list theirs in `problems`. In debug builds each that a call site
-/// has caused is also printed on standard error, once.
+/// Sessions, shared states, stored keys and requests list theirs in `problems`. Debug builds also print each problem
+/// that a call site has caused to standard error, once.
 public struct SessionProblem: CodedError, Hashable, Identifiable {
-    /// The kind of problem, to branch on. Later versions may know more codes.
+    /// The kind of problem, for branching. Later versions may add codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
@@ -20,13 +20,13 @@ public struct SessionProblem: CodedError, Hashable, Identifiable {
     }
 
     public let code: Code
-    /// The feature, peer or key that has the problem. Of one code and subject a list holds one problem.
+    /// The feature, peer or key that has the problem. A list holds one problem per code and subject.
     public let subject: String
     public let message: String
     public let advice: String
 
     /// - Parameters:
-    ///   - message: what happened, with the values that differ. Without a full stop.
+    ///   - message: what happened, with the specific values. Without a full stop.
     ///   - advice: a sentence that says what to do.
     package init(_ code: Code, of subject: String, _ message: String, advice: String) {
         self.code = code
@@ -73,7 +73,7 @@ extension SessionProblem {
 }
 
 extension Error {
-    /// Why, for the middle of a message: without the full stop.
+    /// The error's text for the middle of a message: without the full stop.
     package var reason: String {
         let text = shownText
         return text.hasSuffix(".") ? String(text.dropLast()) : text
@@ -85,18 +85,18 @@ extension SessionProblem.Code {
     public static let peerIDInUse = Self("peerIDInUse")
     /// The transport could not start, or has failed.
     public static let transportFailed = Self("transportFailed")
-    /// A store can't be read or written. Values stay in memory meanwhile.
+    /// A store can't be read or written. In the meantime values stay in memory.
     public static let storeFailed = Self("storeFailed")
-    /// A value could not be set, because it can't be encoded or has no room.
+    /// A value could not be set, because it can't be encoded or doesn't fit.
     public static let writeFailed = Self("writeFailed")
     /// A value is too large to reach peers.
     public static let valueTooLarge = Self("valueTooLarge")
     /// A stored or received value is of another type or version than this app's.
     public static let unreadableValue = Self("unreadableValue")
-    /// Something could not be sent, and sending it again can't succeed.
+    /// A message could not be sent, and sending it again can't succeed.
     public static let sendFailed = Self("sendFailed")
-    /// Something else on the connection has the ID.
+    /// Another object on the connection has the ID.
     public static let idInUse = Self("idInUse")
-    /// A peer speaks a version that this device does not understand, or the other way round.
+    /// A peer uses a version that this device doesn't understand, or the other way round.
     public static let incompatiblePeer = Self("incompatiblePeer")
 }

@@ -6,91 +6,97 @@ public import MeshIdentity
 /// To the implementer:
 /// - Every call of a `receive…` method or of `reachabilityChanges` must return an independent, bounded stream that ends
 ///   when the transport closes. `TransportInbox` does this for you.
-/// - `receiveSnapshots` must hand a late subscriber the newest snapshot of each feature, and `reachabilityChanges` the
-///   peers that are reachable now.
-/// - A mode that is not offered must throw `SessionSyncError.unsupportedDeliveryMode`; a payload over the limit must throw
-///   `payloadTooLarge`; after `close`, every send must throw `closed`. What was not accepted must have thrown.
-/// - Sending may suspend but must never block a thread; it must honour cancellation.
-/// - Nothing that a peer sends may trap.
+/// - `receiveSnapshots` must give a late subscriber the newest snapshot of each feature. `reachabilityChanges` must
+///   give it the peers that are reachable now.
+/// - A mode that isn't offered must throw `SessionSyncError.unsupportedDeliveryMode`; a payload over the limit must
+///   throw `payloadTooLarge`; after `close`, every send must throw `closed`. A send that doesn't throw has accepted its
+///   message.
+/// - Sending may suspend but must never block a thread. It must honor cancellation.
+/// - Input from a peer must never trap.
 ///
-/// A transport that implements what has no default works; what the defaults can't do, its `capabilities` leave out of
-/// `extras`. A transport is done when the conformance rules of MeshTesting pass.
+/// A transport that implements only the requirements without a default works. Its `capabilities` must list in `extras`
+/// what it implements beyond the defaults. A transport is done when the conformance rules of MeshTesting pass.
 public protocol SessionSyncTransport: Sendable {
-    /// The peer that this end speaks for.
+    /// The peer that this end represents.
     var localPeer: SessionPeer { get }
     /// Peers met so far, reachable or not, without the local one.
     var knownPeers: [SessionPeer] { get }
-    /// The properties that callers may rely on for as long as the transport exists.
+    /// The properties that callers may rely on while the transport exists.
     var capabilities: SessionTransportCapabilities { get }
 
     /// Sends an envelope to a peer, or to every known peer if `peer` is nil.
     ///
     /// - Parameter peer: the receiver; nil sends to every known peer.
     func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
-    /// Hands over a snapshot, as `send` does an envelope.
+    /// Sends a snapshot, like `send` for an envelope.
     ///
     /// - Parameter peer: the receiver; nil sends to every known peer.
     /// - Throws: `SessionSyncError`, as `send`.
     func sendSnapshot(_ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
-    /// Asks for a current snapshot; the answer arrives through `receiveSnapshots`.
+    /// Requests a current snapshot. The answer arrives through `receiveSnapshots`.
     func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws
 
-    /// Envelopes from now on, each once, in the order of their arrival.
+    /// Returns a stream of the envelopes from now on, each once, in the order of their arrival.
     func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope>
-    /// Snapshots: the newest of each feature at once, then those that arrive.
+    /// Returns a stream of snapshots: the newest of each feature at once, then those that arrive.
     func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot>
-    /// Requests of peers, from now on.
+    /// Returns a stream of peers' snapshot requests from now on.
     func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest>
     /// Returns a stream of peers' reachability: the current one of each, then every change.
     func reachabilityChanges() -> AsyncStream<SessionPeerReachability>
 
     // MARK: With a default
 
-    /// Begins to connect peers. A session, connection or lobby calls it, after it has subscribed. Idempotent. The default does
-    /// nothing: the transport connects as soon as it is made.
-    /// - Throws: why it can't begin. Callers may try again.
+    /// Starts to connect peers. A session, connection or lobby calls it, after it has subscribed. Idempotent. The
+    /// default does nothing: the transport connects as soon as it is created.
+    /// - Throws: an error if it can't start. Callers may try again.
     func start() throws
-    /// The mistakes and failures that keep peers from meeting, until they are solved. Observable. May be read on any thread. By
+    /// The unsolved mistakes and failures that keep peers from connecting. Observable. May be read on any thread. By
     /// default there are none.
     var problems: [SessionProblem] { get }
-    /// The newest snapshot that any peer has sent for the feature, as far as this transport keeps it. By default nil.
+    /// Returns the newest snapshot that any peer has sent for the feature, as far as this transport keeps it. By
+    /// default nil.
     func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot?
-    /// Sends several, in order, on the caller's actor. When it throws, those before the one that caused it may have been
-    /// taken. A transport with `sendsAtOnce` suspends only to wait. By default it sends them one by one.
+    /// Sends several envelopes in order, on the caller's actor. When it throws, the envelopes before the failed one may
+    /// have been accepted. A transport with `sendsAtOnce` suspends only to wait. By default it sends them one by one.
     func send(
         _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
         isolation: isolated (any Actor)?
     ) async throws
     /// Subscribes to wanted envelopes, from now on, in batches. The subscriber is woken on its own actor. Several
-    /// features that share a transport each subscribe to their own. A transport with `keepsUnread` hands over all that
-    /// have gathered, at most 256, and keeps envelopes from before a subscriber, or that one left unread, for the next
-    /// that wants them. By default every envelope comes alone, and one without a subscriber is lost.
+    /// features that share a transport each subscribe to their own.
     ///
-    /// - Parameter isWanted: asked on any thread, more than once and with locks held: looks at nothing but its argument.
+    /// A transport with `keepsUnread` passes on all collected envelopes, at most 256 at a time. It keeps envelopes that
+    /// arrived before a subscriber, or that one left unread, for the next that wants them. By default every envelope
+    /// comes alone, and one without a subscriber is lost.
+    ///
+    /// - Parameter isWanted: called on any thread, more than once and with locks held: it must look only at its
+    ///   argument.
     func envelopeBatches(where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool) -> EnvelopeBatches
-    /// Withdraws a reliable envelope from every peer that has not acknowledged it. By default nothing can be withdrawn.
-    /// - Returns: whether there was one. It may arrive all the same, if it was under way.
+    /// Withdraws a reliable envelope from every peer that hasn't acknowledged it. By default nothing can be withdrawn.
+    /// - Returns: true if there was such a peer. An envelope already in flight may still arrive.
     @discardableResult
     func cancel(eventID: UUID, featureID: String) -> Bool
-    /// Whether a reliable envelope waits for a peer to acknowledge it. A caller asks before it repeats a message that brought no
-    /// answer, because the transport still delivers an envelope that waits. The default is false: the transport can't tell.
+    /// Returns true if a peer hasn't acknowledged a reliable envelope. Callers ask before they repeat an unanswered
+    /// message, because the transport still delivers a waiting envelope. The default is false: the transport can't
+    /// tell.
     func isWaiting(eventID: UUID, featureID: String) -> Bool
-    /// Lets those peers in for that session alone, beside the peers that this one knows by itself: a member of the session
-    /// has introduced them. Nothing of any other session or feature may pass to or from such a guest. Each call replaces
-    /// what was said of that session and feature; the empty set ends it. What was said is forgotten with the process. A call
-    /// that changes nothing must cost next to nothing. By default, and where a transport asks no peer who it is, it does
-    /// nothing.
+    /// Admits these peers as guests of one session, in addition to trusted peers: a member of the session has
+    /// introduced them. Messages of other sessions or features must not pass to or from such a guest. Each call
+    /// replaces the guests of that session and feature; the empty set removes them. Nothing is stored. A call that
+    /// changes nothing must be cheap. By default, and if a transport doesn't verify peers, it does nothing.
     ///
     /// May be called on any thread. Must be bounded; reject peers when full.
     func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String)
-    /// Whether the peer of that id is a device of the same user. Sessions let such peers in without an invitation (`admits`).
-    /// May be called on any thread; must look at memory only. The default is false: the transport can't tell.
+    /// Returns true if the peer is a device of the same user. Sessions admit such peers without an invitation
+    /// (`admits`). May be called on any thread; must only look at memory. The default is false: the transport can't
+    /// tell.
     func isOwn(_ peerID: String) -> Bool
-    /// The IDs of the peers that the user has revoked as lost: now, and after each change. Open sessions go on without them.
-    /// Each call is a stream of its own, in which a slow reader sees the newest set only. The default is nil: the transport
-    /// knows its peers by no key, so no peer can be revoked.
+    /// Returns a stream of the IDs of the peers that the user has revoked as lost: now, and after each change. Open
+    /// sessions continue without them. Each call returns a separate stream, in which a slow reader sees only the newest
+    /// set. The default is nil: the transport knows no keys of its peers, so no peer can be revoked.
     func revokedPeers() -> AsyncStream<Set<String>>?
-    /// Ends the transport and its streams, after what was accepted before has been handed to the link. Idempotent.
+    /// Ends the transport and its streams, after accepted messages have been passed to the link. Idempotent.
     func close() async
 }
 
@@ -120,7 +126,7 @@ extension SessionSyncTransport {
         return EnvelopeBatches { _ in await envelopes.first { isWanted($0.metadata) }.map { [$0] } }
     }
 
-    /// Sends several from the caller's actor.
+    /// Sends several envelopes from the caller's actor.
     public func send(
         _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
         from caller: isolated (any Actor)? = #isolation
@@ -128,50 +134,50 @@ extension SessionSyncTransport {
         try await send(envelopes, mode: mode, to: peer, isolation: caller)
     }
 
-    /// Sends to every known peer.
+    /// Sends an envelope to every known peer.
     public func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode) async throws {
         try await send(envelope, mode: mode, to: nil)
     }
 
-    /// Sends to every known peer.
+    /// Sends a snapshot to every known peer.
     public func sendSnapshot(_ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode) async throws {
         try await sendSnapshot(snapshot, mode: mode, to: nil)
     }
 
-    /// Asks every known peer.
+    /// Requests a snapshot from every known peer.
     public func requestSnapshot(sessionID: UUID) async throws {
         try await requestSnapshot(sessionID: sessionID, from: nil)
     }
 }
 
-/// A peer lacks something and asks for the state.
+/// A peer's request for the state of a session.
 public struct SessionSnapshotRequest: Hashable, Sendable {
-    /// The session of which a snapshot is wanted.
+    /// The session whose snapshot is requested.
     public let sessionID: UUID
-    /// The peer that asks for a snapshot; nil if the transport doesn't know it.
+    /// The peer that requests a snapshot; nil if the transport doesn't know it.
     public let requester: SessionPeer?
 
-    /// A request for the snapshots of one session.
+    /// Creates a request for the snapshots of one session.
     public init(sessionID: UUID, requester: SessionPeer? = nil) {
         self.sessionID = sessionID
         self.requester = requester
     }
 }
 
-/// A peer has become reachable, or is so no longer.
+/// A change of a peer's reachability.
 public struct SessionPeerReachability: Hashable, Sendable {
-    /// Whether it can be reached now.
+    /// True if the peer can be reached now.
     public let isReachable: Bool
     /// The peer whose reachability changed; nil if the transport can't tell.
     public let peer: SessionPeer?
-    /// Whether the peer said goodbye, as a transport does when it is closed: don't wait for it. A peer that crashed or
-    /// is out of range says nothing.
+    /// True if the peer said goodbye, as a closed transport does: don't wait for it. A peer that crashed or is out of
+    /// range sends no goodbye.
     public let hasLeft: Bool
-    /// The number of the connection on which the peer answers; another one means that what was under way on the connection
-    /// before is lost. nil where the transport numbers none.
+    /// The number of the connection on which the peer answers; nil if the transport numbers none. A change means that
+    /// messages in flight on the earlier connection are lost.
     package let connection: UInt64?
 
-    /// A change, of one peer where the transport can tell.
+    /// Creates a change, of one peer if the transport can tell.
     public init(_ isReachable: Bool, peer: SessionPeer? = nil, hasLeft: Bool = false) {
         self.init(isReachable, peer: peer, hasLeft: hasLeft, connection: nil)
     }

@@ -1,8 +1,8 @@
 package import MeshFoundation
 
-/// A device's wall clock as it was found, and from there on the time that has passed: to set the wall clock moves nothing.
+/// The wall clock's time at the start, advanced by the time that has passed: setting the wall clock changes nothing.
 package struct SteadyClock: Sendable {
-    /// The wall clock, which may have been set meanwhile.
+    /// The current wall clock, which may have been set in the meantime.
     package let wall: @Sendable () -> Date
     private let uptime: @Sendable () -> Duration
     private let start: (wall: Date, uptime: Duration)

@@ -1,18 +1,19 @@
 public import MeshBus
 public import MeshIdentity
 
-/// A factory that shows a transport to the conformance rules: it makes a pair of ends and lets time pass between them.
+/// A factory that makes a transport testable by the conformance rules: it creates a pair of ends and lets time pass
+/// between them.
 ///
 /// A transport plugin contributes one to `ExtensionPoint.transportFixtures`; the conformance rules of MeshTesting run
-/// against it. The author of a link contributes MeshDelivery's `LinkFixture` instead and gets all of this for it.
+/// against it. The author of a link contributes MeshDelivery's `LinkFixture` instead, which includes all of this.
 public struct TransportFixture: Sendable {
-    /// Maximum number of times that a rule calls `settle`, half a second apart, before it gives up an expectation.
+    /// Maximum number of times that a rule calls `settle`, half a second apart, before an expectation fails.
     public let patience: Int
-    /// Makes a pair that has not met yet and writes payloads with that codec, if it writes any. Called once for each
-    /// rule; what it makes is closed afterwards.
+    /// Makes an unconnected pair that writes payloads with that codec, if it writes any. Called once for each rule,
+    /// which closes the pair afterwards.
     public let makePair: @Sendable (any PayloadCodec) async throws -> TransportPair
 
-    /// A transport that makes pairs. `makePair` is given the codec that both ends are to write.
+    /// Creates a fixture from a function that makes pairs. `makePair` gets the codec that both ends must use.
     public init(
         patience: Int = 200, makePair: @escaping @Sendable (any PayloadCodec) async throws -> TransportPair
     ) {
@@ -21,45 +22,46 @@ public struct TransportFixture: Sendable {
     }
 }
 
-/// Two ends of one transport, and the hands that connect them and move their time.
+/// Two ends of one transport, with functions to connect them and to advance their time.
 public struct TransportPair: Sendable {
     /// The first transport of the pair.
     public let first: any SessionSyncTransport
-    /// The other end; the same as `first` where own sends come back.
+    /// The other end; identical to `first` if own sends come back.
     public let second: any SessionSyncTransport
-    /// A third peer that both know, if the transport joins more than two.
+    /// A third peer that both know, if the transport connects more than two peers.
     public let bystander: (any SessionSyncTransport)?
-    /// Whether a transport receives what it sends itself.
+    /// True if a transport receives its own messages.
     public let ownSendsComeBack: Bool
-    /// The limit that this pair is under, if it is under one.
+    /// The payload limit of this pair, if it has one.
     public let limit: PayloadLimit?
     /// Connects the two ends. Must return once it has begun; the rules settle afterwards. Called again after
     /// `disconnect`.
     public let connect: @Sendable () async throws -> Void
-    /// Separates them again; nil where that is impossible.
+    /// Disconnects the two ends; nil if that is impossible.
     public let disconnect: (@Sendable () async throws -> Void)?
-    /// Lets a little time pass, virtual or real, in which messages may arrive. Must return soon.
+    /// Lets a little virtual or real time pass, in which messages may arrive. Must return soon.
     public let settle: @Sendable () async -> Void
 
-    /// Whether the link below proves to each end who the other is.
+    /// True if the link below proves to each end the identity of the other.
     public var provesPeers = false
-    /// Whether they can meet again after `disconnect`.
+    /// True if the ends can connect again after `disconnect`.
     public var reconnects = false
     /// The faults that can be injected into the link below. Rules that need them are skipped if it is nil.
     public var faults: TransportFaults?
-    /// Makes one more pair, whose ends have stores and can be relaunched; nil where nothing can be stored.
+    /// Makes another pair, whose ends have stores and can be relaunched; nil if nothing can be stored.
     public var makeDurable: (@Sendable () async throws -> TransportPair)?
-    /// Ends both processes as a crash does and begins them anew, not connected, each with what its store has kept. The
-    /// pair that it is asked of is of no use afterwards.
+    /// Ends both processes like a crash and restarts them, disconnected, each with the contents of its store. The
+    /// original pair can't be used afterwards.
     public var relaunch: (@Sendable () async throws -> TransportPair)?
-    /// Makes one more pair, of which a subscriber that doesn't read holds `narrowLimit` envelopes; nil where that can't be chosen.
+    /// Makes another pair, in which `narrowLimit` envelopes wait for a subscriber that doesn't read; nil if that can't
+    /// be chosen.
     package var makeNarrow: (@Sendable () async throws -> TransportPair)?
     /// Maximum number of envelopes that wait for a slow subscriber of a narrow pair.
     package static let narrowLimit = 32
-    /// Makes one more group, of so many peers that all meet in `connect`; nil where only two can be joined.
+    /// Makes a group of that many peers, which all connect in `connect`; nil if only two can be connected.
     public var makeCrowd: (@Sendable (_ count: Int) async throws -> TransportCrowd)?
 
-    /// Two ends that are not connected yet. What is nil is not examined.
+    /// Creates a pair of two unconnected ends. Rules that need a part that is nil are skipped.
     public init(
         first: any SessionSyncTransport, second: any SessionSyncTransport,
         bystander: (any SessionSyncTransport)? = nil, ownSendsComeBack: Bool = false, limit: PayloadLimit? = nil,
@@ -79,14 +81,14 @@ public struct TransportPair: Sendable {
 
 /// Many ends of one transport.
 public struct TransportCrowd: Sendable {
-    /// The ends, in no order that matters.
+    /// The ends, in any order.
     public let ends: [any SessionSyncTransport]
-    /// Lets them all meet; the rules settle afterwards.
+    /// Connects them all; the rules settle afterwards.
     public let connect: @Sendable () async throws -> Void
     /// Lets time pass, as `TransportPair.settle` does.
     public let settle: @Sendable () async -> Void
 
-    /// Ends that are not connected yet.
+    /// Creates a group of unconnected ends.
     public init(
         ends: [any SessionSyncTransport], connect: @escaping @Sendable () async throws -> Void,
         settle: @escaping @Sendable () async -> Void
@@ -99,27 +101,28 @@ public struct TransportCrowd: Sendable {
 
 /// The faults that can be injected into the link below a pair of transports.
 public struct TransportFaults: Sendable {
-    /// The lanes that the link promises.
+    /// The lanes of the link.
     public let lanes: Set<LinkLane>
-    /// Ends the connection as a broken cable does: what is under way is lost, and both sides are told.
+    /// Ends the connection like a broken cable: messages in flight are lost, and both sides are notified.
     public let cut: @Sendable () -> Void
-    /// A new connection after `cut`.
+    /// Connects the ends again after `cut`.
     public let mend: @Sendable () -> Void
-    /// Lets this many more bytes through on live lanes, in the middle of a packet if need be. The link then takes and
-    /// loses the rest without an error, until `mend` or the next call. nil lets everything through again.
+    /// Lets this many more bytes through on live lanes, up to the middle of a packet. The link then accepts and loses
+    /// the rest without an error, until `mend` or the next call. nil lets everything through again.
     public let swallow: @Sendable (_ afterBytes: Int?) -> Void
-    /// So many more packets are taken before the link says that it is full; nil for any number, and says so.
+    /// Lets the link accept this many more packets before it is full. nil removes the limit, and reports space.
     public let setRoom: @Sendable (_ packets: Int?) -> Void
-    /// Hands bytes to the second end as if the first had sent them. Lanes that are not live come in whole packets.
+    /// Passes bytes to the second end as if the first had sent them. On lanes that aren't live they are complete
+    /// packets.
     public let inject: @Sendable (_ bytes: [UInt8], LinkLane) -> Void
     /// Loses, duplicates and reorders packets on the lane `datagram`, each with that probability. 0 ends it.
     public let disturb: @Sendable (_ probability: Double) -> Void
-    /// Moves the clock on the wall of both ends, either way.
+    /// Moves the wall clock of both ends, in either direction.
     public let jumpClock: @Sendable (Duration) -> Void
-    /// While held, no time passes for both ends: what they do after a time is not done, however busy the machine is.
+    /// Stops time for both ends while true: their timers don't fire, however busy the machine is.
     public let holdTime: @Sendable (Bool) -> Void
 
-    /// The hands of a link that its fixture can bend.
+    /// Creates the fault injection of a link that its fixture controls.
     public init(
         lanes: Set<LinkLane>, cut: @escaping @Sendable () -> Void, mend: @escaping @Sendable () -> Void,
         swallow: @escaping @Sendable (_ afterBytes: Int?) -> Void,
@@ -158,12 +161,12 @@ package struct TransportWrapping: Sendable {
 }
 
 extension ExtensionPoint where Value == TransportWrapping {
-    /// Where wrappers offer themselves for examination, over each transport of the bus.
+    /// The extension point at which wrappers register for the conformance rules, over each transport of the bus.
     package static let transportWrappers = ExtensionPoint("sessionmesh.transport-wrappers")
 }
 
 extension TransportFixture {
-    /// Returns a fixture whose transports are each in a wrapper. Run the conformance rules on every wrapper this way.
+    /// Returns a fixture whose transports each have a wrapper. Run the conformance rules on every wrapper this way.
     public func wrapped(
         by wrap: @escaping @Sendable (any SessionSyncTransport) -> any SessionSyncTransport
     ) -> TransportFixture {

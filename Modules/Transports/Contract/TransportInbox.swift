@@ -1,27 +1,27 @@
 package import MeshBase
 public import MeshIdentity
 
-/// The receiving half that every transport needs: four multicast streams, the newest snapshot of each feature, and who
-/// is reachable now.
+/// The receiving half that every transport needs: four multicast streams, the newest snapshot of each feature, and the
+/// peers that are reachable now.
 ///
-/// Every subscriber is independent and bounded. What happens to one that is `bufferLimit` elements behind:
+/// Every subscriber is independent and bounded. A subscriber that is `bufferLimit` elements behind loses elements:
 ///
-/// | stream | is dropped | and then |
+/// | stream | dropped element | consequence |
 /// |---|---|---|
-/// | envelopes | the new one | the engine notices the gap and asks |
-/// | durable envelopes | the new one, unless whoever delivers heeds `durableRoom` | the caller has lost it |
-/// | snapshots, requests, reachability | the oldest | newer ones say more |
+/// | envelopes | the new one | the engine notices the gap and requests it |
+/// | durable envelopes | the new one, unless the deliverer respects `durableRoom` | the caller has lost it |
+/// | snapshots, requests, reachability | the oldest | newer ones replace it |
 ///
-/// So is one for which `waitingBytesMax` wait, however few elements they are; the last to find room may exceed them.
+/// A subscriber is also full when `waitingBytesMax` bytes wait for it. The last element that fits may exceed them.
 ///
-/// Each drop is counted and told to `onDrop`. The newest snapshots are kept for up to `featureLimit` features and
-/// `keptBytesMax`; beyond it the peer that has sent the most loses the feature that has been silent longest.
+/// Each drop is counted and reported to `onDrop`. The newest snapshots are kept for up to `featureLimit` features and
+/// `keptBytesMax`. Beyond that, the peer that has sent the most loses the feature that has been silent longest.
 ///
-/// **Durable envelopes** have been acknowledged to their sender and must not be lost on the last few steps. Those that no
-/// subscriber wants are kept, `durableLimit` of them, and handed to the first who does; and so are those that a subscriber
-/// leaves behind unread and nobody else wants. While there are subscribers nothing waits for what they do not want: of it
-/// the oldest make room, and it goes when `durableLimit` more have come. `durableRoom` says how many more may be delivered without dropping one: stop
-/// acknowledging at 0, and go on when `whenDurableRoom` calls.
+/// **Durable envelopes** have been acknowledged to their sender and must not be lost on the last few steps. Up to
+/// `durableLimit` envelopes that no subscriber wants, or that one left unread, are kept for the first subscriber that
+/// wants them. While there are subscribers, such envelopes delay nothing: the oldest are dropped when space runs out,
+/// or when `durableLimit` more have arrived. `durableRoom` is the number that may be delivered without dropping one:
+/// stop acknowledging at 0, and continue when `whenDurableRoom` calls.
 ///
 /// Safe to use from any thread. No closure is called, and no subscriber woken, while a lock is held.
 public final class TransportInbox: Sendable {
@@ -33,19 +33,19 @@ public final class TransportInbox: Sendable {
 
     fileprivate struct Retained {
         var snapshots: [String: AnySessionSyncSnapshot] = [:]
-        /// Of `snapshots`.
+        /// Size of `snapshots` in bytes.
         var bytes = 0
         /// Features, the one that has been silent longest first.
         var features: [String] = []
-        /// Peers that were last announced as reachable, in the order of the announcements.
+        /// Peers last reported as reachable, in the order of the reports.
         var reachable: [SessionPeerReachability] = []
     }
 
-    /// Features of which the newest snapshot is kept.
+    /// Maximum number of features whose newest snapshot is kept.
     public let featureLimit: Int
-    /// Bytes of payload that wait for one slow subscriber of one stream, or for the first.
+    /// Maximum number of payload bytes that wait for one slow subscriber of one stream, or for the first.
     public static let waitingBytesMax = 64 << 20
-    /// Bytes of the newest snapshots.
+    /// Maximum number of bytes of the newest snapshots.
     public static let keptBytesMax = 64 << 20
 
     private let envelopes: Topic<AnySessionSyncEnvelope>
@@ -57,11 +57,11 @@ public final class TransportInbox: Sendable {
     /// Creates an inbox without subscribers.
     ///
     /// - Parameters:
-    ///   - bufferLimit: elements that wait for one slow subscriber of one stream.
-    ///   - featureLimit: features of which the newest snapshot is kept.
-    ///   - durableLimit: durable envelopes that wait for the first subscriber.
-    ///   - onDrop: is told the stream and how many of its elements were dropped so far, over all subscribers, after each
-    ///     delivery that dropped some; on the thread that delivered.
+    ///   - bufferLimit: maximum number of elements that wait for one slow subscriber of one stream.
+    ///   - featureLimit: maximum number of features whose newest snapshot is kept.
+    ///   - durableLimit: maximum number of durable envelopes that wait for the first subscriber.
+    ///   - onDrop: called with the stream and the number of its elements dropped so far, over all subscribers, after
+    ///     each delivery that dropped some; on the delivering thread.
     public init(
         bufferLimit: Int = 4096, featureLimit: Int = 256, durableLimit: Int = 4096,
         onDrop: (@Sendable (Stream, _ droppedCount: UInt64) -> Void)? = nil
@@ -81,17 +81,17 @@ public final class TransportInbox: Sendable {
         reachability = Topic(bufferLimit: bufferLimit, overflow: .dropOldest, onDrop: reporting(.reachability))
     }
 
-    /// An envelope has arrived; it may be dropped for a slow subscriber.
+    /// Delivers an envelope, which may be dropped for a slow subscriber.
     public func deliver(_ envelope: AnySessionSyncEnvelope) { envelopes.publish(envelope) }
-    /// A request has arrived.
+    /// Delivers a snapshot request.
     public func deliver(_ request: SessionSnapshotRequest) { requests.publish(request) }
-    /// A snapshot has arrived: it is kept as the newest of its feature if it is, and handed to subscribers.
+    /// Delivers a snapshot, and keeps it if it is the newest of its feature.
     public func deliver(_ snapshot: AnySessionSyncSnapshot) { enqueue(snapshot).complete() }
-    /// A peer has come or gone.
+    /// Delivers a change of a peer's reachability.
     public func deliver(_ change: SessionPeerReachability) { enqueue(change).complete() }
 
-    /// Several at the price of one: each subscriber is woken once.
-    /// - Parameter isDurable: they must not be lost between subscriptions; see above.
+    /// Delivers several envelopes and wakes each subscriber once.
+    /// - Parameter isDurable: true if they must not be lost between subscriptions; see `TransportInbox`.
     public func deliver(_ envelopes: [AnySessionSyncEnvelope], isDurable: Bool = false) {
         enqueue(envelopes, isDurable: isDurable).complete()
     }
@@ -110,19 +110,19 @@ public final class TransportInbox: Sendable {
         return EnvelopeBatches { await batches.next(isolation: $0) }
     }
 
-    /// Begins with the peers that are reachable now.
+    /// Subscribes to changes of reachability, beginning with the peers that are reachable now.
     public func reachabilityChanges() -> AsyncStream<SessionPeerReachability> {
         retained.withLock { reachability.subscribe(startingWith: $0.reachable) }
     }
 
-    /// Begins with the newest snapshot of each feature.
+    /// Subscribes to snapshots, beginning with the newest of each feature.
     public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> {
         retained.withLock { retained in
             snapshots.subscribe(startingWith: retained.features.compactMap { retained.snapshots[$0] })
         }
     }
 
-    /// The newest snapshot of a feature that is kept.
+    /// Returns the newest snapshot of a feature, if it is kept.
     public func latestSnapshot(featureID: String) -> AnySessionSyncSnapshot? {
         retained.withLock { $0.snapshots[featureID] }
     }
@@ -135,7 +135,7 @@ public final class TransportInbox: Sendable {
         reachability.finish()
     }
 
-    /// Elements dropped because a subscriber was too far behind.
+    /// Number of elements dropped because a subscriber was too far behind.
     public var droppedCount: UInt64 {
         envelopes.droppedCount + snapshots.droppedCount + requests.droppedCount + reachability.droppedCount
     }
@@ -143,7 +143,7 @@ public final class TransportInbox: Sendable {
 
 // MARK: - Handing over under a lock
 
-// Who holds a lock completes the hand-over after letting go of it.
+// For callers that hold a lock. They complete the handover after releasing it.
 extension TransportInbox {
     package func enqueue(_ envelopes: [AnySessionSyncEnvelope], isDurable: Bool) -> TopicHandover {
         self.envelopes.enqueue(contentsOf: envelopes, isKept: isDurable)
@@ -168,7 +168,7 @@ extension TransportInbox {
 }
 
 extension TransportInbox {
-    /// What the fullest buffer of payloads weighs, and all of the newest snapshots; for whoever examines it.
+    /// Size of the fullest payload buffer and of all newest snapshots, for tests.
     package var heldBytes: (waiting: Int, newest: Int) {
         let newest = retained.withLock { $0.snapshots.values.reduce(0) { $0 + $1.heldBytes } }
         return (max(envelopes.waitingBytes, snapshots.waitingBytes), newest)
@@ -178,27 +178,26 @@ extension TransportInbox {
 // MARK: - Room for durable envelopes
 
 extension TransportInbox {
-    /// The number of durable envelopes that can be delivered now without dropping one for any subscriber:
-    /// `durableLimit` less the envelopes kept while there is no subscriber. 0 also while `waitingBytesMax` bytes wait.
-    /// O(subscribers).
+    /// Number of durable envelopes that can be delivered now without dropping one for any subscriber. Without a
+    /// subscriber: `durableLimit` less the kept envelopes. 0 also while `waitingBytesMax` bytes wait. O(subscribers).
     ///
     /// The fullest subscriber decides, so that a slow one loses nothing. A subscriber that never reads must not stop
     /// the others forever: the deliverer has a clock, and calls `abandonFullSubscribers` after a while.
     public var durableRoom: Int { envelopes.room }
 
-    /// The same, and how many bytes they may have together.
+    /// The value of `durableRoom`, with the number of bytes that the envelopes may have together.
     package var durableSpace: TopicRoom { envelopes.space }
 
-    /// The number of durable envelopes that every subscriber is done with, having asked for the next one.
+    /// Number of durable envelopes that every subscriber has finished, by requesting the next one.
     public var durableDoneCount: UInt64 { envelopes.keptDoneCount }
 
-    /// Calls `body` once, when no subscriber's buffer is more than half full: at once if that is so, else on the thread of
-    /// the subscriber that has taken enough. A later call replaces an earlier one. Not called when a full subscriber goes,
-    /// which may be within a cancellation; so ask `durableRoom` again now and then.
+    /// Calls `body` once, when no subscriber's buffer is more than half full: at once, or on the thread of the
+    /// subscriber that has read enough. A later call replaces an earlier one. Not called when a full subscriber goes
+    /// away, which may happen during a cancellation, so check `durableRoom` again from time to time.
     public func whenDurableRoom(_ body: @escaping @Sendable () -> Void) { envelopes.whenRoom(body) }
 
-    /// Subscribers to envelopes that are full do not count for `durableRoom` until they take something again: what is
-    /// delivered is dropped for them. Does nothing while there is no subscriber with room.
+    /// Excludes full subscribers to envelopes from `durableRoom` until they read again. In the meantime they lose new
+    /// envelopes. Does nothing while no subscriber has space.
     public func abandonFullSubscribers() { envelopes.abandonFullSubscribers() }
 }
 
@@ -220,7 +219,8 @@ extension TransportInbox.Retained {
         bytes -= snapshots.removeValue(forKey: feature)?.heldBytes ?? 0
     }
 
-    /// Of whoever has sent the most, what has been silent longest; the newest of all stays.
+    /// Returns the feature to forget: the longest silent one of the peer that has sent the most. The newest of all
+    /// stays.
     private func dispensable(byBytes: Bool) -> String {
         var shares: [String: Int] = [:]
         for feature in features {
@@ -234,10 +234,10 @@ extension TransportInbox.Retained {
 }
 
 extension AnySessionSyncSnapshot {
-    /// About what it takes in memory beside its names.
+    /// The approximate memory that the snapshot takes, without its names.
     package var heldBytes: Int { (encodedByteCount ?? 0) + (checkpoint?.count ?? 0) + 64 * peerSequenceVector.count }
 
-    /// What tells its age, without what it holds.
+    /// A copy with the fields that determine its age, but without the state.
     package var withoutState: AnySessionSyncSnapshot? {
         try? AnySessionSyncSnapshot(
             SessionSyncSnapshot(metadata: metadata, revision: revision, state: [UInt8](), peerSequenceVector: [:]))
@@ -245,8 +245,9 @@ extension AnySessionSyncSnapshot {
 }
 
 extension AnySessionSyncSnapshot {
-    /// Revisions count per source and session. Between two sources of a session, what was sent later by its stamp is newer. Stamps
-    /// of two sessions have followed the clocks of different peers: there, and where there are none, the sender's clock decides.
+    /// Returns true if this snapshot is newer. Revisions count per source, incarnation and session. Between two sources
+    /// of a session, the stamp decides. Stamps of two sessions have followed the clocks of different peers. There, and
+    /// without stamps, the sender's clock decides.
     package func isNewer(than other: AnySessionSyncSnapshot) -> Bool {
         let mine = metadata
         let theirs = other.metadata
@@ -258,7 +259,8 @@ extension AnySessionSyncSnapshot {
         return mine.causalTimestamp > theirs.causalTimestamp
     }
 
-    /// Whether to send it is too late. The state of another session, which the app shows now, never is.
+    /// Returns true if it is too late to send this snapshot. A snapshot of another session is never too late: the app
+    /// shows that session now.
     package func isSuperseded(by sent: AnySessionSyncSnapshot?) -> Bool {
         guard let sent, sent.metadata.sessionID == metadata.sessionID else { return false }
         return sent.isNewer(than: self)

@@ -1,7 +1,8 @@
 public import MeshFoundation
 public import MeshIdentity
 
-/// A transport over another one: a recorder, a counter, a fault. It implements what it adds; this protocol forwards the rest.
+/// A transport over another one: a recorder, a counter, a fault. It implements what it adds; this protocol forwards the
+/// rest.
 ///
 /// ```swift
 /// struct MutedTransport: TransportWrapper {
@@ -10,13 +11,14 @@ public import MeshIdentity
 /// }
 /// ```
 ///
-/// To the implementer: a wrapper keeps every promise of the transport that it wraps.
-/// - A subscription must be one of the wrapped transport's, changed in passing. A wrapper that reads envelopes ahead of its own
-///   subscribers acknowledges them to their sender, and then loses what they don't read.
-/// - A wrapper that changes sends implements both ways to send envelopes, or its caller passes it by.
+/// To the implementer: a wrapper keeps every promise of the wrapped transport.
+/// - A subscription must be one of the wrapped transport's, changed in passing. A wrapper must not read envelopes ahead
+///   of its own subscribers: it would acknowledge them to their sender, and then lose those that subscribers don't
+///   read.
+/// - A wrapper that changes sends must implement both ways to send envelopes. Otherwise callers can bypass it.
 /// - A wrapper is done when the conformance rules of MeshTesting pass for it. See ``TransportFixture/wrapped(by:)``.
 public protocol TransportWrapper: SessionSyncTransport {
-    /// The transport through which everything goes.
+    /// The transport to which everything is forwarded.
     var wrapped: any SessionSyncTransport { get }
 }
 

@@ -10,10 +10,10 @@ extension ArchiveLayout {
         var snapshots: [AnySessionSyncSnapshot] = []
     }
 
-    /// What the names in a store stand for, as far as they have been read.
+    /// The peers and channels that the store's numbers stand for, as far as they have been read.
     private struct Names {
         var peers: [Int: SessionPeer] = [:]
-        /// What channels are.
+        /// The peer and the feature of each channel.
         var channels: [Int: (peer: SessionPeer, featureID: String)] = [:]
 
         func peer(_ reader: inout WireReader, _ key: String) throws -> SessionPeer {
@@ -22,20 +22,20 @@ extension ArchiveLayout {
         }
     }
 
-    /// - Throws: `StorageError`, `damaged` for what nobody here can have written.
+    /// - Throws: `StorageError`, with `damaged` for contents that delivery doesn't write.
     mutating func restore(
         _ core: inout DeliveryCore, from store: any SessionStore, _ now: DeliveryTime
     ) throws -> Arrivals {
         let catalog = try store.catalog(prefix: Self.root)
         var names = Names()
         var arrivals = Arrivals()
-        // Peers first: everything else names them.
+        // Peers come first, because everything else refers to them.
         for key in catalog.keys {
             guard let (kind, number) = Self.parts(of: key), kind == "peer", let number else { continue }
             try restorePeer(number, key, &names, from: store)
         }
         for number in names.peers.keys.sorted() { if let peer = names.peers[number] { core.restore(peer) } }
-        // In the order in which the numbers were given: so sources tell which outbox was heard first.
+        // In the order of the numbers: sources then show which outbox was heard first.
         let others = catalog.keys.compactMap { key in Self.parts(of: key).map { (key, $0.kind, $0.number) } }
         for (key, kind, number) in others.sorted(by: { $0.2 ?? 0 < $1.2 ?? 0 }) where kind != "peer" {
             guard let bytes = try store.value(for: key) else { continue }
@@ -57,7 +57,7 @@ extension ArchiveLayout {
         return arrivals
     }
 
-    /// `delivery/KIND/NUMBER`, or another last part where things go by name.
+    /// The parts of `delivery/KIND/NUMBER`; some kinds have a name instead of the number.
     private static func parts(of name: String) -> (kind: String, number: Int?)? {
         let parts = name.split(separator: "/", maxSplits: 2)
         return parts.count == 3 ? (String(parts[1]), Int(parts[2])) : nil

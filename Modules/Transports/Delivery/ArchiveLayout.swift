@@ -4,23 +4,24 @@ import MeshStorage
 import MeshTransport
 import MeshWire
 
-/// What delivery's part of a store looks like. Everything is a frame of Docs/Internals/WireFormat.md, with its mark, that stands
-/// alone; numbers in names are given once and kept.
+/// The format of delivery's part of a store. Messages are frames of Docs/Internals/WireFormat.md with their marks, each
+/// readable without others. Numbers in names are assigned once and kept.
 ///
 /// | name | holds |
 /// |---|---|
 /// | `delivery/peer/P` | a hello: peer P |
-/// | `delivery/guest/P` | 1 byte: P was a guest when it was there last |
-/// | `delivery/to/C` | P as varint, then the feature: what channel C is |
-/// | journal `delivery/to/C` | what peer P is to get of that feature, of one launch after the other; the marks have outbox and number |
-/// | `delivery/from/S` | P, outbox, the next number, then the feature: how far source S has been taken; S grows with each |
-/// | journal `delivery/inbox` | P as varint, then a frame: what has arrived and has not been taken by a subscriber |
-/// | `delivery/published/FEATURE` | the newest own snapshot |
+/// | `delivery/guest/P` | 1 byte: P was a guest when it was last connected |
+/// | `delivery/to/C` | P as varint, then the feature: the peer and feature of channel C |
+/// | journal `delivery/to/C` | messages for peer P of that feature, launch by launch; the marks have outbox and number |
+/// | `delivery/from/S` | P, outbox, the next number, then the feature: the progress of source S; S grows with each |
+/// | journal `delivery/inbox` | P as varint, then a frame: received messages that no subscriber has finished |
+/// | `delivery/published/FEATURE` | this peer's newest snapshot |
 /// | `delivery/newest/N` | P as varint, then the newest snapshot of one feature |
-/// | `delivery/pending` | what waits for the first peer: each frame with its length before it |
+/// | `delivery/pending` | messages that wait for the first peer: each frame with its length before it |
 ///
-/// Earlier versions had one outbox for the life of a store, in `delivery/outbox`, and positions were its numbers. They take what
-/// this one has written for messages of a new outbox, which they draw because there is none.
+/// Earlier versions had one outbox for all launches, in `delivery/outbox`, and used positions as numbers. This version
+/// removes that name, so an earlier version that opens the store generates a new outbox. To it, the stored messages
+/// belong to that outbox.
 struct ArchiveLayout: ~Copyable {
     struct Source: Hashable {
         let peerID: String
@@ -36,24 +37,24 @@ struct ArchiveLayout: ~Copyable {
 
     var encoder: FrameEncoder
     var decoder: FrameDecoder
-    /// Of this launch.
+    /// The outbox of this launch.
     let outbox: UInt32
     var peers: [String: Int] = [:]
-    /// Those of `peers` that are guests.
+    /// The numbers of the peers that are guests.
     var guests: Set<Int> = []
     var channels: [Channel: Int] = [:]
-    /// What is added to the numbers of an outbox for their positions.
+    /// The differences between positions in the journal and numbers of an outbox.
     var offsets: [Source: UInt64] = [:]
     var sources: [Source: Int] = [:]
-    /// One each, but for what earlier versions wrote.
+    /// The numbers of a feature's newest snapshots: one each, but earlier versions may have written more.
     var newest: [Channel: [Int]] = [:]
-    /// Those that the latest batch names for the first time.
+    /// Channels that the latest batch names for the first time.
     var newChannels: [Channel] = []
     var nextNumber = 0
     var inbox = StoreJournal(ArchiveLayout.root + "inbox", from: 0)
-    /// The positions of envelopes, which subscribers are to be done with before they are forgotten.
+    /// Positions of envelopes in the inbox. Subscribers must finish an envelope before it is removed.
     var inboxEnvelopes = FirstInFirstOut<UInt64>()
-    /// Of how many envelopes since the start nothing is left.
+    /// Number of envelopes removed since the start.
     var inboxDone: UInt64 = 0
 
     init(_ store: any SessionStore, _ setup: LineSetup, outbox: UInt32) throws {
@@ -73,7 +74,7 @@ struct ArchiveLayout: ~Copyable {
 extension ArchiveLayout {
     var hasInbox: Bool { !inbox.isEmpty }
 
-    /// - Parameter done: how many elements of the inbox subscribers are done with since the start.
+    /// - Parameter done: number of inbox elements that subscribers have finished since the start.
     mutating func batch(of changes: [DeliveryChange], done: UInt64) -> StoreBatch {
         var batch = StoreBatch()
         newChannels = []
@@ -130,7 +131,7 @@ extension ArchiveLayout {
         return batch
     }
 
-    /// The latest batch was not written, and takes its places in the inbox and its names with it.
+    /// Takes back the inbox positions and names of the latest batch, because it wasn't written.
     mutating func forget(_ changes: [DeliveryChange]) {
         for channel in newChannels { channels[channel] = nil }
         for case .received(_, _, _, let message) in changes.reversed() where hasInbox {
@@ -140,7 +141,7 @@ extension ArchiveLayout {
     }
 
     private mutating func frame(_ message: WireMessage, _ mark: WireMark?) -> [UInt8] {
-        // It was within the limits of a frame when it was accepted, or arrived as one.
+        // The message fits: it was within a frame's limits when it was accepted, or it arrived as a frame.
         (try? encoder.encode(message, mark: mark)) ?? []
     }
 
@@ -231,7 +232,7 @@ extension ArchiveLayout {
         }
     }
 
-    /// A feature's name as a part of a store's name, which is bounded.
+    /// Returns a feature's name as a part of a store name, whose length is limited.
     private static func name(_ featureID: String) -> String {
         featureID.utf8.count <= 200 ? featureID : StableHash(Array(featureID.utf8)).hexadecimal
     }

@@ -5,21 +5,21 @@ import MeshStorage
 import MeshTransport
 import MeshWire
 
-/// Where delivery outlives its process: what was accepted and not acknowledged, what arrived and was not passed on, and
-/// how far each peer is.
+/// The persistent state of delivery: accepted messages that aren't acknowledged, received messages that subscribers
+/// haven't finished, and each peer's progress.
 ///
-/// One write serves everything that came while the last one was under way. A store that lives in memory is written at
-/// once, on the caller's thread, so that virtual time stays on one thread.
+/// One write serves all changes that came during the last one. An in-memory store is written at once, on the caller's
+/// thread, so that virtual time stays on one thread.
 final class DeliveryArchive: Sendable {
     private struct State: ~Copyable {
-        /// Not written yet, in order.
+        /// Changes that aren't written yet, in order.
         var noted: [DeliveryChange] = []
         var notedCount: UInt64 = 0
         var writtenCount: UInt64 = 0
         var isWriting = false
-        /// Sends that wait for everything up to a count.
+        /// Sends that wait until a number of changes is written.
         var waiters: [(count: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
-        /// The last failure, and up to which count it reached.
+        /// The last failure, and the number of changes up to which it applies.
         var failure: (count: UInt64, error: StorageError)?
         var layout: ArchiveLayout
     }
@@ -27,7 +27,7 @@ final class DeliveryArchive: Sendable {
     let store: any SessionStore
     private let isInline: Bool
     private let state: Locked<State>
-    /// Held while the store is written; true once nobody writes any more.
+    /// Held during a write to the store. True once writing has ended.
     private let hasEnded = Locked(false)
     private let queue = DispatchQueue(label: "sessionmesh.delivery.store")
 
@@ -45,10 +45,10 @@ final class DeliveryArchive: Sendable {
         inbox.deliver(arrivals.envelopes, isDurable: true)
     }
 
-    /// Something has arrived of which subscribers may not be done with.
+    /// True if subscribers may not have finished all received messages.
     var hasInbox: Bool { state.withLock { $0.layout.hasInbox } }
 
-    /// To be written with the next `write`.
+    /// Adds changes to the next `write`.
     func note(_ changes: [DeliveryChange]) {
         guard !changes.isEmpty else { return }
         state.withLock { state in
@@ -57,12 +57,12 @@ final class DeliveryArchive: Sendable {
         }
     }
 
-    /// Writes what is noted, now or soon.
-    /// - Parameter doneCount: how many elements of the inbox subscribers are done with.
+    /// Writes the noted changes, now or soon.
+    /// - Parameter doneCount: returns the number of inbox elements that subscribers have finished.
     func write(
         doneCount: @escaping @Sendable () -> UInt64, done: @escaping @Sendable ([DeliveryChange], StorageError?) -> Void
     ) {
-        // One writes at a time, wherever: a journal's positions follow one another.
+        // Only one write at a time, on any thread: positions in a journal are consecutive.
         let begins = state.withLock { state in
             defer { state.isWriting = true }
             return !state.isWriting
@@ -104,10 +104,10 @@ final class DeliveryArchive: Sendable {
             if let error {
                 state.isWriting = false
                 state.failure = (state.writtenCount + UInt64(state.noted.count), error)
-                // Numbers given since build upon those that were not written.
+                // Changes noted since continue the numbers of the failed ones, so they fail too.
                 failed += state.noted
                 state.writtenCount += UInt64(state.noted.count)
-                // What is no promise to anybody is tried again.
+                // Changes that no caller waits for are tried again.
                 state.noted = failed.filter(\.isRepeatable)
                 state.notedCount += UInt64(state.noted.count)
                 state.layout.forget(failed)
@@ -120,24 +120,23 @@ final class DeliveryArchive: Sendable {
         for waiter in waiters { waiter.continuation.resume() }
     }
 
-    /// Returns when what was begun has been written. The store stays its owner's to close.
+    /// Returns when the current write has finished. The store's owner closes the store.
     func finish() async {
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
     }
 
-    /// From its return on nothing is written, so that another transport may have the store. Waits for the one write that
-    /// may be under way; what comes after it fails.
+    /// Ends writing, so that another transport may use the store. Waits for the current write; later ones fail.
     func end() { hasEnded.withLock { $0 = true } }
 
-    /// So many changes have been noted.
+    /// Number of changes noted so far.
     var notedCount: UInt64 { state.withLock { $0.notedCount } }
 
-    /// Returns when everything that has been noted is written, or something that was noted after `count` was refused.
-    /// - Throws: `StorageError` when something that was noted after `count` was not written.
+    /// Returns when all noted changes are written, or a change noted after `count` was refused.
+    /// - Throws: `StorageError` if a change noted after `count` wasn't written.
     func flush(since count: UInt64) async throws {
         await withCheckedContinuation { continuation in
             let isDone: Bool = state.withLock { state in
-                // After a failure some changes wait for the next write, and perhaps nothing asks for one.
+                // After a failure, repeatable changes wait for the next write, and possibly none is requested.
                 let hasFailed = state.failure.map { $0.count > count } ?? false
                 guard state.writtenCount < state.notedCount, !hasFailed else { return true }
                 state.waiters.append((state.notedCount, continuation))
@@ -150,10 +149,10 @@ final class DeliveryArchive: Sendable {
 }
 
 extension DeliveryChange {
-    /// Nothing depends on its being written soon.
+    /// True if the change is simply written later after a failure.
     fileprivate var isRepeatable: Bool {
         switch self {
-        // What the core decides anew.
+        // The core decides these again.
         case .accepted, .received, .pending: false
         case .settled, .published, .newest, .met, .forgotten, .outboxForgotten: true
         }

@@ -11,31 +11,31 @@ public struct DeliveryConfiguration: Sendable {
     public var readableCodecs: [any PayloadCodec] = [CompactCodec(), JSONCodec()]
     /// The compression of bodies. Receivers need no setting: each frame names its method.
     public var compression: CompressionPolicy = .zlib()
-    /// The largest payload; a link whose lanes carry less lowers it.
+    /// Maximum size of a payload. A link with smaller lanes lowers it.
     public var payloadLimit: PayloadLimit = .deliveryMessage
-    /// Messages that one peer has not acknowledged, or that wait for a connection, before `send` suspends or throws.
-    /// At most 4096, which is what receivers keep.
+    /// Maximum number of unacknowledged messages per peer, connected or not. Beyond it, `send` suspends or throws. At
+    /// most 4096, which is the receivers' limit.
     public var queueLimit = 4096
-    /// Bytes of payload of the same. More than 64 MiB, which is what receivers keep, counts as that.
+    /// Maximum number of payload bytes of these messages. Capped at 64 MiB, which is the receivers' limit.
     let queueBytesMax = 64 << 20
-    /// Reliable messages that wait while no peer is known.
+    /// Maximum number of reliable messages that wait while no peer is known.
     let pendingLimit = 200
-    /// The time after which a peer of an earlier version is probed, and other peers while they owe an acknowledgement. Idle
+    /// The time after which a peer of an earlier version is probed, or any peer that owes an acknowledgement. Idle
     /// peers of this version are probed after `LinkTraits.idleInterval`.
     public var heartbeat: Duration = .seconds(5)
-    /// What greetings offer. Tests leave some out to be a peer of an earlier version.
+    /// The abilities that hellos offer. Tests omit some to act as an earlier version.
     package var abilities = WireAbilities.all
-    /// How long a receiver may gather what it acknowledges.
+    /// Maximum time for which a receiver collects acknowledgements.
     let acknowledgementDelay: Duration = .milliseconds(10)
-    /// How long reliable messages wait for a subscriber that takes none, while others do. Then it loses what comes until
-    /// it takes something again, and is reported.
+    /// The time for which reliable messages wait for a subscriber that reads nothing while others do. Then it loses
+    /// messages until it reads again, and is reported.
     let stallPatience: Duration = .seconds(10)
-    /// Elements that wait for one slow subscriber.
+    /// Maximum number of elements that wait for one slow subscriber.
     public var bufferLimit = 4096
-    /// Features of which the newest snapshot is kept, own and others'.
+    /// Maximum number of features whose newest snapshot is kept, for own and for others' snapshots.
     public var featureLimit = 256
-    /// Fixes every draw, for tests; nil draws from the system. With a store, each launch needs another seed: two launches with one
-    /// seed would give the same numbers to different messages.
+    /// The seed of all random numbers, for tests. nil uses the system's. With a store, each launch needs another seed:
+    /// two launches with one seed would assign the same numbers to different messages.
     public var seed: UInt64?
 
     /// Creates a configuration with the default of every option.
@@ -45,7 +45,7 @@ public struct DeliveryConfiguration: Sendable {
 }
 
 extension PayloadLimit {
-    /// One message, whatever the number of packets that it takes.
+    /// Maximum payload of one message, in any number of packets.
     public static let deliveryMessage = PayloadLimit(
         id: "delivery.message", bytes: 1_032_192, summary: "Payload of one message over a live lane",
         source: "FrameLimits: frames of 1 MiB at most, less 16 KiB for header, metadata and vector")

@@ -10,7 +10,7 @@ extension DeliveryCore {
         connections[address, default: DeliveryConnection()].isOver = false
         if let provenID { connections[address]?.kept.provenID = provenID }
         guard settings.keptLane != nil else { return }
-        // On lanes that the platform keeps the greeting waits for the other side like everything else.
+        // On kept lanes, the hello waits for the other side like any message.
         if connections[address]?.isLive == false { greet(address, now) }
         guard settings.lanes.contains(.latest) else { return }
         connections[address]?.kept.owesGreeting = true
@@ -33,7 +33,7 @@ extension DeliveryCore {
 
     mutating func disconnected(_ address: LinkAddress, reason: String?, _ now: DeliveryTime) {
         guard let connection = connections[address], connection.isLive else {
-            // Nobody is there, and somebody must learn of it.
+            // No peer is connected, but the reason must be reported.
             if let reason { report(.rejected(peerID: nil, reason: reason)) }
             return
         }
@@ -52,7 +52,7 @@ extension DeliveryCore {
         directives.hasRoom = true
     }
 
-    /// The peer is nowhere any more.
+    /// Records that the peer has no live address any more.
     private mutating func part(_ index: Int) {
         let before = peers[index].standing.health
         peers[index].address = nil
@@ -66,7 +66,7 @@ extension DeliveryCore {
         rewind(index)
     }
 
-    /// Everything that is not acknowledged is offered again.
+    /// Offers everything again that isn't acknowledged.
     mutating func rewind(_ index: Int) {
         for channel in peers[index].channels.indices { peers[index].channels[channel].rewind() }
         for feature in peers[index].latestOrder {
@@ -80,7 +80,7 @@ extension DeliveryCore {
 // MARK: - Ends
 
 extension DeliveryCore {
-    /// Nothing but the farewell is sent there any more.
+    /// Queues the goodbye; nothing else is sent there afterwards.
     mutating func say(_ message: WireMessage, at address: LinkAddress) {
         guard connections[address]?.isOver == false else { return }
         connections[address]?.control.append(message)
@@ -88,7 +88,7 @@ extension DeliveryCore {
         connections[address]?.helloAt = nil
     }
 
-    /// What came cannot be read. On a stream nothing after it can be either.
+    /// Reports unreadable input. On a stream, this ends the connection: the rest can't be read either.
     mutating func cannotRead(from address: LinkAddress, on lane: LinkLane, _ error: WireError, _ now: DeliveryTime) {
         let peerID = connections[address]?.peerID
         report(.rejected(peerID: peerID, reason: "\(error)"))
@@ -99,7 +99,7 @@ extension DeliveryCore {
         directives.hasRoom = true
     }
 
-    /// Acknowledges at once what would be acknowledged soon.
+    /// Sends the collected acknowledgements at once.
     mutating func reportNow() {
         for index in peers.indices where peers[index].reportAt != .max {
             peers[index].reportAt = 0
@@ -107,8 +107,8 @@ extension DeliveryCore {
         }
     }
 
-    /// Something that a lossy lane carries has not been acknowledged by a peer that is there, or waits until it is known
-    /// whether the peer is.
+    /// True if a connected peer hasn't acknowledged a message on a lossy lane, or if a message waits for a connection
+    /// that may still be answered.
     var awaitsAcknowledgements: Bool {
         settings.isLossy
             && peers.contains { peer in
@@ -117,7 +117,7 @@ extension DeliveryCore {
             }
     }
 
-    /// A connection has begun where the peer's kept lanes are, and may still be answered.
+    /// Returns true if a new connection at the peer's kept address may still be answered.
     private func isGreeting(_ peer: DeliveryPeer) -> Bool {
         guard let connection = peer.keptAddress.flatMap({ connections[$0] }) else { return false }
         return connection.isLive && connection.helloAt != nil && connection.helloCount < Self.hellosInVain
@@ -135,11 +135,11 @@ extension DeliveryCore {
         }
     }
 
-    /// Says who is here; on a lossy lane again and again, until the other side reports.
+    /// Sends a hello. On a lossy lane it is repeated until the other side reports.
     private mutating func greet(_ address: LinkAddress, _ now: DeliveryTime) {
         guard var connection = connections[address], !connection.isOver else { return }
         var hello = WireHello(peer: localPeer, codecs: settings.codecs)
-        // On lanes that the platform keeps, the number of this launch.
+        // On kept lanes, the number of this launch.
         hello.connection = connection.isLive ? connection.number : settings.firstConnection
         hello.abilities = settings.abilities
         connection.control.append(.hello(hello))
@@ -155,10 +155,10 @@ extension DeliveryCore {
         directives.writable.append(address)
     }
 
-    /// The other side has read the greeting.
+    /// Stops repeating the hello: the other side has read it.
     mutating func greetingArrived(_ address: LinkAddress) { connections[address]?.helloAt = nil }
 
-    /// - Throws: `WireError` when nothing can come of the connection.
+    /// - Throws: `WireError` if the connection is of no use.
     mutating func meet(
         _ hello: WireHello, on lane: LinkLane, at address: LinkAddress, _ now: DeliveryTime
     ) throws(WireError) {
@@ -200,8 +200,8 @@ extension DeliveryCore {
         afterMeeting(index, now)
     }
 
-    /// Whoever greets elsewhere is there from now on. The earlier connection ends, so that a link that had it for another
-    /// peer of that name connects again.
+    /// Ends the earlier connection of a peer that has greeted from another address. If its link confused the peer with
+    /// another one, the link connects again.
     private mutating func displace(_ address: LinkAddress, _ index: Int) {
         guard connections[address]?.isOver == false else { return }
         let peerID = peers[index].peer.id
@@ -210,14 +210,15 @@ extension DeliveryCore {
         report(.displaced(peerID: peerID))
     }
 
-    /// Whether its end of the connection has begun anew, unnoticed here: it waits for a greeting, and for nothing else.
-    /// Who numbers no connections may just not have read the last one: it is answered seldom.
+    /// Returns true if the other side has started the connection over, unnoticed here. It then waits for a hello. A
+    /// peer that doesn't number its connections may just have missed the last hello; it is answered at most once per
+    /// heartbeat.
     private func hasBegunAnew(_ hello: WireHello, _ connection: DeliveryConnection, _ now: DeliveryTime) -> Bool {
         if hello.connection > 0 { return hello.connection != connection.theirNumber }
         return connection.helloAt == nil && connection.helloSentAt + settings.heartbeat <= now.elapsed
     }
 
-    /// At once, but however many ask, no sooner than a while after the last time.
+    /// Sends a hello again at once, but at most once in 50 ms, however many requests arrive.
     private mutating func greetAgain(_ address: LinkAddress, _ now: DeliveryTime) {
         guard let connection = connections[address] else { return }
         connections[address]?.helloCount = 0
@@ -229,7 +230,7 @@ extension DeliveryCore {
 
     private static var greetingInterval: UInt64 { RoundTripEstimate.timeoutMin }
 
-    /// A greeting that the platform has kept: it may be older than the connection that there is now.
+    /// Processes a hello from a kept lane. It may be older than the current connection.
     private mutating func meetKept(
         _ hello: WireHello, on lane: LinkLane, at address: LinkAddress, _ now: DeliveryTime
     ) {
@@ -237,7 +238,7 @@ extension DeliveryCore {
         if isLive, let greeted = connections[address]?.peerID, greeted != hello.peer.id { return }
         let isFirst = peers.isEmpty
         let isNews = connections[address]?.kept.peerID != hello.peer.id
-        // Whoever was a guest is one until a connection says otherwise.
+        // A guest stays one until a connection says otherwise.
         let wasGuest = peerIndex[hello.peer.id].map { peers[$0].isGuest } ?? false
         let index = admit(hello.peer, isGuest: wasGuest || connections[address]?.isGuest == true)
         keep(index, at: address)
@@ -245,10 +246,10 @@ extension DeliveryCore {
         if lane == .queue, !isLive, let kept = connections[address]?.kept {
             connections[address]?.kept.heardCount += 1
             connections[address]?.kept.theirLaunch = hello.connection
-            // An answer to a greeting of this launch is none to be answered: that would never end.
+            // A reply to this launch's hello needs no reply: that would never end.
             let isNew = hello.connection == 0 || hello.connection != kept.theirLaunch
             if isNew, kept.heardCount + 1 > kept.saidCount {
-                // The other side has begun anew. It is to know who is here, and may have lost what it had taken.
+                // The other side has relaunched. It needs to know this peer, and may have lost messages.
                 greet(address, now)
                 if peers[index].address == nil { rewind(index) }
                 return afterMeeting(index, now)
@@ -257,7 +258,7 @@ extension DeliveryCore {
         if isNews || isFirst { afterMeeting(index, now) }
     }
 
-    /// Lanes that the platform keeps reach the peer there.
+    /// Records the address at which kept lanes reach the peer.
     private mutating func keep(_ index: Int, at address: LinkAddress) {
         connections[address]?.kept.peerID = peers[index].peer.id
         peers[index].keptAddress = address
@@ -279,7 +280,7 @@ extension DeliveryCore {
         }
     }
 
-    /// Takes the optional parts of the protocol that both sides offer.
+    /// Adopts the optional parts of the protocol that both sides offer.
     private mutating func agree(_ hello: WireHello, _ index: Int) {
         let abilities = hello.abilities.intersection(settings.abilities)
         guard abilities != peers[index].abilities else { return }
@@ -291,7 +292,7 @@ extension DeliveryCore {
         settings.silenceRules(agreed, asksSecond: peer.id < localPeer.id)
     }
 
-    /// The peer's place, which it gets with the first greeting and keeps.
+    /// Returns the peer's index, and adds the peer at its first hello.
     mutating func admit(_ peer: SessionPeer, isGuest: Bool) -> Int {
         if let index = peerIndex[peer.id] {
             if peers[index].peer != peer || peers[index].isGuest != isGuest, settings.isDurable {
@@ -312,7 +313,7 @@ extension DeliveryCore {
 }
 
 extension DeliveryConnection {
-    /// What is left when live lanes end: what they have not taken goes the other way.
+    /// The state that remains without live lanes. Best-effort messages that they haven't taken go by kept lanes.
     fileprivate var leftWithKeptLanes: DeliveryConnection {
         var rest = DeliveryConnection()
         rest.kept = kept

@@ -4,23 +4,23 @@ import MeshTransport
 import MeshWire
 
 extension DeliveryCore {
-    /// What is sent next to an address.
+    /// A frame to send to an address.
     struct Outgoing {
         var frame: WireFrame
         var lane: LinkLane
-        /// On the lane `latest`: what it replaces.
+        /// On the lane `latest`: the key whose value it replaces.
         var key = ""
-        /// May travel in pieces between which others pass.
+        /// True if it may travel in pieces with other frames between them.
         var isBulk = false
-        /// Without a mark, of those that are now or never: `moreNow` has what follows it.
+        /// True for an unnumbered best-effort frame. `moreNow` returns the ones that follow it.
         var isImmediate = false
     }
 
-    /// The next frame for that address; nil when nothing is to be sent now.
+    /// Returns the next frame for an address; nil if there is nothing to send now.
     ///
-    /// - Parameter urgentOnly: leaves out what may wait for the rest of a transfer.
+    /// - Parameter urgentOnly: true to leave out frames that may wait for the rest of a transfer.
     mutating func nextFrame(for address: LinkAddress, urgentOnly: Bool = false, _ now: DeliveryTime) -> Outgoing? {
-        // Its parts one by one: a copy would make every change below copy what waits.
+        // Reads single fields: with a copy of the connection, each change below would copy its waiting messages.
         guard let isLive = connections[address]?.isLive, let isOver = connections[address]?.isOver else { return nil }
         let keptLane = settings.keptLane
         let live = isLive ? settings.reliableLane ?? settings.immediateLane : keptLane
@@ -45,13 +45,13 @@ extension DeliveryCore {
         return urgentOnly ? nil : nextLatest(index, isLive: isLive, now)
     }
 
-    /// Whether the peer at the address reads several frames from one datagram.
+    /// Returns true if the peer at the address reads several frames from one datagram.
     func joinsFrames(at address: LinkAddress) -> Bool {
         guard let index = connections[address]?.peerID.flatMap({ peerIndex[$0] }) else { return false }
         return peers[index].abilities.contains(.joinedFrames)
     }
 
-    /// What the peer at the address knows of the identities in this side's datagrams; nil if it reads no numbers.
+    /// Returns the peer's knowledge of the identities in this side's datagrams; nil if it reads no identity numbers.
     func knownIdentities(at address: LinkAddress) -> KnownIdentities? {
         guard let index = connections[address]?.peerID.flatMap({ peerIndex[$0] }),
             peers[index].abilities.contains(.numberedIdentities)
@@ -59,18 +59,18 @@ extension DeliveryCore {
         return peers[index].knownIdentities ?? KnownIdentities(epoch: 0, numbers: 0)
     }
 
-    /// The peer at the address is to be told soon what is known of the identities in its datagrams.
+    /// Schedules a report to the peer about the identities in its datagrams.
     mutating func owe(_ known: KnownIdentities, to address: LinkAddress, _ now: DeliveryTime) {
         guard let index = connections[address]?.peerID.flatMap({ peerIndex[$0] }), peers[index].address == address
         else { return }
         peers[index].identitiesDue = known
-        // A number saves some bytes of later frames, which is not worth a packet of its own.
+        // A number saves only some bytes of later frames, so it isn't worth a packet of its own.
         peers[index].reportAt = min(peers[index].reportAt, now.elapsed + Self.patientReportDelay)
         wake(by: peers[index].reportAt)
     }
 
-    /// The report that leaves with a frame on that lane, although it isn't due yet: acknowledgements that are gathered, and a
-    /// probe that is due soon. nil if there is nothing to say, or if reports take another lane.
+    /// Returns a report to leave with another frame on that lane before it is due: collected acknowledgements, and a
+    /// probe that is due soon. nil if there is nothing to report, or if reports use another lane.
     mutating func nextRider(for address: LinkAddress, on lane: LinkLane, _ now: DeliveryTime) -> Outgoing? {
         guard lane == settings.reliableLane ?? settings.immediateLane, let connection = connections[address],
             connection.isLive, !connection.isOver, let (index, isHeard) = peerHere(address, isLive: true), isHeard
@@ -80,8 +80,8 @@ extension DeliveryCore {
             .map { Outgoing(frame: WireFrame(.report($0)), lane: lane) }
     }
 
-    /// Hands over what follows a frame that `nextFrame` called immediate, for as long as more is wanted: nothing goes
-    /// before these that would not have gone before that one.
+    /// Passes on the best-effort messages that follow a frame that `nextFrame` called immediate, while more are wanted.
+    /// They have the same precedence as that frame.
     mutating func moreNow(for address: LinkAddress, while wantsMore: (WireMessage) -> Bool) {
         guard let place = connections.index(forKey: address) else { return }
         let limit = settings.immediateLimit
@@ -91,8 +91,8 @@ extension DeliveryCore {
         }
     }
 
-    /// Who is reached at the address, and whether on its live lanes: a link may say that it is connected although nobody
-    /// hears. Otherwise on lanes that the platform keeps.
+    /// Returns the peer reached at the address, and whether its live lanes reach it. A link may say that it is
+    /// connected although the peer hears nothing. Then, and without a connection, kept lanes reach the peer.
     private func peerHere(_ address: LinkAddress, isLive: Bool) -> (index: Int, isHeard: Bool)? {
         if isLive, let index = connections[address]?.peerID.flatMap({ peerIndex[$0] }) {
             return peers[index].address == address ? (index, !isUnheard(index)) : nil
@@ -103,15 +103,15 @@ extension DeliveryCore {
         return (index, false)
     }
 
-    /// So many greetings without an answer mean that a connection is none.
+    /// Number of unanswered hellos after which kept lanes are used instead of a connection.
     static var hellosInVain: Int { 3 }
 
-    /// Live lanes do not reach a peer, whatever the link says, and there are others.
+    /// Returns true if live lanes don't reach the peer, whatever the link says, and there are kept lanes.
     func isUnheard(_ index: Int) -> Bool {
         peers[index].standing.health == .gone && !peers[index].standing.isAwaited && settings.keptLane != nil
     }
 
-    /// What goes on lanes that the platform keeps whoever is there.
+    /// Returns the next frame for kept lanes that doesn't depend on the peer there.
     private mutating func nextKept(_ address: LinkAddress, on lane: LinkLane) -> Outgoing? {
         if connections[address]?.kept.owesGreeting == true {
             connections[address]?.kept.owesGreeting = false
@@ -161,7 +161,8 @@ extension DeliveryCore {
             let isOverdue = reofferTime(of: progress, index).map { $0 <= now.elapsed } ?? false
             guard offer.version > progress.sent || isOverdue else { continue }
             if offer.version <= progress.sent, lane == .datagram { peers[index].window.overdue() }
-            // A lane that keeps it may lose it all the same, with either side's process: only the peer's word counts.
+            // Only the peer's acknowledgement counts: a lane that keeps the snapshot may still lose it with either
+            // side's process.
             peers[index].offerLatest(feature) {
                 $0.attempts = offer.version > $0.sent ? 1 : $0.attempts + 1
                 $0.sent = offer.version
@@ -176,7 +177,7 @@ extension DeliveryCore {
         return nil
     }
 
-    /// What the peer should have by now of that feature, of what it may have.
+    /// Returns the newest snapshot of a feature that the peer may have.
     func offer(_ feature: String, _ progress: LatestProgress, _ index: Int) -> LatestOffer? {
         guard peers[index].isGuest else { return progress.offer(published[feature]) }
         return [progress.own, published[feature]].compactMap { $0 }
@@ -192,7 +193,8 @@ extension DeliveryCore {
         if isHeard || !isLive {
             return nextReport(index, isLive: isLive, now).map { Outgoing(frame: WireFrame(.report($0)), lane: lane) }
         }
-        // Probes find out when live lanes work again; what has arrived is said where it is heard.
+        // Probes use the live lane, to find out when it works again. Acknowledgements use the kept lane, where the peer
+        // gets them.
         var probe = WireReport()
         probe.echo = peers[index].echo.take()
         if let number = peers[index].probeDue.take() { probe.probe = .init(number: number, sentAt: now.wall) }
@@ -224,13 +226,13 @@ extension DeliveryCore {
         return report
     }
 
-    /// Both directions of one exchange carry the announcement.
+    /// Adds the announcement to probes and echoes, so that both directions of an exchange carry it.
     private func announceSilence(in report: inout WireReport, _ index: Int) {
         guard report.echo != nil || report.probe != nil else { return }
         report.silence = peers[index].standing.rules.silenceMilliseconds
     }
 
-    /// Of one channel in one report; so many fit a small datagram.
+    /// Maximum number of receipts for one channel in one report. They fit a small datagram.
     private static let receiptsMax = 6
 
     private mutating func takeReceipts(_ index: Int) -> [WireReport.Receipt] {
@@ -238,7 +240,8 @@ extension DeliveryCore {
         let (keys, latestKeys) = (peers[index].receiptsDue, peers[index].latestReceiptsDue)
         for (place, key) in keys.prefix(WireReport.entriesMax).enumerated() {
             guard let channel = peers[index].incoming[key] else { continue }
-            // The first may say more than one receipt holds: with many gaps the sender would take for lost what is not.
+            // The first channel may use several receipts. With many gaps, one couldn't list everything that has
+            // arrived, and the sender would time out and resend the rest.
             let rangesMax = WireReport.Receipt.rangesMax
             var beyond = channel.beyond(rangesMax: place == 0 ? Self.receiptsMax * rangesMax : rangesMax)[...]
             repeat {
@@ -252,7 +255,7 @@ extension DeliveryCore {
             guard let heard = peers[index].newest[key.featureID], heard.outbox == key.outbox else { continue }
             receipts.append(.init(featureID: key.featureID, outbox: key.outbox, upTo: heard.version, isLatest: true))
         }
-        // What did not fit is due still.
+        // Receipts of reliable messages that didn't fit stay due.
         peers[index].receiptsDue = Array(keys.dropFirst(WireReport.entriesMax))
         peers[index].latestReceiptsDue = Array(latestKeys.dropFirst(max(WireReport.entriesMax - receipts.count, 0)))
         if peers[index].receiptsDue.isEmpty { peers[index].latestReceiptsDue.removeAll() }
@@ -278,10 +281,10 @@ extension DeliveryCore {
     }
 }
 
-/// What this peer sends to itself: nobody else sees its bytes, so none are made.
+/// Messages that this peer sends to itself. No other peer reads them, so they aren't encoded.
 extension DeliveryCore {
-    /// Passes an envelope on at once, if nothing waits before it and there is room for it.
-    /// - Returns: whether it was.
+    /// Passes an envelope on at once, if no other message waits before it and there is space.
+    /// - Returns: true if it was passed on.
     mutating func takeBack(_ item: Item, mode: SessionDeliveryMode) -> Bool {
         guard settings.returnsOwnPackets, !settings.isDurable, peers.count == 1, peers[0].outstandingCount == 0,
             peers[0].address != nil, case .envelope(let envelope) = item.message
@@ -300,7 +303,7 @@ extension DeliveryCore {
         return true
     }
 
-    /// Takes back every frame that is to be sent.
+    /// Receives every frame that this peer sends to itself.
     mutating func takeBackFrames(_ now: DeliveryTime) {
         guard settings.returnsOwnPackets else { return }
         while let address = directives.writable.popLast() {

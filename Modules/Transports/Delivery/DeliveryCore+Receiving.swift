@@ -3,8 +3,8 @@ import MeshTransport
 import MeshWire
 
 extension DeliveryCore {
-    /// Takes what arrived together, in order.
-    /// - Throws: as for one.
+    /// Processes frames that arrived together, in order.
+    /// - Throws: the errors of the variant for one frame.
     mutating func receive(
         _ frames: [WireFrame], on lane: LinkLane, from address: LinkAddress, _ now: DeliveryTime
     ) throws(WireError) {
@@ -21,8 +21,8 @@ extension DeliveryCore {
         }
     }
 
-    /// The frames' first envelopes without a mark, if there are several and nothing is to be said against any: who speaks
-    /// there is looked up once for all.
+    /// Returns the leading unnumbered envelopes, if there are several and all are acceptable. Their sender is then
+    /// looked up only once.
     private func eventsNowOrNever(
         in frames: ArraySlice<WireFrame>, on lane: LinkLane, from address: LinkAddress
     ) -> (index: Int, envelopes: [AnySessionSyncEnvelope])? {
@@ -41,24 +41,24 @@ extension DeliveryCore {
         return envelopes.count > 1 ? (index, envelopes) : nil
     }
 
-    /// A frame from the peer has come. On lanes that the platform keeps it may be old.
+    /// Records a frame from the peer. Frames on platform-kept lanes prove nothing: they may be old.
     mutating func noteHeard(_ index: Int, on lane: LinkLane, _ now: DeliveryTime) {
         guard lane.isLive, peers[index].standing.heard(now: now.elapsed) else { return }
         wake(by: peers[index].standing.deadline)
     }
 
-    /// Takes what arrived.
-    /// - Throws: `WireError` when nothing can come of the connection any more.
+    /// Processes one frame.
+    /// - Throws: `WireError` if the connection is of no use any more.
     mutating func receive(
         _ frame: WireFrame, on lane: LinkLane, from address: LinkAddress, _ now: DeliveryTime
     ) throws(WireError) {
-        // What still comes after the end of a connection comes too late.
+        // Frames after the end of a connection are too late.
         guard connections[address]?.isOver == false else { return }
         if case .hello(let hello) = frame.message { return try meet(hello, on: lane, at: address, now) }
         if case .goodbye(let goodbye) = frame.message { return end(address, goodbye, on: lane, now) }
         guard let index = sender(at: address, on: lane) else {
             if takeEarly(frame, from: address) { return }
-            // On a lossy lane the greeting may have been lost or overtaken; it comes again.
+            // On a lossy lane the hello may have been lost or overtaken; it is repeated.
             guard lane == .stream else { return }
             throw WireError(.foreign, "the peer did not greet first")
         }
@@ -69,7 +69,7 @@ extension DeliveryCore {
         guard isWanted else { return }
         switch frame.message {
         case .snapshotRequest(let request):
-            // Delivery knows who is there, whatever the frame says.
+            // The requester is the peer on the connection, whatever the frame says.
             directives.arrivals.append(
                 .request(SessionSnapshotRequest(sessionID: request.sessionID, requester: peers[index].peer)))
         case .envelope(let envelope): directives.arrivals.append(.envelope(envelope))
@@ -78,8 +78,8 @@ extension DeliveryCore {
         }
     }
 
-    /// Where the link has proven who is there, whatever names a sender names that peer. What a peer knows of others'
-    /// events travels inside of its own snapshots and controls, as events of theirs.
+    /// Returns false, and reports it, if the link has proven a peer and the message names another one as its sender. A
+    /// peer passes on its knowledge of others' events inside its own snapshots and controls, as events of theirs.
     private mutating func speaksForItself(_ message: WireMessage, at address: LinkAddress) -> Bool {
         guard let provenID = connections[address]?.provenPeerID, let sender = message.sender, sender.id != provenID
         else {
@@ -89,16 +89,16 @@ extension DeliveryCore {
         return false
     }
 
-    /// Who greeted there. What the platform has kept, and what comes while there is no connection, is of whoever greeted
-    /// last; a connection begins with a greeting of its own.
+    /// Returns the peer that greeted at the address. Frames on kept lanes, or without a live connection, come from the
+    /// peer that greeted last. A live connection needs a hello of its own.
     private func sender(at address: LinkAddress, on lane: LinkLane) -> Int? {
         if let peerID = connections[address]?.peerID { return peerIndex[peerID] }
         guard !lane.isLive || connections[address]?.isLive == false else { return nil }
         return connections[address]?.kept.peerID.flatMap { peerIndex[$0] }
     }
 
-    /// Whoever greeted on lanes that the platform keeps may speak before the greeting of a new connection has come, having
-    /// seen nothing of its beginning. What is now or never would be lost; everything else comes again.
+    /// Accepts an unnumbered envelope before the hello of a new connection, from a peer known on kept lanes. The peer
+    /// may not have noticed the new connection. Such an envelope would be lost; everything else comes again.
     private mutating func takeEarly(_ frame: WireFrame, from address: LinkAddress) -> Bool {
         guard frame.mark == nil, case .envelope(let envelope) = frame.message,
             let index = connections[address]?.kept.peerID.flatMap({ peerIndex[$0] }),
@@ -108,11 +108,11 @@ extension DeliveryCore {
         return true
     }
 
-    /// Nobody gets so far by counting; beyond it there would be no room for the arithmetic.
+    /// The highest number that is accepted. No sender counts this far, and sums could overflow.
     private static var numberMax: UInt64 { 1 << 62 }
 
     private mutating func end(_ address: LinkAddress, _ goodbye: WireGoodbye, on lane: LinkLane, _ now: DeliveryTime) {
-        // One that the platform has kept may be of an earlier life.
+        // A goodbye on a kept lane may be from an earlier launch.
         guard lane.isLive || connections[address]?.isLive == false else { return }
         let peerID = connections[address]?.peerID
         if goodbye.reason == .displaced {
@@ -133,7 +133,7 @@ extension DeliveryCore {
 
     // MARK: Numbered messages
 
-    /// - Parameter isWanted: what is not has its number all the same, so that nothing waits for it.
+    /// - Parameter isWanted: false to drop the message. Its number still counts, so that later ones don't wait for it.
     private mutating func take(
         _ message: WireMessage, _ mark: WireMark, isWanted: Bool, on lane: LinkLane, _ index: Int, _ now: DeliveryTime
     ) throws(WireError) {
@@ -151,7 +151,7 @@ extension DeliveryCore {
             report(.expired(metadata, peerID: peers[index].peer.id))
             isWanted = false
         }
-        // It has come; that nobody wants it is no reason to send it again.
+        // A dropped message is acknowledged too: it mustn't be sent again.
         let message = isWanted ? message : nil
         let bytes = IncomingChannel.heldBytes(message)
         guard try mayHold(bytes, mark, key, on: lane, index) else { return }
@@ -162,7 +162,7 @@ extension DeliveryCore {
         noteReceipt(key, index, now)
     }
 
-    /// Whether there is room for one more feature.
+    /// Opens a channel; returns false if there are too many features.
     private mutating func open(_ key: ChannelKey, first: UInt64, _ index: Int) -> Bool {
         guard let forgotten = peers[index].open(key, first: first) else { return false }
         guard settings.isDurable else { return true }
@@ -175,9 +175,9 @@ extension DeliveryCore {
         report(.rejected(peerID: peers[index].peer.id, reason: "more than \(DeliveryPeer.channelsMax) features"))
     }
 
-    /// Whether the peer may make this side hold one more message. What is next and can be passed on comes in all the same:
-    /// everything that is held may wait for it.
-    /// - Throws: `oversized` on a stream, where nothing comes again before the next connection.
+    /// Returns true if one more message of the peer may be held. The next message in order is always accepted if it can
+    /// be passed on, because all held ones may be waiting for it.
+    /// - Throws: `oversized` on a stream, where nothing is sent again before the next connection.
     private mutating func mayHold(
         _ bytes: Int, _ mark: WireMark, _ key: ChannelKey, on lane: LinkLane, _ index: Int
     ) throws(WireError) -> Bool {
@@ -192,14 +192,15 @@ extension DeliveryCore {
         return false
     }
 
-    /// On live lanes the sender has looked a moment ago.
+    /// Returns true if a message from a kept lane has expired. On live lanes the sender has just checked.
     private func isExpired(_ mark: WireMark, on lane: LinkLane, _ index: Int, _ now: DeliveryTime) -> Bool {
         guard !lane.isLive, let expiresAt = mark.expiresAt else { return false }
         let theirs = Int64(clamping: now.wall).addingReportingOverflow(peers[index].standing.clockOffset).partialValue
         return theirs >= 0 && UInt64(theirs) >= expiresAt
     }
 
-    /// Hands on what is in order, as far as there is room for it, and not before what waits of the feature from another outbox.
+    /// Passes on messages that are in order, as far as the subscribers have space. If the feature's messages from
+    /// another outbox are stalled, these wait for them.
     private mutating func passOn(_ key: ChannelKey, _ index: Int, _ now: DeliveryTime) {
         if peers[index].isPreceded(key) {
             if !peers[index].stalled.contains(key) { peers[index].stalled.append(key) }
@@ -207,13 +208,14 @@ extension DeliveryCore {
         }
         var letGo = 0
         while hasRoom, let (number, message) = peers[index].incoming[key]?.removeNext(lettingGo: &letGo) {
-            // A snapshot's id may be that of the next event; what is new of it its revision says.
+            // Snapshots aren't checked: one may share the ID of the next event, and its revision shows whether it is
+            // new.
             if case .envelope(let envelope) = message, !peers[index].recent.insert(MessageID(envelope.metadata)) {
                 letGo += message.heldBytes
                 continue
             }
             if settings.isDurable {
-                // Held until the store has it.
+                // Held until it is stored.
                 noteUnstored(message)
                 peers[index].incoming[key]?.noteUnstored(number)
                 peers[index].noteUnstored(message.heldBytes)
@@ -229,7 +231,7 @@ extension DeliveryCore {
         if !hasRoom, peers[index].incoming[key]?.hasNext() == true, !peers[index].stalled.contains(key) {
             peers[index].stalled.append(key)
             wake(by: now.elapsed + Self.stallInterval)
-            // What waits for the store may leave room: `stored` looks.
+            // The messages that wait for the store may leave space; `stored` checks.
             guard !awaitsStore else { return }
             directives.isStalled = true
             guard stalledSince == nil else { return }
@@ -256,7 +258,7 @@ extension DeliveryCore {
         }
     }
 
-    /// Acknowledges soon: at once when much has come.
+    /// Schedules an acknowledgement: soon, or at once after 64 messages.
     mutating func noteReceipt(_ key: ChannelKey, _ index: Int, _ now: DeliveryTime) {
         peers[index].unreportedCount += 1
         let isMuch = peers[index].unreportedCount >= 64
@@ -275,24 +277,24 @@ extension DeliveryCore {
         guard before != nil || peers[index].newest.count < DeliveryPeer.channelsMax else {
             return reportTooManyFeatures(index)
         }
-        // Versions count for each outbox: of two outboxes nothing says which is the later.
+        // Versions count per outbox. Of two outboxes, neither is known to be the later one.
         if before?.outbox != mark.outbox || mark.sequence > before?.version ?? 0 {
             peers[index].hear(mark, of: key.featureID)
             if isWanted { directives.arrivals.append(.snapshot(snapshot)) }
             if isWanted, settings.isDurable { keepNewest(snapshot, mark, index) }
         }
-        // Where a platform keeps the newest its sender is patient, and the receipt can wait for a frame to leave with.
+        // If a platform keeps the newest snapshot, its sender is patient: the receipt can wait for another frame.
         let isPatient = settings.latestLane != nil && peers[index].address != nil
         let delay = isPatient ? Self.patientReportDelay : settings.acknowledgementDelay
         peers[index].markReceipt(key, isLatest: true, at: now.elapsed + delay)
         wake(by: peers[index].reportAt)
     }
 
-    /// Nanoseconds for which a report waits for a frame to leave with, if its receiver is patient.
+    /// Nanoseconds for which a report to a patient receiver waits for another frame.
     static var patientReportDelay: UInt64 { 1_000_000_000 }
 
-    /// What finds no room is passed on and not kept: after a relaunch the peer offers it again. A snapshot that is older than the
-    /// kept one isn't kept either.
+    /// Keeps a newest snapshot in the store, unless the kept one is newer. Without space it is passed on but not kept;
+    /// after a relaunch the peer offers it again.
     private mutating func keepNewest(_ snapshot: AnySessionSyncSnapshot, _ mark: WireMark, _ index: Int) {
         let peerID = peers[index].peer.id
         if peers[index].newest[snapshot.metadata.featureID]?.stored?.isNewer(than: snapshot) == true { return }
@@ -308,7 +310,7 @@ extension DeliveryCore {
     private mutating func take(
         _ report: WireReport, _ index: Int, on lane: LinkLane, at address: LinkAddress, _ now: DeliveryTime
     ) {
-        // What a platform has kept says nothing of live lanes.
+        // A report on a kept lane proves nothing about live lanes.
         let proves = lane.isLive || settings.reliableLane == nil
         if lane.isLive { greetingArrived(address) }
         let before = peers[index].standing.health
@@ -345,7 +347,7 @@ extension DeliveryCore {
         markWritable(index)
     }
 
-    /// - Returns: when the newest of what has arrived was sent.
+    /// - Returns: the latest send time of the messages that have arrived.
     private mutating func take(
         _ receipt: WireReport.Receipt, _ index: Int, on lane: LinkLane, proves: Bool, _ now: DeliveryTime
     ) -> UInt64 {
@@ -358,11 +360,12 @@ extension DeliveryCore {
         }
         let key = ChannelKey(outbox: receipt.outbox, featureID: receipt.featureID)
         guard let channel = peers[index].existingChannel(key) else { return 0 }
-        // What the peer held before its turn may have gone with its process while the platform kept the receipt.
+        // A receipt from a kept lane may be old: the peer's process may have ended since and lost the messages that it
+        // held.
         var (upTo, beyond) = (receipt.upTo, lane.isLive ? receipt.beyond : [])
         let end = peers[index].channels[channel].entries.next
         if key.outbox != peers[index].outbox, max(upTo, beyond.last?.upperBound ?? 0) >= end {
-            // What an earlier launch numbered after the store was copied.
+            // An earlier launch used these numbers after the store was copied.
             noteOlderStore(peers[index].peer.id)
             (upTo, beyond) = (min(upTo, end - 1), [])
         }
@@ -385,7 +388,7 @@ extension DeliveryCore {
         return gain.newestSentAt
     }
 
-    /// RACK: what was sent half a round trip before something that has arrived is lost.
+    /// RACK: resends messages that were sent half a round trip before one that has arrived.
     private mutating func resendOvertaken(_ index: Int, _ newestSentAt: UInt64) {
         guard settings.isLossy, newestSentAt > 0, peers[index].address != nil, !isUnheard(index) else { return }
         let window = (peers[index].standing.roundTrip.smoothedNanoseconds ?? 0) / 2

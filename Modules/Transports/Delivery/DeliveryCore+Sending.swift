@@ -5,22 +5,22 @@ import MeshTransport
 import MeshWire
 
 extension DeliveryCore {
-    /// A message whose payload is in bytes.
+    /// A message with an encoded payload.
     struct Item {
         let message: WireMessage
         let byteCount: Int
         var options = DeliveryOptions()
-        /// Its sender was told long ago that it is kept.
+        /// True if `send` returned for it before it got a receiver: it waited for the first peer.
         var isPromised = false
     }
 
     enum Admission {
         case taken
-        /// Nothing was taken; try again when there is room.
+        /// The message wasn't accepted; try again when there is space.
         case full
     }
 
-    /// Takes a message for every receiver, or for none.
+    /// Accepts a message for every receiver, or for none.
     /// - Throws: `SessionSyncError` with `unknownPeer`, `notReachable`, `queueFull` or `unsupportedDeliveryMode`.
     mutating func send(
         _ item: Item, mode: SessionDeliveryMode, to peerID: String?, _ now: DeliveryTime
@@ -42,7 +42,8 @@ extension DeliveryCore {
         }
     }
 
-    /// A guest is nobody to what is of other sessions. A newest snapshot waits until it may have it.
+    /// Returns the peers that may get the message. A guest gets only messages of its sessions. A newest snapshot for a
+    /// guest waits until the guest may have it.
     private func receivers(
         _ peerID: String?, of message: WireMessage, _ mode: SessionDeliveryMode
     ) throws(SessionSyncError) -> [Int] {
@@ -55,9 +56,9 @@ extension DeliveryCore {
 
     // MARK: Now or never
 
-    /// Takes messages that are now or never for the one receiver that there is, as `send` takes each of them, with one look
-    /// at who that is.
-    /// - Returns: how many were taken: none where `send` has more to consider, or to refuse.
+    /// Accepts best-effort messages for a single receiver, which is looked up only once. The result is as if `send`
+    /// took each.
+    /// - Returns: the number of accepted messages. 0 if `send` has more to consider, or an error to throw.
     mutating func sendTogether(_ items: ArraySlice<Item>, mode: SessionDeliveryMode, to peerID: String?) -> Int {
         guard mode == .realtimeBestEffort, items.count > 1, settings.keptLane == nil, !settings.returnsOwnPackets,
             let index = peerID.map({ peerIndex[$0] }) ?? (peers.count == 1 ? 0 : nil), !peers[index].isGuest,
@@ -75,7 +76,7 @@ extension DeliveryCore {
         return count
     }
 
-    /// - Parameter keepsUnlessReachable: only who is known to answer gets it on a live lane.
+    /// - Parameter keepsUnlessReachable: true to use a live lane only for peers that are known to answer.
     private mutating func sendNow(
         _ message: WireMessage, to receivers: [Int], keepsUnlessReachable: Bool = false
     ) throws(SessionSyncError) -> Admission {
@@ -111,9 +112,9 @@ extension DeliveryCore {
         return .taken
     }
 
-    /// An event of which no order is asked, over a link whose platform keeps what cannot be delivered now: it goes live to
-    /// whoever has answered there, into the platform's queue for whoever has not, and waits here for whoever has no place
-    /// yet.
+    /// Accepts a best-effort event over a link with kept lanes. It goes live to peers that have answered there, and by
+    /// the platform's queue to others with an address. For peers without an address it waits here, like a reliable
+    /// message.
     private mutating func sendKept(
         _ item: Item, to receivers: [Int], _ now: DeliveryTime
     ) throws(SessionSyncError) -> Admission {
@@ -123,7 +124,7 @@ extension DeliveryCore {
         }
         let placed = receivers.filter { immediateAddress($0) != nil }
         let others = receivers.filter { immediateAddress($0) == nil && (placed.isEmpty || hasRoom($0, item.byteCount)) }
-        // A second try after this was taken is known by the event's id.
+        // If the caller has to try again after this, receivers recognize the duplicate by the event's ID.
         if !others.isEmpty, case .full = try sendReliably(item, to: others, now) { return .full }
         if placed.count + others.count < receivers.count {
             report(.dropped(count: 1, reason: "too much waits for a peer that is not there, and others took the event"))
@@ -131,16 +132,16 @@ extension DeliveryCore {
         return placed.isEmpty ? .taken : try sendNow(item.message, to: placed, keepsUnlessReachable: true)
     }
 
-    /// Where a message goes now; nil when nobody would get it soon.
+    /// Returns the address for a best-effort message; nil if the peer wouldn't get it soon.
     private func immediateAddress(_ index: Int) -> LinkAddress? {
         if let address = peers[index].address, connections[address]?.isOver == false {
-            // Before the first round trip nobody is gone yet.
+            // Before the first round trip, no peer counts as gone.
             if peers[index].standing.health != .gone || peers[index].standing.isAwaited { return address }
         }
         return settings.keptLane == nil ? nil : peers[index].keptAddress
     }
 
-    /// A live lane has not delivered what is now or never.
+    /// Puts a best-effort message that a live lane hasn't delivered in the queue of a kept lane.
     mutating func undelivered(_ message: WireMessage, at address: LinkAddress) {
         guard settings.keptLane != nil, connections[address]?.kept.peerID != nil else { return }
         switch message {
@@ -163,7 +164,7 @@ extension DeliveryCore {
             try keepPending(item, now)
             return .taken
         }
-        // What the store did not take when the first peer came was sent before this.
+        // Messages that the store refused when the first peer appeared go before this one.
         sendPending(now)
         for index in receivers where !hasRoom(index, item.byteCount) {
             dropExpired(index, now)
@@ -212,8 +213,8 @@ extension DeliveryCore {
         }
     }
 
-    /// Withdraws a message from whoever has not got it.
-    /// - Returns: whether there was any such peer; it may get it all the same.
+    /// Withdraws a message from the peers that haven't acknowledged it.
+    /// - Returns: true if there was such a peer. The message may still arrive.
     mutating func cancel(_ id: MessageID) -> Bool {
         var isCancelled = pending.cancel(eventID: id.eventID, featureID: id.featureID)
         if isCancelled { notePending() }
@@ -258,7 +259,7 @@ extension DeliveryCore {
         if settings.isDurable { directives.changes.append(.pending(pending)) }
     }
 
-    /// The first peer is known, who may have it: it gets what waited.
+    /// Sends the messages that wait for the first peer that may have them.
     mutating func sendPending(_ now: DeliveryTime) {
         guard !pending.isEmpty, !peers.isEmpty else { return }
         dropExpiredPending(now)
@@ -287,7 +288,7 @@ extension DeliveryCore {
         report(.pendingFlushed(count: sentCount))
     }
 
-    /// Nobody could take these, or not the store: they wait as before.
+    /// Puts messages back that no peer or the store could take. They wait as before.
     mutating func putBackPending(
         _ elements: [(element: PendingDeliveryQueue.Element, expiresAt: UInt64?)], _ now: DeliveryTime
     ) {
@@ -295,7 +296,7 @@ extension DeliveryCore {
         retryPending(now)
     }
 
-    /// What waits is sent after a while, or written when there is still nobody.
+    /// Schedules another try to send the pending messages, or to write them if there is still no peer.
     mutating func retryPending(_ now: DeliveryTime) {
         isPendingDue = true
         wake(by: now.elapsed + Self.storeInterval)
@@ -309,8 +310,8 @@ extension DeliveryCore {
 
     // MARK: Newest snapshots
 
-    /// - Parameter receivers: nil publishes to all, now and later.
-    /// - Throws: `queueFull` for one feature too many.
+    /// - Parameter receivers: nil publishes to all current and later peers.
+    /// - Throws: `queueFull` if there are too many features.
     private mutating func publish(
         _ snapshot: AnySessionSyncSnapshot, to receivers: [Int]?
     ) throws(SessionSyncError) {

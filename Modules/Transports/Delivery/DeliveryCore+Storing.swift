@@ -3,7 +3,8 @@ import MeshTransport
 import MeshWire
 
 extension DeliveryCore {
-    /// The store has these now: what was accepted may be sent, what arrived may be passed on and acknowledged.
+    /// Continues with changes that are now stored: sends accepted messages, and passes on and acknowledges received
+    /// ones.
     mutating func stored(_ changes: [DeliveryChange], _ now: DeliveryTime) {
         for change in changes {
             switch change {
@@ -25,8 +26,8 @@ extension DeliveryCore {
         if peers.contains(where: { !$0.stalled.isEmpty }) { directives.isStalled = true }
     }
 
-    /// The store did not take these: what was to be accepted is not, what arrived, and what had waited for the
-    /// first peer, is tried again later.
+    /// Reverts changes that the store refused. Accepted messages are withdrawn. Received messages, and those that
+    /// waited for the first peer, are tried again later.
     mutating func notStored(_ changes: [DeliveryChange], reason: String, _ now: DeliveryTime) {
         report(.storeFailed(reason: reason))
         var promised: [(element: PendingDeliveryQueue.Element, expiresAt: UInt64?)] = []
@@ -58,12 +59,12 @@ extension DeliveryCore {
         directives.hasRoom = true
     }
 
-    /// How long a store is left alone that did not take what was to be kept.
+    /// Nanoseconds between a failed write and the next try.
     static var storeInterval: UInt64 { 1_000_000_000 }
 }
 
 extension OutgoingChannel.Entry {
-    /// What it was before there was anybody to send it to.
+    /// The message as an element of the pending queue.
     fileprivate var pendingElement: (element: PendingDeliveryQueue.Element, expiresAt: UInt64?)? {
         let options = DeliveryOptions(priority: priority)
         switch message {
@@ -77,7 +78,7 @@ extension OutgoingChannel.Entry {
 // MARK: - What a store held
 
 extension DeliveryCore {
-    /// What an earlier launch accepted for a peer, and the peer has not acknowledged.
+    /// Restores the unacknowledged messages that an earlier launch accepted for a peer.
     mutating func restore(
         _ entries: [(message: WireMessage, byteCount: Int, expiresAt: UInt64?)], from first: UInt64, of key: ChannelKey,
         for peer: SessionPeer, _ now: DeliveryTime
@@ -102,7 +103,7 @@ extension DeliveryCore {
         peers[index].restore(channel)
     }
 
-    /// It was a guest when it was there last; who may have what is said anew by sessions.
+    /// Restores that the peer was a guest. Sessions name their guests again after a launch.
     mutating func restoreGuest(_ peer: SessionPeer) { peers[restore(peer)].isGuest = true }
 
     @discardableResult

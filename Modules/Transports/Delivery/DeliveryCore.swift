@@ -3,18 +3,26 @@ import MeshIdentity
 import MeshTransport
 import MeshWire
 
-/// Delivery as a value: what callers send, what links tell and what arrives go in, each with a time; what is to be sent to
-/// an address, and what is to be done besides, comes out. No I/O, no clock, no bytes; the one who drives it
-/// (`LinkTransport`, or a test in virtual time) has those.
+// Terms. A *frame* is one message on the wire. A *lane* is one of a link's ways to send. *Live* lanes reach a connected
+// peer; on *kept* lanes (such as `queue`) the platform stores packets until the peer takes them. A *channel* is one
+// feature's numbered messages from one *outbox*. An outbox is a random ID that each launch generates, so numbers of two
+// launches never mix. A *mark* carries outbox and number. A *report* carries receipts (cumulative and selective
+// acknowledgements), probes, their echoes, and *floors* (the lowest number that a sender still offers).
+//
+// Losses on a lossy lane are found by later messages that arrived first (RACK, RFC 8985, with half a round trip for
+// reordering) and by time (RFC 6298). `LossyWindow` bounds the bytes in flight. The rules are in
+// Docs/Internals/Delivery.md.
+
+/// The delivery protocol as a value. Its inputs are the callers' messages, the link's events and arriving frames, each
+/// with a time. Its outputs are frames for an address and directives for the driver. It does no I/O and has no clock
+/// and no bytes; its driver (`LinkTransport`, or a test in virtual time) has those.
 ///
-/// - A peer is who greets at an address. What is sent reliably is numbered for each peer and feature and offered until the
-///   peer has acknowledged it, over as many connections as that takes.
-/// - A lossy lane's losses are found by what overtook them (RACK, RFC 8985, with half a round trip for reordering) and
-///   by time (RFC 6298). Bytes under way are bounded and not otherwise controlled: links are local.
+/// - A peer is the one that greets at an address. Reliable messages are numbered per peer and feature. They are offered
+///   until the peer has acknowledged them, over as many connections as that takes.
 /// - Newest snapshots are offered by version, until the peer has acknowledged the newest.
-/// - Peers are probed when they are silent. See `PeerStanding`.
+/// - Silent peers are probed. See `PeerStanding`.
 struct DeliveryCore: Sendable {
-    /// The configuration in the core's units, with what it has to know of the link.
+    /// The configuration in the core's units, with the properties of the link that the core needs.
     struct Settings {
         let lanes: Set<LinkLane>
         var returnsOwnPackets = false
@@ -26,18 +34,18 @@ struct DeliveryCore: Sendable {
         let pendingLimit: Int
         let immediateLimit = 4096
         let abilities: WireAbilities
-        /// Nanoseconds, as those below.
+        /// Nanoseconds, like the durations below.
         let heartbeat: UInt64
-        /// The longest time between two signs of life.
+        /// The longest time without an exchange before an idle peer is probed.
         var idleInterval: UInt64 = 20_000_000_000
         let acknowledgementDelay: UInt64
         let stallPatience: UInt64
-        /// The number of the first connection; those after it count on.
+        /// The number of the first connection. Later connections count up from it.
         var firstConnection: UInt64 = 1
-        /// Changes are to be stored before they count.
+        /// True if there is a store: messages take effect only once they are stored.
         var isDurable = false
 
-        /// - Parameter codecs: that can be read.
+        /// - Parameter codecs: the numbers of the codecs that this side can read.
         init(
             _ configuration: DeliveryConfiguration = .init(), lanes: Set<LinkLane>, codec: UInt8, codecs: [UInt8]
         ) {
@@ -54,19 +62,19 @@ struct DeliveryCore: Sendable {
             stallPatience = configuration.stallPatience.nanoseconds
         }
 
-        /// Reliable frames on a live connection.
+        /// The live lane for reliable frames.
         var reliableLane: LinkLane? { lanes.contains(.stream) ? .stream : lanes.contains(.datagram) ? .datagram : nil }
-        /// Frames that are now or never, on a live connection.
+        /// The live lane for best-effort frames.
         var immediateLane: LinkLane? { lanes.contains(.datagram) ? .datagram : lanes.contains(.stream) ? .stream : nil }
         var keptLane: LinkLane? { lanes.contains(.queue) ? .queue : nil }
-        /// Newest snapshots, to be kept for a peer. Where there is nothing but a queue, they go through it.
+        /// The lane that keeps a peer's newest snapshots. A link with only a queue uses that.
         var latestLane: LinkLane? {
             lanes.contains(.latest) ? .latest : reliableLane == nil ? keptLane : nil
         }
         var isLossy: Bool { reliableLane == .datagram }
 
-        /// The rules for a peer's silence.
-        /// - Parameter asksSecond: the peer's ID is the lower one, so it asks first.
+        /// Returns the rules for a peer's silence.
+        /// - Parameter asksSecond: true if the peer has the lower ID, so it probes first.
         func silenceRules(_ agreed: WireAbilities, asksSecond: Bool) -> SilenceRules {
             guard agreed.contains(.announcedSilence) else { return .unannounced(heartbeat: heartbeat) }
             return .announced(
@@ -77,37 +85,39 @@ struct DeliveryCore: Sendable {
 
     let localPeer: SessionPeer
     let settings: Settings
-    /// Numbers what this launch accepts. Another one for each launch: a store that went back must not give a number twice.
+    /// The ID under which this launch numbers its messages. It differs between launches: a restored older store must
+    /// not use a number twice.
     let outbox: UInt32
     var peers: [DeliveryPeer] = []
     var peerIndex: [String: Int] = [:]
     var connections: [LinkAddress: DeliveryConnection] = [:]
     var guests = Guests()
     var pending: PendingDeliveryQueue
-    /// What waits is to be sent or written once more.
+    /// True if pending messages must be sent, or written, again.
     var isPendingDue = false
     var published: [String: LatestOffer] = [:]
-    /// Features in `published`, in the order in which they came.
+    /// Features in `published`, in the order in which they were added.
     var publishedOrder: [String] = []
     var lastVersion: UInt64 = 0
-    /// A peer that comes back after it was forgotten gets another outbox: it may remember the numbers of this one.
+    /// Number of forgotten peers. A peer that returns gets another outbox, because it may remember the numbers of the
+    /// earlier one.
     var forgottenCount: UInt32 = 0
-    /// A peer had more than this store has sent, which was reported.
+    /// True once it was reported that a peer has more messages than this store remembers sending.
     private var isKnownOlder = false
-    /// Connections that have begun.
+    /// Number of connections that have begun.
     private var connectionCount: UInt64 = 0
     var directives = DeliveryDirectives()
-    /// Nothing is due before; there may be nothing then either.
+    /// The earliest time at which something may be due.
     var deadline = UInt64.max
-    /// How many more durable elements can be passed on now. Set by whoever drives the core before each call.
+    /// Number of durable elements that the subscribers can take now. The driver sets it before each call.
     var room = Int.max
-    /// How many bytes of payload they may have; the last may exceed it. Set with `room`.
+    /// Payload bytes that the subscribers can take; the last element may exceed it. Set together with `room`.
     var roomBytes = Int.max
-    /// What has arrived, of all peers, and is passed on once the store has it.
+    /// Received messages of all peers that wait for the store before they are passed on.
     private var unstored = (count: 0, bytes: 0)
-    /// Somebody listens to what was acknowledged. Set by whoever drives the core, as is `room`.
+    /// True if there is a subscriber for acknowledgements. The driver sets it, like `room`.
     var tellsAcknowledgements = false
-    /// Since when something waits for room; nil while nothing does.
+    /// The time since which messages wait for space; nil while none do.
     var stalledSince: UInt64?
 
     init(localPeer: SessionPeer, settings: Settings, outbox: UInt32) {
@@ -122,7 +132,7 @@ struct DeliveryCore: Sendable {
         return directives
     }
 
-    /// Peers met so far, the local one not among them, nor who was a guest and is none now.
+    /// The peers met so far, without the local one and without former guests.
     var knownPeers: [SessionPeer] {
         peers.compactMap { peer in
             let id = peer.peer.id
@@ -134,13 +144,13 @@ struct DeliveryCore: Sendable {
         peerIndex[peerID].map { (peers[$0].standing.health, peers[$0].standing.roundTrip) }
     }
 
-    /// Another one for each connection, never 0.
+    /// Returns a number that differs for each connection and is never 0.
     mutating func nextConnectionNumber() -> UInt64 {
         defer { connectionCount &+= 1 }
         return max(settings.firstConnection &+ connectionCount, 1)
     }
 
-    /// What waits for the store has its room already.
+    /// True if the subscribers can take another element. Messages that wait for the store have their space reserved.
     var hasRoom: Bool { room > unstored.count && roomBytes > unstored.bytes }
 
     mutating func wake(by time: UInt64) { deadline = min(deadline, time) }
@@ -155,7 +165,7 @@ struct DeliveryCore: Sendable {
 
     var awaitsStore: Bool { unstored.count > 0 }
 
-    /// A peer has what this store doesn't remember sending: it is an older copy of itself. Reported once.
+    /// Reports, once, that the store is an older copy: a peer has messages that this store doesn't remember sending.
     mutating func noteOlderStore(_ peerID: String) {
         if !isKnownOlder { report(.storeWentBack(peerID: peerID)) }
         isKnownOlder = true
@@ -167,7 +177,7 @@ struct DeliveryCore: Sendable {
 // MARK: - Time
 
 extension DeliveryCore {
-    /// Does what is due, and finds out when the next thing is. O(peers and their channels).
+    /// Does the work that is due and sets the next deadline. O(peers and their channels).
     mutating func tick(_ now: DeliveryTime) {
         deadline = .max
         repeatGreetings(now)
@@ -183,7 +193,8 @@ extension DeliveryCore {
         lookAfterPending(now)
     }
 
-    /// Whoever has room says so; it is asked again now and then all the same, and not for ever.
+    /// Tries stalled messages again every 100 ms, even if no subscriber reports space. After `stallPatience` it gives
+    /// up on the full subscribers.
     private mutating func lookAfterStalled(_ now: DeliveryTime) {
         guard peers.contains(where: { !$0.stalled.isEmpty }), let since = stalledSince else {
             stalledSince = nil
@@ -206,13 +217,13 @@ extension DeliveryCore {
             peers[index].probeDue = number
             directives.writable.append(address)
         }
-        // What was sent live goes the other way.
+        // Messages sent on live lanes now go by kept lanes.
         if !wasUnheard, isUnheard(index) { rewind(index) }
         noteHealth(index, before)
         wake(by: peers[index].standing.deadline)
     }
 
-    /// Tells when a peer's health is no longer what it was.
+    /// Reports a change of a peer's health.
     mutating func noteHealth(_ index: Int, _ before: DeliveryHealth) {
         let health = peers[index].standing.health
         guard health != before else { return }
@@ -230,15 +241,15 @@ extension DeliveryCore {
                         isReachable, peer: peer, hasLeft: peers[index].hasLeft, connection: connection)))
             report(.reachabilityChanged(peerID: peer.id, isReachable: isReachable))
         }
-        // Whoever waits for a peer that is gone is told so.
+        // Sends that wait for the peer try again, and then throw.
         if !isReachable { directives.hasRoom = true }
     }
 
-    /// When a feature's newest snapshot is offered again, if it isn't acknowledged before; nil where no peer answers or
-    /// nothing is lost.
+    /// Returns the time to offer a feature's newest snapshot again unless it is acknowledged before. nil if the peer
+    /// doesn't answer, or if the lane loses nothing.
     ///
-    /// A lane that keeps the newest is slower than a round trip, and what it has is replaced. There the first wait is 5 s, and
-    /// each doubles the last, up to the idle interval.
+    /// A lane that keeps the newest value is slower than a round trip, and a new value replaces the waiting one. There
+    /// the first wait is 5 s, and each next one doubles, up to the idle interval.
     func reofferTime(of progress: LatestProgress, _ index: Int) -> UInt64? {
         guard peers[index].address != nil, !isUnheard(index) else { return nil }
         let timeout = peers[index].resendTimeout
@@ -249,7 +260,7 @@ extension DeliveryCore {
 
     private static var latestPatience: UInt64 { 5_000_000_000 }
 
-    /// Guests have live lanes only.
+    /// Returns the lane for newest snapshots. Guests have live lanes only.
     func latestLane(_ index: Int) -> LinkLane? { peers[index].isGuest ? nil : settings.latestLane }
 
     private mutating func reofferLatest(_ index: Int, _ now: DeliveryTime) {
@@ -260,7 +271,7 @@ extension DeliveryCore {
         if peers[index].hasLatestDue { markWritable(index) }
     }
 
-    /// Finds what was lost on a lossy lane by the time that has passed since it was sent.
+    /// Resends messages that a lossy lane hasn't delivered within the timeout.
     private mutating func resendOverdue(_ index: Int, _ now: DeliveryTime) {
         guard settings.isLossy, let address = peers[index].address, !isUnheard(index) else { return }
         let timeout = peers[index].resendTimeout
@@ -295,7 +306,7 @@ extension DeliveryCore {
         if earliest != .max { wake(by: earliest) }
     }
 
-    /// Makes void what is unwanted, and sees to it that the peer does not wait for it.
+    /// Voids unwanted entries, and makes sure that the peer doesn't wait for them.
     mutating func withdraw(_ index: Int, where isUnwanted: (OutgoingChannel.Entry) -> Bool) -> [OutgoingChannel.Entry] {
         var gone: [OutgoingChannel.Entry] = []
         for channel in peers[index].channels.indices {
@@ -312,8 +323,8 @@ extension DeliveryCore {
         return gone
     }
 
-    /// The store may forget what the channel no longer offers, if no earlier launch's messages of the feature are left: of one
-    /// feature it keeps all in one row.
+    /// Lets the store drop the messages that the channel no longer offers. The store keeps one journal per peer and
+    /// feature for all launches. So it can only drop messages below the oldest channel that still holds one.
     mutating func settle(_ index: Int, _ channel: Int) {
         guard settings.isDurable else { return }
         let hasEarlier = peers[index].earlierCount > 0
@@ -330,7 +341,8 @@ extension DeliveryCore {
 }
 
 extension WireMessage {
-    /// Whom it names as its sender, and what it is; nil where it names nobody. A greeting is checked when it is met.
+    /// The kind of the message and the peer that it names as its sender; nil if it names none. A hello is checked in
+    /// `meet`.
     var sender: (what: String, id: String)? {
         switch self {
         case .envelope(let envelope): ("an event", envelope.metadata.sourcePeerID)

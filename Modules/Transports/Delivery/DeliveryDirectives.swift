@@ -2,43 +2,43 @@ import MeshIdentity
 import MeshTransport
 import MeshWire
 
-/// What the core wants done, in this order. Taken by whoever drives it after each call.
+/// The actions that the core requests. The driver takes them after each call.
 struct DeliveryDirectives {
     enum Arrival {
         case envelope(AnySessionSyncEnvelope)
         /// Several that came together.
         case envelopes([AnySessionSyncEnvelope])
-        /// One that must not be lost on the way to whoever subscribes.
+        /// An envelope that subscribers mustn't miss.
         case durable(AnySessionSyncEnvelope)
         case snapshot(AnySessionSyncSnapshot)
         case request(SessionSnapshotRequest)
         case reachability(SessionPeerReachability)
     }
 
-    /// What is to be passed on.
+    /// Elements to pass on.
     var arrivals: [Arrival] = []
     var changes: [DeliveryChange] = []
     var diagnostics: [SessionDiagnosticEvent] = []
-    /// Where frames wait. May name one twice.
+    /// Addresses with frames to send, possibly with duplicates.
     var writable: [LinkAddress] = []
-    /// Connections of which nothing can come.
+    /// Connections to end, with their goodbye.
     var hopeless: [(address: LinkAddress, farewell: WireGoodbye)] = []
-    /// Something waits for room at the subscribers.
+    /// Messages wait for space at the subscribers.
     var isStalled = false
-    /// It has waited long enough for those that are full.
+    /// Full subscribers have had enough time.
     var abandonsFull = false
-    /// Sends that were told to wait may be tried again.
+    /// Sends that wait may be tried again.
     var hasRoom = false
 }
 
-/// What is to be in the store before it counts.
+/// A change to write to the store. Accepted and received messages take effect only once they are stored.
 enum DeliveryChange {
     case accepted(peerID: String, ChannelKey, number: UInt64, WireMessage, expiresAt: UInt64?)
-    /// Everything of the feature before that number of that outbox may be forgotten.
+    /// The store may drop the feature's messages before that number of that outbox.
     case settled(peerID: String, ChannelKey, first: UInt64)
     case received(peerID: String, ChannelKey, number: UInt64, WireMessage)
     case published(LatestOffer)
-    /// Nothing is known of that outbox of the peer any more.
+    /// The receiver no longer remembers that outbox of the peer.
     case outboxForgotten(peerID: String, outbox: UInt32)
     case newest(peerID: String, AnySessionSyncSnapshot, WireMark)
     case met(SessionPeer, isGuest: Bool)

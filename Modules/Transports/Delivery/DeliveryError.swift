@@ -1,12 +1,12 @@
 public import MeshBase
 
-/// Why a transport could not be made.
+/// An error in the setup of a transport.
 public struct DeliveryError: CodedError, Hashable {
-    /// Why it is thrown. Later versions may know more codes.
+    /// The reason for the error. Later versions may add codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
-        /// A limit makes no sense, or a link offers no lane.
+        /// A limit makes no sense, or the link offers no lane.
         public static let invalidConfiguration = Code(description: "invalidConfiguration")
     }
 

@@ -3,62 +3,62 @@ import MeshIdentity
 import MeshTransport
 import MeshWire
 
-/// The bytes of one address: frames become packets, and what arrives becomes frames. Not safe by itself: `outgoing` is
-/// used under the transport's lock, `incoming` under its own.
+/// The codec state of one address: turns frames into packets, and received bytes into frames. Not thread-safe by
+/// itself. The transport's lock protects `outgoing`; `incoming` has its own lock.
 final class DeliveryLine: @unchecked Sendable {
-    /// Writing.
+    /// The writing side.
     struct Outgoing: ~Copyable {
-        /// Remembers identities and names, for the lane `stream`. nil while there is no connection.
+        /// Encodes for the lane `stream`. Remembers identities and names. nil while there is no connection.
         var encoder: FrameEncoder?
-        /// For the lane `datagram`.
+        /// Encodes for the lane `datagram`.
         var datagrams: FrameEncoder
-        /// For lanes that the platform keeps, and for what travels in pieces.
+        /// Encodes for platform-kept lanes, and for frames that travel in pieces.
         var standalone: FrameEncoder
         var fragmenter: FrameFragmenter?
-        /// Cut for the lane `stream`.
+        /// Cuts large frames for the lane `stream`.
         var slicer = FrameFragmenter(limit: .streamPiece)
-        /// Made and not sent yet.
+        /// Packets that aren't sent yet.
         var packets = FirstInFirstOut<LinkPacket>()
         /// Pieces of one large frame on the lane `stream`.
         var pieces = FirstInFirstOut<[UInt8]>()
-        /// Frames that leave in one datagram, while packets are made.
+        /// Frames that will share one datagram, while packets are made.
         var joined: [UInt8] = []
-        /// The most that may be joined; 0 towards a peer that reads one frame from each datagram.
+        /// Maximum number of bytes to join; 0 for a peer that reads only one frame per datagram.
         var joinedBytesMax = 0
-        /// Somebody sends on this line now.
+        /// True while a caller sends on this line.
         var isSending = false
-        /// The link has no room; the first of `packets` is tried again when it says so.
+        /// True if the link has no space. The first of `packets` is tried again when the link reports space.
         var isBlocked = false
         var isIdle: Bool { !isSending && !isBlocked }
-        /// The link has said that it has room since the last packet was handed to it.
+        /// True if the link has reported space since the last packet was handed to it.
         var hasBecomeWritable = false
-        /// A connection has begun or ended since the last packet was handed to the link.
+        /// True if a connection has begun or ended since the last packet was handed to the link.
         var hasBegunAnew = false
     }
 
-    /// Reading.
+    /// The reading side.
     struct Incoming: ~Copyable {
         var stream: FrameStreamDecoder
         var datagrams: FrameDecoder
         var standalone: FrameDecoder
         var reassembler = FrameReassembler()
-        /// The stream cannot be read any more.
+        /// True after an error in the stream: it can't be read any more.
         var isDead = false
     }
 
     /// A packet of this size costs little more than a small one.
     static let flushBytes = 65_536
-    /// Datagrams that are made in one turn.
+    /// Maximum number of datagrams made in one turn.
     private static let datagramsTogether = 32
-    /// A larger datagram would delay what comes after it.
+    /// A larger datagram would delay the ones after it.
     private static let joinedBytesMax = 8192
 
     var outgoing: Outgoing
-    /// What is gathered for the lane `stream`.
+    /// Collects bytes for the lane `stream`.
     private var writer = WireWriter(capacity: 2 * flushBytes)
     let incoming: Locked<Incoming>
     private let setup: LineSetup
-    /// Of the numbers in datagrams.
+    /// The epoch of the identity numbers in datagrams.
     private var epoch: UInt16
 
     init(_ setup: LineSetup) {
@@ -73,7 +73,6 @@ final class DeliveryLine: @unchecked Sendable {
                 standalone: FrameDecoder(codecs: setup.codecs)))
     }
 
-    /// A connection begins.
     func beginWriting() {
         outgoing.encoder = setup.makeEncoder(interning: true)
         epoch &+= 1
@@ -90,7 +89,7 @@ final class DeliveryLine: @unchecked Sendable {
         }
     }
 
-    /// What live lanes have not taken is gone; what the platform is to keep waits.
+    /// Drops unsent packets of live lanes. Packets for kept lanes stay.
     func forgetUnsent() {
         var packets = FirstInFirstOut<LinkPacket>()
         while let packet = outgoing.packets.takeFirst() { if !packet.lane.isLive { packets.append(packet) } }
@@ -102,14 +101,14 @@ final class DeliveryLine: @unchecked Sendable {
     }
 }
 
-/// What every line of a transport has in common.
+/// The settings that all lines of a transport share.
 struct LineSetup {
     let codec: any PayloadCodec
     let codecs: CodecTable
     let compression: CompressionPolicy
     let datagramLimit: PayloadLimit?
     let streamBytes: Int
-    /// Random, so that pieces of a former life are not taken for new ones.
+    /// The first fragment number. Random, so that a receiver doesn't mix fragments of an earlier launch with new ones.
     let firstFragment: UInt32
 
     func makeEncoder(interning: Bool) -> FrameEncoder {
@@ -124,7 +123,7 @@ struct LineSetup {
 }
 
 extension PayloadLimit {
-    /// So much of a transfer passes before a tap may.
+    /// Maximum size of a piece of a large frame. More urgent frames go between two pieces.
     static let streamPiece = PayloadLimit(
         id: "delivery.piece", bytes: 16_384, summary: "A piece of a large frame on a stream", source: "chosen")
 }
@@ -132,9 +131,9 @@ extension PayloadLimit {
 // MARK: - Writing
 
 extension DeliveryLine {
-    /// Makes packets of the frames that the core wants sent next: one, or a few where lanes take turns.
+    /// Makes packets of the next frames from the core: one, or a few where lanes take turns.
     ///
-    /// - Returns: messages that cannot be made frames, and why; they are not sent.
+    /// - Returns: messages that couldn't be encoded, with the error. They aren't sent.
     func makePackets(
         _ core: inout DeliveryCore, for address: LinkAddress, _ now: DeliveryTime
     ) -> [(WireMessage, any Error)] {
@@ -165,7 +164,7 @@ extension DeliveryLine {
         return refused
     }
 
-    /// A report that isn't due yet leaves with what leaves anyway: in the same write, or in the same datagram.
+    /// Adds a report that isn't due yet to the same write or the same datagram as the other frames.
     private func writeRider(
         of core: inout DeliveryCore, for address: LinkAddress, _ now: DeliveryTime,
         _ refused: inout [(WireMessage, any Error)]
@@ -186,7 +185,7 @@ extension DeliveryLine {
         }
     }
 
-    /// What goes to the link next: one packet, or datagrams of which each may be lost as well.
+    /// Returns the next packets for the link: one, or several datagrams. Each datagram may be lost anyway.
     func takePackets() -> [LinkPacket] {
         guard let first = outgoing.packets.takeFirst() else { return [] }
         var packets = [first]
@@ -196,12 +195,12 @@ extension DeliveryLine {
         return packets
     }
 
-    /// Writes what follows a frame that is now or never, as much as goes at once.
+    /// Writes the best-effort frames that follow one, as many as fit at once.
     private func writeMore(
         like first: DeliveryCore.Outgoing, of core: inout DeliveryCore, for address: LinkAddress,
         _ refused: inout [(WireMessage, any Error)]
     ) {
-        // Where a platform keeps what a packet did not carry, the core has to know of each.
+        // With kept lanes, the core must know each message that a packet failed to deliver.
         guard first.lane == .stream || (first.lane == .datagram && core.settings.keptLane == nil) else { return }
         guard hasRoomForMore else { return }
         core.moreNow(for: address) { message in
@@ -250,7 +249,8 @@ extension DeliveryLine {
         }
     }
 
-    /// A frame that can't be made may have introduced an identity, on which none after it may rely.
+    /// Encodes a frame for a datagram. A frame that fails may have introduced an identity. Later frames must not rely
+    /// on it, so they start a new datagram.
     private func encodeDatagram(_ frame: WireFrame) throws -> [UInt8] {
         do { return try outgoing.datagrams.encode(frame.message, mark: frame.mark) } catch {
             flushJoined()
@@ -268,7 +268,7 @@ extension DeliveryLine {
 }
 
 extension WireMessage {
-    /// Of the payload, if it is in bytes; 0 otherwise.
+    /// Size of the payload in bytes; 0 if it isn't encoded.
     var payloadBytes: Int {
         switch self {
         case .envelope(let envelope): envelope.encodedByteCount ?? 0
@@ -292,7 +292,8 @@ extension UnsafeRawBufferPointer {
 // MARK: - Reading
 
 extension DeliveryLine {
-    /// The messages without a mark in a packet of this side's. A fragment has none. Called under the transport's lock.
+    /// Returns the unnumbered messages in a packet that this side made; none for a fragment. Call it under the
+    /// transport's lock.
     func messages(in packet: LinkPacket) -> [WireMessage] {
         guard packet.lane == .datagram else { return [] }
         var reassembler = FrameReassembler()
@@ -304,7 +305,7 @@ extension DeliveryLine {
         return frames.filter { $0.mark == nil }.map(\.message)
     }
 
-    /// The frames in what arrived.
+    /// Returns the frames in received bytes.
     func frames(in bytes: UnsafeRawBufferPointer, on lane: LinkLane, now: Duration) -> Arrival {
         incoming.withLock { incoming in
             var arrival = Arrival()
@@ -332,14 +333,14 @@ extension DeliveryLine {
     /// The content of a packet.
     struct Arrival {
         var frames: [WireFrame] = []
-        /// The answer to the identities in its sender's datagrams.
+        /// The reply about the identities in the sender's datagrams.
         var identities: KnownIdentities?
-        /// Why no more of it can be read, or of a stream.
+        /// The reason that the rest of the packet or the stream can't be read.
         var failure: WireError?
 
         var isEmpty: Bool { frames.isEmpty && identities == nil && failure == nil }
     }
 
-    /// Nothing is left of a frame that has begun.
+    /// True if no frame is incomplete.
     var isAtFrameBoundary: Bool { incoming.withLock { $0.stream.isAtFrameBoundary } }
 }

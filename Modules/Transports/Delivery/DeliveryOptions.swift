@@ -1,26 +1,26 @@
-/// The options of one message beside its delivery mode.
+/// The options of one message, in addition to its delivery mode.
 public struct DeliveryOptions: Hashable, Sendable {
-    /// The priority of the message while the link can't take everything.
+    /// The message's priority while the link can't take everything.
     public var priority: DeliveryPriority
-    /// The time after which the message is worthless: it isn't sent again, and a peer that gets it later drops it. nil
+    /// The time after which the message is worthless. It is then not sent again, and a receiver drops a late copy. nil
     /// for never. At least a millisecond.
     public var timeToLive: Duration?
 
-    /// Normal, and wanted for ever, unless told otherwise.
+    /// Creates options for a message, by default of normal priority and without expiry.
     public init(priority: DeliveryPriority = .normal, timeToLive: Duration? = nil) {
         self.priority = priority
         self.timeToLive = timeToLive
     }
 }
 
-/// The priority of messages while a link can't take everything at once. Strict: while a message of a higher priority
-/// waits, none of a lower one is begun. Messages of one feature keep their order whatever their priorities.
+/// The priority of messages while a link can't take everything at once. Strict: a message of a lower priority starts
+/// only when none of a higher one waits. Messages of one feature keep their order, whatever their priorities.
 public enum DeliveryPriority: UInt8, Hashable, Sendable, Comparable, CaseIterable {
-    /// The priority of taps: sent before everything else.
+    /// For urgent messages such as taps: sent before everything else.
     case high
-    /// Events, requests, snapshots: what has no other.
+    /// The default, except for large messages.
     case normal
-    /// Transfers, in pieces between which everything else passes.
+    /// For transfers: sent in pieces, with everything else between them. The default above 64 KiB.
     case bulk
 
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }

@@ -3,65 +3,65 @@ import MeshIdentity
 import MeshTransport
 import MeshWire
 
-/// One peer, connected or not: what it is still to get, what has come of it, and how it is.
+/// The state of one peer, connected or not: messages to send to it, messages received from it, and its health.
 struct DeliveryPeer: Sendable {
     var peer: SessionPeer
-    /// Numbers what this launch accepts for it.
+    /// The ID under which this launch numbers its messages to the peer.
     let outbox: UInt32
-    /// The link has let it in as a guest, when it was there last.
+    /// True if the link admitted the peer as a guest when it was last connected.
     var isGuest = false
-    /// Messages of a guest that were of none of its sessions.
+    /// Number of messages from this guest that belonged to none of its sessions.
     var refusedCount = 0
-    /// Where it greeted last, and can be sent to; nil while nowhere.
+    /// The address of its live connection; nil if there is none.
     var address: LinkAddress?
-    /// Where platform-kept lanes reach it.
+    /// The address at which platform-kept lanes reach it.
     var keptAddress: LinkAddress?
     var standing: PeerStanding
-    /// The optional parts of the protocol that both sides offered when it greeted last.
+    /// The optional parts of the protocol that both sides offered in the peer's last hello.
     var abilities: WireAbilities = []
     var window = LossyWindow()
-    /// It said farewell when it was there last.
+    /// True if the peer said goodbye when it was last connected.
     var hasLeft = false
 
-    // What it is to get.
-    /// What earlier launches accepted comes first; of each feature, the oldest launch.
+    // Outgoing messages.
+    /// Channels of earlier launches come first, the oldest launch of a feature before the next.
     var channels: [OutgoingChannel] = []
     private var channelIndex: [ChannelKey: Int] = [:]
-    /// The channels of earlier launches.
+    /// Number of channels of earlier launches.
     private(set) var earlierCount = 0
-    /// Where the turn is among channels of one priority.
+    /// The channel that is next in the rotation among channels of one priority.
     private var rotation = 0
-    /// Accepted for it and not acknowledged.
+    /// Number of messages that were accepted for the peer and aren't acknowledged yet.
     var outstandingCount = 0
     var outstandingBytes = 0
     var earliestDeadline = UInt64.max
     var latest: [String: LatestProgress] = [:]
-    /// Features in `latest`, in the order in which they came.
+    /// Features in `latest`, in the order in which they were added.
     var latestOrder: [String] = []
-    /// Something of `latest` may be due.
+    /// True if a snapshot of `latest` may be due.
     var hasLatestDue = false
 
-    // What has come of it.
+    // Incoming messages.
     var incoming: [ChannelKey: IncomingChannel] = [:]
     /// The peer's outboxes in `incoming`, in the order in which they were first heard.
     private(set) var outboxes: [UInt32] = []
-    /// By feature.
+    /// The newest snapshots received, by feature.
     var newest: [String: NewestHeard] = [:]
     var budget = PeerBudget()
-    /// Of the messages charged to it, those that wait for the store alone.
+    /// Bytes of received messages that wait only for the store. Part of `budget`.
     private(set) var unstoredBytes = 0
     var recent = RecentMessages()
-    /// Waits for room at the subscribers.
+    /// Channels that wait for space at the subscribers.
     var stalled: [ChannelKey] = []
 
-    // What it is to be told.
+    // Acknowledgements, probes and answers to send.
     var receiptsDue: [ChannelKey] = []
     var latestReceiptsDue: [ChannelKey] = []
     var reportAt = UInt64.max
     var unreportedCount = 0
     var echo: WireReport.Echo?
     var probeDue: UInt32?
-    /// Of the identities in its datagrams; and what it has said of those in this side's.
+    /// The state of the identities in the peer's datagrams, to be reported; and the peer's report about this side's.
     var identitiesDue: KnownIdentities?
     var knownIdentities: KnownIdentities?
 
@@ -74,8 +74,8 @@ struct DeliveryPeer: Sendable {
     static let channelsMax = 1024
     static let outboxesMax = 64
 
-    /// The channel of a feature in the outbox of this launch.
-    /// - Throws: `queueFull` for one feature too many.
+    /// Returns the index of this launch's channel for a feature, and creates the channel if needed.
+    /// - Throws: `queueFull` if there are too many features.
     mutating func channel(_ featureID: String) throws(SessionSyncError) -> Int {
         let key = ChannelKey(outbox: outbox, featureID: featureID)
         if let index = channelIndex[key] { return index }
@@ -89,13 +89,13 @@ struct DeliveryPeer: Sendable {
         return channels.count - 1
     }
 
-    /// Takes a channel of an earlier launch. Called before this launch has any.
+    /// Adds a channel of an earlier launch. Must be called before this launch has any.
     mutating func restore(_ channel: OutgoingChannel) {
         _ = add(channel)
         earlierCount += 1
     }
 
-    /// Forgets the channels of earlier launches of which nothing is left.
+    /// Removes the channels of earlier launches that have nothing left to send or report.
     mutating func dropEarlierChannels() {
         guard channels.prefix(earlierCount).contains(where: \.isOver) else { return }
         let left = channels.prefix(earlierCount).filter { !$0.isOver }
@@ -106,16 +106,18 @@ struct DeliveryPeer: Sendable {
 
     func existingChannel(_ key: ChannelKey) -> Int? { channelIndex[key] }
 
-    /// The oldest of a feature's channels that still holds something, else the newest.
+    /// Returns the oldest of a feature's channels that still holds a message, or else the newest.
     func oldestChannel(_ featureID: String) -> Int? {
         channels.firstIndex { $0.key.featureID == featureID && !$0.entries.isEmpty }
             ?? channels.lastIndex { $0.key.featureID == featureID }
     }
 
-    /// The channel whose turn it is among those with the highest priority; nil when nothing is ready. O(channels).
+    /// Returns the next channel in the rotation among those with the highest priority; nil if nothing is ready.
+    /// O(channels).
     ///
-    /// Of one feature an earlier launch's messages go first. On live lanes the next launch's wait until those are acknowledged:
-    /// what is sent together may arrive in any order. Kept lanes keep the order, and acknowledgements may take days.
+    /// Within a feature, an earlier launch's messages go first. On live lanes the next launch's messages wait until
+    /// those are acknowledged, because messages in flight together may arrive in any order. Kept lanes preserve the
+    /// order, and acknowledgements may take days there.
     mutating func nextChannel(on lane: LinkLane) -> (index: Int, number: UInt64, priority: DeliveryPriority)? {
         guard outstandingCount > 0 else { return nil }
         var best: (index: Int, number: UInt64, priority: DeliveryPriority)?
@@ -137,7 +139,7 @@ struct DeliveryPeer: Sendable {
     }
 
     var underWayBytes: Int { channels.reduce(0) { $0 + $1.underWayBytes } }
-    /// Nanoseconds after which what a lossy lane has not brought is lost.
+    /// Nanoseconds without an acknowledgement after which a packet on a lossy lane counts as lost.
     var resendTimeout: UInt64 { standing.roundTrip.timeout(afterFailures: window.overdueCount) }
     var hasUnderWay: Bool { channels.contains { $0.underWayCount > 0 } }
 
@@ -160,13 +162,13 @@ struct DeliveryPeer: Sendable {
         newest[featureID] = heard
     }
 
-    /// Whether there is room for a newest snapshot in the store, in the place of the feature's earlier one.
+    /// Returns true if the store's budget has space for a newest snapshot in place of the feature's earlier one.
     func mayKeep(_ snapshot: AnySessionSyncSnapshot) -> Bool {
         let before = newest[snapshot.metadata.featureID]?.storedBytes ?? 0
         return budget.hasRoom(for: WireMessage.snapshot(snapshot).heldBytes - before, as: .snapshots)
     }
 
-    /// A newest snapshot is in the store.
+    /// Records that a newest snapshot goes to the store, in place of the feature's earlier one.
     mutating func keep(_ snapshot: AnySessionSyncSnapshot) {
         let (feature, bytes) = (snapshot.metadata.featureID, WireMessage.snapshot(snapshot).heldBytes)
         budget.release(newest[feature]?.storedBytes ?? 0, as: .snapshots)
@@ -175,9 +177,9 @@ struct DeliveryPeer: Sendable {
         newest[feature]?.stored = snapshot.withoutState
     }
 
-    /// Opens the channel if it is new. Where there are too many, the outbox that was heard first is forgotten, never the one
-    /// that speaks nor one with something unacknowledged: that would come again and be taken for new.
-    /// - Returns: the outboxes that were forgotten; nil for one feature too many.
+    /// Opens a channel unless it exists. At the limit, it forgets the outbox that was heard first. It never forgets the
+    /// outbox that is speaking, nor one with unacknowledged messages: they would come again and count as new.
+    /// - Returns: the forgotten outboxes; nil if there are too many features.
     mutating func open(_ key: ChannelKey, first: UInt64) -> [UInt32]? {
         guard incoming[key] == nil else { return [] }
         var forgotten: [UInt32] = []
@@ -198,7 +200,7 @@ struct DeliveryPeer: Sendable {
         if !outboxes.contains(key.outbox) { outboxes.append(key.outbox) }
     }
 
-    /// Something of the feature waits, from another outbox.
+    /// Returns true if messages of the feature from another outbox are stalled.
     func isPreceded(_ key: ChannelKey) -> Bool {
         stalled.contains { $0.featureID == key.featureID && $0.outbox != key.outbox }
     }
@@ -216,7 +218,8 @@ struct DeliveryPeer: Sendable {
         }
     }
 
-    /// Whether a numbered message may wait. What came before its turn of an outbox that the peer has lost goes first.
+    /// Returns true if there is space to hold a numbered message. If needed, it first drops the early messages of the
+    /// peer's other outboxes: the peer may have lost the messages that they wait for.
     mutating func mayHold(_ bytes: Int, from outbox: UInt32) -> Bool {
         if budget.hasRoom(for: bytes, as: .messages) { return true }
         for key in Array(incoming.keys) where key.outbox != outbox {
@@ -225,7 +228,7 @@ struct DeliveryPeer: Sendable {
         return budget.hasRoom(for: bytes, as: .messages)
     }
 
-    /// It has begun anew, and may have kept none of them.
+    /// Marks all newest snapshots as not acknowledged: the peer has relaunched and may have lost them.
     mutating func forgetAcknowledgedSnapshots() {
         for feature in latestOrder { latest[feature]?.acknowledged = 0 }
     }
@@ -237,51 +240,52 @@ struct DeliveryPeer: Sendable {
     }
 }
 
-/// One address: whether it is live, who greeted there, and what is to be sent whoever it is.
+/// The state of one address: whether it is live, the peer that greeted there, and messages for it regardless of the
+/// peer.
 struct DeliveryConnection: Sendable {
     var isLive = false
-    /// Whom the link has proven to be there.
+    /// The peer ID that the link has proven on the live connection.
     var provenID: String?
-    /// It is there as a guest only.
+    /// True if the peer is admitted only as a guest.
     var isGuest = false
-    /// Who greeted.
+    /// The ID of the peer that greeted.
     var peerID: String?
-    /// The own number of this connection.
+    /// This side's number of the connection.
     var number: UInt64 = 0
-    /// The other side's, as it greeted last; 0 when it does not say.
+    /// The other side's number, from its last hello; 0 if it sends none.
     var theirNumber: UInt64 = 0
-    /// The greeting is repeated on lossy lanes until the other side reports.
+    /// The time to repeat the hello on a lossy lane, until the other side reports.
     var helloAt: UInt64?
     var helloCount = 0
     var helloSentAt: UInt64 = 0
-    /// Goes before everything else.
+    /// Hellos and goodbyes. They go before everything else.
     var control = FirstInFirstOut<WireMessage>()
-    /// Without marks: now or never.
+    /// Unnumbered messages: now or never.
     var immediate = WaitingMessages()
-    /// A farewell has been said or heard: nothing more is sent or taken.
+    /// True after a goodbye was sent or received: nothing more is sent or accepted.
     var isOver = false
-    /// Of lanes that the platform keeps; ends with no connection.
+    /// The state of the platform-kept lanes. It outlives live connections.
     var kept = KeptConnection()
-    /// Whom the link has proven to be there, on whatever lane.
+    /// The peer ID that the link has proven on any lane.
     var provenPeerID: String? { provenID ?? kept.provenID }
 }
 
-/// What an address is on lanes that the platform keeps.
+/// The state of an address on platform-kept lanes.
 struct KeptConnection: Sendable {
-    /// Whom the link has proven to be there.
+    /// The peer ID that the link has proven.
     var provenID: String?
-    /// Who greeted there last, on whatever lane.
+    /// The ID of the peer that greeted last, on any lane.
     var peerID: String?
-    /// Greetings on the lane `queue`: each launch of the other side brings one, and is owed one.
+    /// Number of hellos sent on the lane `queue`. Each launch of the other side sends one and expects one.
     var saidCount = 0
     var heardCount = 0
-    /// The number of the launch that greeted last; 0 of one that doesn't number them.
+    /// The number of the launch that greeted last; 0 if the peer doesn't number launches.
     var theirLaunch: UInt64 = 0
-    /// The lane `latest` is to hold the greeting too, so that the other side knows at its launch who is here.
+    /// True if the hello must also be put on the lane `latest`. There a relaunched peer finds out at once who is here.
     var owesGreeting = false
-    /// Now or never, and a live lane has not delivered it.
+    /// Best-effort messages that no live lane has delivered.
     var immediate = WaitingMessages()
 
-    /// Where the greeting is on the lane `latest`.
+    /// The key of the hello on the lane `latest`.
     static let greetingKey = "!sessionmesh.greeting"
 }

@@ -22,7 +22,8 @@ extension DeliveryShell {
         }
     }
 
-    /// Hands over what was accepted, says farewell and ends. What the link does not take within `grace` is given up.
+    /// Sends accepted messages, says goodbye, and closes. After `grace` it gives up on messages that the link hasn't
+    /// taken.
     func close(grace: Duration) async {
         let (isMine, waiters) = state.withLock { state in
             let isMine = state.phase == .idle || state.phase == .open
@@ -37,7 +38,7 @@ extension DeliveryShell {
         while hasUnsent(), ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(1)) }
         flush(say(goodbye: WireGoodbye(.closing)))
         await link.close()
-        // What subscribers have dealt with is not offered again.
+        // Records the messages that subscribers have finished, so that they aren't offered again.
         if let archive {
             store()
             await archive.finish()
@@ -45,7 +46,7 @@ extension DeliveryShell {
         end()
     }
 
-    /// Without a farewell: nobody holds the transport any more.
+    /// Ends without a goodbye, because the transport was released.
     func abandon() {
         let isMine = state.withLock { state in
             defer { state.phase = .closed }

@@ -3,7 +3,7 @@ import MeshIdentity
 import MeshTransport
 import MeshWire
 
-// What the link tells.
+// Events from the link.
 extension DeliveryShell {
     func found(_ address: LinkAddress, as peerID: String?) {
         perform { state, now in
@@ -27,7 +27,7 @@ extension DeliveryShell {
         }
     }
 
-    /// A link that proves who is there does so of every address.
+    /// Returns false, and reports it, if a link that proves peers names none for this address.
     private func isNamed(_ address: LinkAddress, _ peerID: String?, _ state: inout State) -> Bool {
         if peerID != nil || !link.traits.provesPeers { return true }
         state.core.report(.rejected(peerID: nil, reason: "the link did not say who is at '\(address)'"))
@@ -63,7 +63,8 @@ extension DeliveryShell {
         }
     }
 
-    /// What is now or never goes the other way, if there is one; what is reliable is missed by its receiver.
+    /// Best-effort messages go by a kept lane, if there is one. Reliable ones need nothing: receipts show that they are
+    /// missing.
     func undelivered(_ packet: LinkPacket, to address: LinkAddress) {
         perform { state, _ in
             guard state.phase != .closed, let line = state.lines[address] else { return }
@@ -103,16 +104,16 @@ extension DeliveryShell {
     }
 }
 
-// What the link is told.
+// Calls to the link.
 extension DeliveryShell {
-    /// The core is told first: who is a guest no longer is sent nothing more while its connection ends.
+    /// Updates the core before the link: a former guest must get nothing more while its connection ends.
     func admit(guests: Set<String>, to scope: Guests.Scope) {
         guard let link = link as? any GuestAdmittingLink else { return }
         let hasChanged = perform { state, _ in
             state.phase != .closed && state.core.admit(guests: guests, to: scope)
         }
         guard hasChanged else { return }
-        // Of two calls the later one hands over what holds after both.
+        // The set is read inside the lock, so the later of two calls passes on the result of both.
         guestHandover.withLock { _ in link.admit(guests: state.withLock { $0.core.guests.all }) }
     }
 }

@@ -3,8 +3,8 @@ import MeshIdentity
 import MeshTransport
 
 extension DeliveryShell {
-    /// Takes the messages, all for the same receivers, waiting for room where there is none, and for the store where
-    /// there is one. Suspends only to wait.
+    /// Accepts messages for the same receivers, and waits while there is no space. Reliable messages also wait for the
+    /// store, if there is one. Suspends only to wait.
     func submit(
         _ items: [DeliveryCore.Item], mode: SessionDeliveryMode, to peerID: String?,
         isolation: isolated (any Actor)? = nil
@@ -39,8 +39,8 @@ extension DeliveryShell {
 }
 
 extension DeliveryShell.State {
-    /// - Parameter next: the first that has not been taken.
-    /// - Returns: whether there was room for all.
+    /// - Parameter next: index of the first message that isn't accepted yet.
+    /// - Returns: true if all were accepted.
     mutating func take(
         _ items: [DeliveryCore.Item], from next: inout Int, mode: SessionDeliveryMode, to peerID: String?,
         _ now: DeliveryTime
@@ -54,7 +54,7 @@ extension DeliveryShell.State {
         return true
     }
 
-    /// Entered in the same turn in which there was no room, so that room that comes meanwhile is not missed.
+    /// Adds a waiter. Must be called in the turn that found no space, so that freed space isn't missed.
     mutating func addWaiter() -> UInt64 {
         nextWaiter += 1
         waiters.updateValue(nil, forKey: nextWaiter)

@@ -60,12 +60,12 @@ extension DeliveryConfiguration {
         }
     }
 
-    /// What one message may have: all that a live lane takes in pieces, or what a kept lane takes whole.
+    /// Returns the payload limit of one message: what a live lane carries in pieces, or a kept lane in one packet.
     fileprivate func limit(_ lanes: [LinkLane: PayloadLimit]) -> PayloadLimit {
         guard !lanes.keys.contains(where: \.isLive), let largest = lanes.values.max(by: { $0.bytes < $1.bytes }) else {
             return payloadLimit
         }
-        // Header and metadata need room in the same packet.
+        // Header and metadata share the packet.
         let bytes = max(largest.bytes - 4096, largest.bytes / 2)
         guard bytes < payloadLimit.bytes else { return payloadLimit }
         return PayloadLimit(id: largest.id, bytes: bytes, summary: largest.summary, source: largest.source)

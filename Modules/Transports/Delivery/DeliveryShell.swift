@@ -4,22 +4,22 @@ import MeshIdentity
 import MeshTransport
 import MeshWire
 
-/// What carries out what the core wants: holds the lock, the link, the lines and the subscribers.
+/// The driver of the core: owns the lock, the link, the lines and the subscribers.
 ///
-/// Every call is one or more turns. A turn works on the core under the lock and collects what has to be done outside; with
-/// the lock let go it wakes those who wait and asks the clock, and enters the addresses to send to in the call's agenda.
-/// The call then hands packets to the link (for one address only ever one caller; another one leaves its packets to
-/// that), by turns that enter more, until the agenda is empty. So a link may call the observer from within `send`, whoever
-/// is woken may call the transport, and nothing runs but on the threads of callers, of the link and of the clock.
+/// Every call consists of turns. A turn works on the core under the lock and collects the work to do outside it. After
+/// unlocking, it wakes waiting tasks, schedules the clock, and adds the addresses to send to in the call's agenda. The
+/// call then sends packets until the agenda is empty, with turns that may add more addresses. Only one caller at a time
+/// sends to an address; others leave their packets to it. So a link may call the observer from within `send`, and woken
+/// tasks may call the transport. All work runs on the threads of callers, of the link and of the clock.
 final class DeliveryShell: LinkObserver {
     struct State: ~Copyable, Sendable {
         var core: DeliveryCore
         var lines: [LinkAddress: DeliveryLine] = [:]
         var phase = Phase.idle
-        /// Sends that wait for room.
+        /// Sends that wait for space.
         var waiters: [UInt64: CheckedContinuation<Void, any Error>?] = [:]
         var nextWaiter: UInt64 = 0
-        /// When the clock will call. A few at most: a later one is not asked for while an earlier one is to come.
+        /// The requested wake-ups. They are few, because no later one is requested while an earlier one is outstanding.
         var wakes: [UInt64] = []
     }
 
@@ -34,12 +34,12 @@ final class DeliveryShell: LinkObserver {
     let inbox: TransportInbox
     let diagnostics: Topic<SessionDiagnosticEvent>
     let budget: PayloadBudget
-    /// Payloads are written before they are accepted; otherwise values pass as they are.
+    /// True if payloads are encoded before they are accepted. Otherwise values pass unchanged.
     let writesPayloads: Bool
     let archive: DeliveryArchive?
     let setup: LineSetup
     let state: Locked<State>
-    /// Held while the link is told who is a guest, and by nobody who holds `state`.
+    /// Held while the link gets the set of guests. Never take it while holding `state`.
     let guestHandover = Locked(())
     let problems = ProblemBoard()
 
@@ -63,10 +63,10 @@ final class DeliveryShell: LinkObserver {
 
     // MARK: - The core and what follows from it
 
-    /// What is to be done with the lock let go.
+    /// The work to do after unlocking.
     private struct Work {
-        /// Waking takes the woken task's lock, and whoever cancels a task holds that while it calls the task's handlers,
-        /// which may call the transport.
+        /// Must be completed outside the lock. Waking a task takes that task's lock. A caller that cancels the task
+        /// holds that lock during the cancellation handlers, which may call the transport.
         var handover = TopicHandover()
         var addresses: [LinkAddress] = []
         var hopeless: [LinkAddress] = []
@@ -78,7 +78,7 @@ final class DeliveryShell: LinkObserver {
         var abandonsFull = false
     }
 
-    /// Addresses to which there is something to send, in the order in which that was found, each once.
+    /// Addresses with frames to send, in the order in which they were found, each once.
     private struct Agenda {
         private var addresses = FirstInFirstOut<LinkAddress>()
         private var hopeless: [LinkAddress] = []
@@ -90,7 +90,7 @@ final class DeliveryShell: LinkObserver {
 
         mutating func next() -> LinkAddress? { addresses.takeFirst() }
 
-        /// Whether the address was to be disconnected once it has its goodbye.
+        /// Returns true if the address must be disconnected after its goodbye.
         mutating func isHopeless(_ address: LinkAddress) -> Bool {
             guard let index = hopeless.firstIndex(of: address) else { return false }
             hopeless.remove(at: index)
@@ -98,9 +98,9 @@ final class DeliveryShell: LinkObserver {
         }
     }
 
-    /// Calls `body` on the state and does what follows.
+    /// Calls `body` on the state and does the work that follows.
     ///
-    /// - Parameter passesOn: the subscribers may get something that must not be lost; their room is looked up.
+    /// - Parameter passesOn: true if subscribers may get durable elements; their space is looked up.
     func perform<Result>(
         passesOn: Bool = false, _ body: (inout State, DeliveryTime) throws -> Result
     ) rethrows -> Result {
@@ -109,7 +109,7 @@ final class DeliveryShell: LinkObserver {
         return try turn(passesOn: passesOn, &agenda, body)
     }
 
-    /// Calls `body` on the state and does at once what follows, save to send.
+    /// Calls `body` on the state and does at once the work that follows, except sending.
     private func turn<Result>(
         passesOn: Bool = false, _ agenda: inout Agenda, _ body: (inout State, DeliveryTime) throws -> Result
     ) rethrows -> Result {
@@ -119,10 +119,10 @@ final class DeliveryShell: LinkObserver {
             agenda.enter(work)
         }
         return try state.withLock { state in
-            // Read under the lock: what the core is told never goes back.
+            // Read under the lock, so that the core's time never goes back.
             let now = DeliveryTime(clock, steadyClock)
             defer { work = collect(&state, now) }
-            // Where own packets come back, every call may pass something on.
+            // If own packets come back, every call may pass messages on.
             let passesOn = passesOn || state.core.settings.returnsOwnPackets
             let space = passesOn ? inbox.durableSpace : nil
             (state.core.room, state.core.roomBytes) = (space?.count ?? 0, space?.bytes ?? 0)
@@ -142,7 +142,7 @@ final class DeliveryShell: LinkObserver {
         if let archive {
             archive.note(directives.changes)
             work.hasChanges = !directives.changes.isEmpty
-            // What subscribers are done with is forgotten with the next write, and soon if there is none.
+            // Finished inbox entries are removed with the next write. This makes sure that one comes soon.
             if archive.hasInbox { state.core.wake(by: now.elapsed + Self.inboxInterval) }
         }
         for (address, farewell) in directives.hopeless {
@@ -152,7 +152,7 @@ final class DeliveryShell: LinkObserver {
         }
         for address in directives.writable where !work.addresses.contains(address) { work.addresses.append(address) }
         if directives.hasRoom { work.waiters = state.takeWaiters() }
-        // When it is closed no tick comes to what is due: to ask again for what has passed would never end.
+        // A closed transport doesn't tick: a deadline in the past would be requested forever.
         let deadline = state.phase == .closed ? .max : state.core.deadline
         if deadline < .max, !state.wakes.contains(where: { $0 <= deadline }) {
             state.wakes.append(deadline)
@@ -161,7 +161,7 @@ final class DeliveryShell: LinkObserver {
         return work
     }
 
-    /// Neighbours of one kind are handed over at once.
+    /// Hands consecutive envelopes of one kind to the inbox together.
     private func handOver(_ arrivals: [DeliveryDirectives.Arrival]) -> TopicHandover {
         var handover = TopicHandover()
         var batch: [AnySessionSyncEnvelope] = []
@@ -213,13 +213,13 @@ final class DeliveryShell: LinkObserver {
     private func note(_ event: SessionDiagnosticEvent) {
         switch event {
         case .peerIDInUse(let id): problems.report(.peerIDInUse(id))
-        // A device that was renamed greets anew.
+        // A peer that was renamed has greeted again.
         case .reachabilityChanged(_, isReachable: true): problems.solve(.peerIDInUse)
         default: break
         }
     }
 
-    /// Sends until there is nothing left that this call has found.
+    /// Sends until the agenda is empty.
     private func settle(_ first: Agenda) {
         var agenda = first
         while let address = agenda.next() {
@@ -242,13 +242,13 @@ final class DeliveryShell: LinkObserver {
             if state.phase != .closed { state.core.tick(now) }
             return state.phase == .closed
         }
-        // The store may be another transport's by then.
+        // After closing, another transport may own the store.
         if let archive, archive.hasInbox, !isClosed { store() }
     }
 
     // MARK: - To the link
 
-    /// Hands what there is for these addresses to the link.
+    /// Sends what is ready for these addresses.
     func flush(_ addresses: [LinkAddress]) {
         var (work, agenda) = (Work(), Agenda())
         work.addresses = addresses
@@ -256,8 +256,8 @@ final class DeliveryShell: LinkObserver {
         settle(agenda)
     }
 
-    /// Hands packets to the link until there are none or it has no room. One caller for an address at a time: another one
-    /// leaves its packets to that.
+    /// Hands packets to the link until there are none or the link is full. Only one caller at a time sends to an
+    /// address; others leave their packets to it.
     private func send(to address: LinkAddress, _ agenda: inout Agenda) {
         var turn = nextTurn(after: nil, address, &agenda)
         while case (let line, var packets)? = turn {
@@ -273,9 +273,9 @@ final class DeliveryShell: LinkObserver {
         }
     }
 
-    /// - Parameter sending: the line on which this caller sends; nil begins.
-    /// - Returns: the line with one packet, or several datagrams. nil when another caller sends there, the link has no room,
-    ///   nothing is to be sent, or another connection has the address now. The caller's turn is over then.
+    /// - Parameter sending: the line on which this caller is sending; nil to begin.
+    /// - Returns: the line with one packet or several datagrams. nil ends the caller's turn: another caller sends
+    ///   there, the link has no space, nothing is left to send, or another connection has the address now.
     private func nextTurn(
         after sending: DeliveryLine?, _ address: LinkAddress, _ agenda: inout Agenda
     ) -> (line: DeliveryLine, packets: ArraySlice<LinkPacket>)? {
@@ -301,7 +301,7 @@ final class DeliveryShell: LinkObserver {
         turn(&agenda) { state, now in
             guard state.lines[address] === line else { return false }
             if line.outgoing.hasBegunAnew {
-                // What was live is gone with its connection, whose end says nothing of the one that there is now.
+                // The packet was for an earlier connection. A live one is lost with that; the current one continues.
                 if !packet.lane.isLive { line.outgoing.packets.putBack(packet) }
                 return true
             }
@@ -309,7 +309,7 @@ final class DeliveryShell: LinkObserver {
             switch error.code {
             case .full:
                 line.outgoing.packets.putBack(packet)
-                // It may have said that it has room before this was known.
+                // The link may have reported space in the meantime.
                 line.outgoing.isBlocked = !line.outgoing.hasBecomeWritable
                 line.outgoing.isSending = !line.outgoing.isBlocked
                 return line.outgoing.isSending
@@ -322,7 +322,7 @@ final class DeliveryShell: LinkObserver {
                 guard packet.lane.isLive else { return false }
                 for message in line.messages(in: packet) { state.core.undelivered(message, at: address) }
                 if state.core.settings.keptLane == nil {
-                    // What the peer said before it went may still be on its way here: the link tells of the end after it.
+                    // The peer's last messages may still be arriving. The link reports the end after them.
                     line.outgoing.isBlocked = true
                 } else {
                     state.core.disconnected(address, reason: nil, now)

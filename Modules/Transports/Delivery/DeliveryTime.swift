@@ -2,11 +2,11 @@ import MeshBase
 import MeshFoundation
 import MeshTransport
 
-/// A moment, as the core is told it.
+/// A moment in the core's time.
 struct DeliveryTime: Hashable {
-    /// Nanoseconds of a clock that never jumps.
+    /// Nanoseconds of a monotonic clock.
     var elapsed: UInt64
-    /// Milliseconds since 1970, as the wall clock showed them when the transport was made, and from there on as time passes.
+    /// Milliseconds since 1970: the wall clock's time when the transport was made, advanced by the monotonic clock.
     var wall: UInt64
 }
 

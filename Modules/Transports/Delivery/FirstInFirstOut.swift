@@ -1,4 +1,4 @@
-/// A queue in an array: O(1) amortised both ways.
+/// A queue in an array. Appending and removing are O(1) amortized.
 package struct FirstInFirstOut<Element> {
     @usableFromInline var elements: [Element?] = []
     @usableFromInline var head = 0
@@ -25,7 +25,7 @@ package struct FirstInFirstOut<Element> {
         return first
     }
 
-    /// O(count).
+    /// Returns true if the queue contains the element. O(count).
     package func contains(_ element: Element) -> Bool where Element: Equatable {
         elements[head...].contains { $0 == element }
     }
@@ -34,7 +34,7 @@ package struct FirstInFirstOut<Element> {
         if !isEmpty { elements.removeLast() }
     }
 
-    /// Undoes `takeFirst`. O(1) after it.
+    /// Puts the element of `takeFirst` back in front. O(1) directly after it.
     package mutating func putBack(_ element: Element) {
         if head > 0 {
             head -= 1
@@ -44,8 +44,8 @@ package struct FirstInFirstOut<Element> {
         }
     }
 
-    /// The element at a distance from the first, in place.
-    /// - Precondition: it is less than `count`.
+    /// Accesses the element at a distance from the first, in place.
+    /// - Precondition: the distance is less than `count`.
     @inlinable package subscript(offset: Int) -> Element {
         @inline(__always) _read { yield elements[head + offset]! }
         @inline(__always) _modify { yield &elements[head + offset]! }

@@ -3,29 +3,30 @@ import MeshIdentity
 import MeshTransport
 import MeshWire
 
-/// Who may come in for one session alone, beside those whom the link trusts by itself: what sessions have said last.
+/// The peers that sessions admit for themselves alone, in addition to the peers that the link trusts. Holds each
+/// session's latest statement.
 ///
-/// In memory only. Whoever finds no room is not let in until it is named again.
+/// In memory only. A peer that finds no space isn't admitted until it is named again.
 struct Guests: Sendable {
-    /// What a guest is let in for.
+    /// The session and feature to which a guest is admitted.
     struct Scope: Hashable {
         let sessionID: UUID
         let featureID: String
     }
 
-    /// Of all sessions together, each peer once.
+    /// Maximum number of guests of all sessions together, each peer counted once.
     static let peersMax = 64
     static let sessionsMax = 16
 
     private var peerIDs: [Scope: Set<String>] = [:]
 
-    /// Each once.
+    /// All guests, each once.
     var all: Set<String> { peerIDs.values.reduce(into: []) { $0.formUnion($1) } }
 
     func contains(_ peerID: String) -> Bool { peerIDs.values.contains { $0.contains(peerID) } }
 
-    /// Whether that message may pass between this side and the guest. Greetings, farewells and reports do: they are of the
-    /// connection. A request for a snapshot names no feature, so that of any in its session will do.
+    /// Returns true if the message may pass between this side and the guest. Hellos, goodbyes and reports always may:
+    /// they concern the connection. A snapshot request names no feature, so any feature of its session will do.
     func mayPass(_ message: WireMessage, _ peerID: String) -> Bool {
         switch message {
         case .envelope(let envelope): contains(peerID, envelope.metadata)
@@ -41,8 +42,8 @@ struct Guests: Sendable {
         return peerIDs[scope]?.contains(peerID) == true
     }
 
-    /// Takes the place of what was said of that session and feature.
-    /// - Returns: whether anything is different now, and who has found no room: of those that are new the highest ids.
+    /// Replaces the guests of a session and feature.
+    /// - Returns: whether the guests have changed, and the rejected ones: of the new ones, those with the highest IDs.
     mutating func admit(_ named: Set<String>, to scope: Scope) -> (hasChanged: Bool, refused: [String]) {
         let before = peerIDs[scope] ?? []
         guard named != before else { return (false, []) }
@@ -50,7 +51,7 @@ struct Guests: Sendable {
         guard !named.isEmpty else { return (true, []) }
         guard peerIDs.count < Self.sessionsMax else { return (false, named.sorted()) }
         let others = all
-        // Whoever is in stays in.
+        // Admitted guests stay.
         var admitted = named.filter { before.contains($0) || others.contains($0) }
         var room = Self.peersMax - others.union(admitted).count
         var refused: [String] = []
@@ -68,12 +69,12 @@ struct Guests: Sendable {
 }
 
 extension DeliveryCore {
-    /// Whether that message may pass between this side and the peer, in either direction.
+    /// Returns true if the message may pass between this side and the peer, in either direction.
     func mayPass(_ message: WireMessage, _ index: Int) -> Bool {
         !peers[index].isGuest || guests.mayPass(message, peers[index].peer.id)
     }
 
-    /// Of a guest nothing is taken but what is of its sessions. Told once of each guest.
+    /// Returns false for a guest's message that isn't of its sessions. The first one of each guest is reported.
     mutating func takes(_ message: WireMessage, _ index: Int) -> Bool {
         guard !mayPass(message, index) else { return true }
         peers[index].refusedCount += 1
@@ -86,7 +87,7 @@ extension DeliveryCore {
         return false
     }
 
-    /// - Returns: whether anything is different now.
+    /// - Returns: true if the guests have changed.
     mutating func admit(guests named: Set<String>, to scope: Guests.Scope) -> Bool {
         let (hasChanged, refused) = guests.admit(named.subtracting([localPeer.id]), to: scope)
         if let first = refused.first {
@@ -95,7 +96,7 @@ extension DeliveryCore {
         }
         guard hasChanged else { return false }
         for index in peers.indices where peers[index].isGuest {
-            // There may be more that it is to have, and room where something is withdrawn.
+            // The guest may now have more snapshots, and withdrawn messages free space.
             peers[index].hasLatestDue = true
             withdrawFromGuest(index)
             markWritable(index)
@@ -104,7 +105,8 @@ extension DeliveryCore {
         return true
     }
 
-    /// What was accepted for a peer before it was a guest, or for a session of which it is none any more, is owed no longer.
+    /// Withdraws messages that the peer may not have: accepted before it was a guest, or for a session that no longer
+    /// names it.
     mutating func withdrawFromGuest(_ index: Int) {
         guard peers[index].isGuest, peers[index].outstandingCount > 0 else { return }
         let (guests, peerID) = (guests, peers[index].peer.id)
@@ -113,7 +115,7 @@ extension DeliveryCore {
         report(.dropped(count: gone.count, reason: "'\(peerID)' is a guest, and of other sessions"))
     }
 
-    /// Of a guest of nothing nothing is kept, once it has gone.
+    /// Forgets a disconnected guest that no session names.
     mutating func forgetFormerGuest(_ peerID: String) {
         guard let index = peerIndex[peerID], peers[index].isGuest, peers[index].address == nil, !guests.contains(peerID)
         else { return }

@@ -2,22 +2,21 @@ import MeshFoundation
 import MeshIdentity
 import MeshWire
 
-/// What has come of one feature from one outbox of a peer: passed on in order, each once.
+/// The messages of one feature from one outbox of a peer, passed on in order and once each.
 struct IncomingChannel: Sendable {
-    /// What a sender may be ahead of what has been passed on.
+    /// Maximum distance between a sender's number and the next number to pass on.
     static let window: UInt64 = 4096
 
-    /// The lowest number that has not been passed on.
+    /// The lowest number that hasn't been passed on.
     private(set) var next: UInt64
-    /// What has been passed on is what may be acknowledged, unless the store has not got it yet.
+    /// Number of messages that `removeNext` returned and that aren't stored yet. They can't be acknowledged.
     private var unstoredCount = 0
-    /// The store has everything below it.
+    /// The lowest number that isn't stored.
     private var firstUnstored: UInt64 = 0
-    /// What came before its turn, or waits for room.
-    /// nil stands for one that has come and that nobody wants any more.
+    /// Messages that came early or wait for space. nil stands for a message that arrived but is no longer wanted.
     private var held: [UInt64: WireMessage?] = [:]
     private var highest: UInt64 = 0
-    /// The sender no longer offers anything below.
+    /// The lowest number that the sender still offers.
     private var floor: UInt64
 
     init(first: UInt64) {
@@ -27,18 +26,18 @@ struct IncomingChannel: Sendable {
 
     var acknowledged: UInt64 { (unstoredCount > 0 ? min(firstUnstored, next) : next) - 1 }
     var heldCount: Int { held.count }
-    /// Something that was passed on is not in the store yet.
+    /// True if a message that `removeNext` returned isn't stored yet.
     var awaitsStore: Bool { unstoredCount > 0 }
 
-    /// What a message takes here, and its place when nobody wants it.
+    /// Returns the memory that a held message takes, or its place in `held` if the message isn't wanted.
     static func heldBytes(_ message: WireMessage?) -> Int { message?.heldBytes ?? SessionSyncMetadata.fixedBytes }
 
-    /// Whether it has not come before, and is near enough.
+    /// Returns true if the message hasn't arrived before and its number is within the window.
     func isNews(_ mark: WireMark) -> Bool {
         mark.sequence >= next && mark.sequence - next < Self.window && !held.keys.contains(mark.sequence)
     }
 
-    /// - Returns: whether the message is news; nothing else has changed when it is not.
+    /// - Returns: true if the message is new. Otherwise only the floor may have changed.
     mutating func take(_ message: WireMessage?, _ mark: WireMark) -> Bool {
         raiseFloor(to: mark.first)
         guard isNews(mark) else { return false }
@@ -49,8 +48,8 @@ struct IncomingChannel: Sendable {
 
     mutating func raiseFloor(to first: UInt64) { floor = max(floor, first) }
 
-    /// The next message in order; nil when it has not come.
-    /// - Parameter lettingGo: grows by what was held and nobody wants.
+    /// Removes the next message in order; nil if it hasn't arrived.
+    /// - Parameter lettingGo: increased by the bytes of skipped messages that weren't wanted.
     mutating func removeNext(lettingGo bytes: inout Int) -> (number: UInt64, message: WireMessage)? {
         while true {
             skipMissing()
@@ -61,7 +60,7 @@ struct IncomingChannel: Sendable {
         }
     }
 
-    /// Nobody offers what is missing any more, and so nobody waits for what came before its turn.
+    /// Drops the held messages: no sender offers the missing ones any more.
     /// - Returns: the bytes that were held.
     mutating func forgetHeld() -> Int {
         defer { held = [:] }
@@ -71,19 +70,19 @@ struct IncomingChannel: Sendable {
     /// O(held).
     var heldBytes: Int { held.values.reduce(0) { $0 + Self.heldBytes($1) } }
 
-    /// The message with that number waits for the store.
+    /// Records that the message with this number waits for the store.
     mutating func noteUnstored(_ number: UInt64) {
         if unstoredCount == 0 { firstUnstored = number }
         unstoredCount += 1
     }
 
-    /// The store has it, or it has been put back. In the order of `noteUnstored`.
+    /// Records that a message was stored or put back. Must be called in the order of `noteUnstored`.
     mutating func noteStored(_ number: UInt64) {
         unstoredCount -= 1
         firstUnstored = number + 1
     }
 
-    /// Undoes `removeNext` for the last that were removed and everything after.
+    /// Undoes `removeNext` for a message and all after it.
     mutating func putBack(_ messages: [(number: UInt64, message: WireMessage)]) {
         guard let first = messages.first else { return }
         for (number, message) in messages { held.updateValue(message, forKey: number) }
@@ -91,7 +90,7 @@ struct IncomingChannel: Sendable {
         highest = max(highest, messages.last?.number ?? 0)
     }
 
-    /// Whether the next in order is here.
+    /// Returns true if the next message in order has arrived.
     mutating func hasNext() -> Bool {
         skipMissing()
         return held.keys.contains(next)
@@ -106,12 +105,13 @@ struct IncomingChannel: Sendable {
         }
     }
 
-    /// What has come beyond what is acknowledged, the lowest first. O(window) when something is held.
+    /// Returns the ranges that have arrived beyond the acknowledged numbers, lowest first. O(window) if messages are
+    /// held.
     func beyond(rangesMax: Int) -> [ClosedRange<UInt64>] {
         guard !held.isEmpty else { return [] }
         var ranges: [ClosedRange<UInt64>] = []
         var begin: UInt64?
-        // The number after what is acknowledged is never a part: with it the acknowledgement would reach further.
+        // The number after the acknowledged ones is never in a range: otherwise the acknowledgement would include it.
         var number = max(next, acknowledged + 2)
         while number <= highest, ranges.count < rangesMax {
             if held.keys.contains(number) {
@@ -127,13 +127,13 @@ struct IncomingChannel: Sendable {
     }
 }
 
-/// Names a channel of one peer: the outbox that numbers the messages, and their feature.
+/// The identity of a channel of one peer: the outbox that numbers the messages, and their feature.
 struct ChannelKey: Hashable {
     let outbox: UInt32
     let featureID: String
 }
 
-/// What names a message wherever and however often it comes. An event's derived id leaves its feature out.
+/// The identity of a message, over all its copies. It includes the feature, because derived event IDs don't.
 struct MessageID: Hashable {
     let featureID: String
     let eventID: UUID
@@ -146,7 +146,7 @@ struct MessageID: Hashable {
     init(_ metadata: SessionSyncMetadata) { self.init(featureID: metadata.featureID, eventID: metadata.eventID) }
 }
 
-/// The messages of one peer that came last, so that one that is sent again under another number is noticed.
+/// The latest messages of one peer. Detects a message that is sent again under another number.
 struct RecentMessages: Sendable {
     static let limit = 4096
 
@@ -154,7 +154,7 @@ struct RecentMessages: Sendable {
     private var place = 0
     private var known: Set<MessageID> = []
 
-    /// - Returns: whether it is new.
+    /// - Returns: true if the message is new.
     mutating func insert(_ id: MessageID) -> Bool {
         guard known.insert(id).inserted else { return false }
         if order.count < Self.limit {

@@ -2,24 +2,24 @@ import MeshIdentity
 
 /// The newest snapshot of a feature that this peer has published.
 struct LatestOffer {
-    /// Counts all that are published; the larger is the newer.
+    /// Counts all published snapshots; the larger number is newer.
     let version: UInt64
     let snapshot: AnySessionSyncSnapshot
 }
 
-/// How far one peer is with the newest snapshot of one feature.
+/// One peer's progress with the newest snapshot of one feature.
 struct LatestProgress: Sendable {
-    /// For this peer alone; nil when it gets what all get.
+    /// A snapshot for this peer alone; nil if there is none.
     var own: LatestOffer?
-    /// The newest version that it has.
+    /// The newest version that the peer has.
     var acknowledged: UInt64 = 0
-    /// What is under way to it.
+    /// The version in flight to it.
     var sent: UInt64 = 0
     var sentAt: UInt64 = 0
-    /// Times that it was sent on this connection.
+    /// Number of times that it was sent on this connection.
     var attempts = 0
 
-    /// What it should have by now.
+    /// Returns the snapshot that the peer should have.
     func offer(_ published: LatestOffer?) -> LatestOffer? {
         guard let own else { return published }
         guard let published else { return own }
@@ -27,11 +27,11 @@ struct LatestProgress: Sendable {
     }
 }
 
-/// The last of a peer's newest snapshots of one feature, and what of them the store has.
+/// A peer's newest snapshot of one feature, and the version of it in the store.
 struct NewestHeard: Sendable {
     var outbox: UInt32
     var version: UInt64
-    /// Without its state.
+    /// The stored snapshot without its state.
     var stored: AnySessionSyncSnapshot?
     var storedBytes = 0
 }

@@ -1,9 +1,8 @@
 public import MeshBus
 public import MeshTransport
 
-/// A factory that shows a link to the conformance rules. A link plugin contributes one to
-/// `ExtensionPoint.linkFixtures`; the conformance rules of MeshTesting run against the link itself and against
-/// `LinkTransport`s over it.
+/// A factory of links for the conformance rules. A link plugin contributes one to `ExtensionPoint.linkFixtures`. The
+/// conformance rules of MeshTesting run against the link itself and against `LinkTransport`s over it.
 ///
 /// ```swift
 /// registry.add(LinkFixture { _ in
@@ -14,15 +13,15 @@ public import MeshTransport
 public struct LinkFixture: Sendable {
     /// Maximum number of links in one group: 1 if own packets come back, 2 for a link between two peers.
     public let countMax: Int
-    /// Maximum number of times that a rule calls `settle`, half a second apart, before it gives up an expectation.
+    /// Maximum number of times that a rule calls `settle`, half a second apart, before an expectation fails.
     public let patience: Int
-    /// The configuration of the transports over these links. The rules set the codec.
+    /// The configuration of the transports over these links. The rules set its codec.
     public let configuration: DeliveryConfiguration
-    /// Makes so many links, none of them open, that can reach each other. Called at least once for each rule; what it
-    /// makes is closed afterwards.
+    /// Makes the requested number of unopened links that can reach each other. Called at least once for each rule,
+    /// which closes the links afterwards.
     public let makeLinks: @Sendable (_ count: Int) async throws -> LinkGroup
 
-    /// A link that `makeLinks` makes in groups of two to `countMax`.
+    /// Creates a fixture whose `makeLinks` makes groups of two to `countMax` links.
     public init(
         countMax: Int = 2, patience: Int = 20_000, configuration: DeliveryConfiguration = .init(),
         makeLinks: @escaping @Sendable (_ count: Int) async throws -> LinkGroup
@@ -34,26 +33,26 @@ public struct LinkFixture: Sendable {
     }
 }
 
-/// Links that can reach each other, and the hands that connect them and move their time.
+/// Links that can reach each other, with functions to connect them and to advance their time.
 public struct LinkGroup: Sendable {
-    /// The links of the group, as many as were asked for, in the order of `peerIDs`.
+    /// The links of the group, as many as requested, in the order of `peerIDs`.
     public let links: [any TransportLink]
     /// The peer ID that each link proves to the others, for links that prove one. nil lets the rules choose.
     public let peerIDs: [String]?
-    /// Lets them meet once they are open; nil where opening them is enough.
+    /// Connects the open links; nil if opening is enough.
     public let connect: (@Sendable () async throws -> Void)?
-    /// Ends their connections until the next `connect`; nil where that is impossible.
+    /// Ends the connections until the next `connect`; nil if that is impossible.
     public let disconnect: (@Sendable () async throws -> Void)?
-    /// The clock of the links, which the transports over them use too.
+    /// The clock of the links and of the transports over them.
     public let clock: any DeliveryClock
-    /// Lets a little time pass, virtual or real, in which packets may arrive. Must return soon.
+    /// Lets a little virtual or real time pass, in which packets may arrive. Must return soon.
     public let settle: @Sendable () async -> Void
 
     /// Creates a group of links that can reach each other.
     ///
     /// - Parameters:
-    ///   - peerIDs: one for each link, the same at every call of `makeLinks`.
-    ///   - settle: by default a fraction of a millisecond of real time.
+    ///   - peerIDs: one for each link, identical at every call of `makeLinks`.
+    ///   - settle: by default waits for a fraction of a millisecond of real time.
     public init(
         _ links: [any TransportLink], peerIDs: [String]? = nil, connect: (@Sendable () async throws -> Void)? = nil,
         disconnect: (@Sendable () async throws -> Void)? = nil, clock: any DeliveryClock = SystemClock(),

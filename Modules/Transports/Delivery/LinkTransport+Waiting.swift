@@ -1,13 +1,13 @@
 import MeshBase
 import MeshTransport
 
-/// For networks in virtual time, which have to know when nothing more is to be expected.
+/// For networks in virtual time, which must know when nothing more will happen.
 extension LinkTransport {
-    /// Whether something is still to come of peers that are there: a greeting, an answer, an acknowledgement. A probe of a
-    /// peer that is well does not count.
+    /// True if connected peers are still to send a hello, an answer or an acknowledgement. Probes of a healthy peer
+    /// don't count.
     package var isAwaitingAnswers: Bool { shell.state.withLock { $0.core.isAwaitingAnswers } }
 
-    /// Ends it as its process would by dying: without a farewell.
+    /// Ends the transport as a dying process would: without a goodbye.
     package func abandon() { shell.abandon() }
 }
 
@@ -31,7 +31,7 @@ extension DeliveryCore {
 }
 
 extension DeliveryConnection {
-    /// Has something to say, or is greeted again and again; a few times without an answer mean that nobody is there.
+    /// True if it has messages to send, or repeats its hello. After eight hellos without an answer, no peer is there.
     fileprivate var isAwaited: Bool {
         !isOver && isLive && (!control.isEmpty || !immediate.isEmpty || (helloAt != nil && helloCount < 8))
     }

@@ -5,7 +5,8 @@ public import MeshStorage
 public import MeshTransport
 import MeshWire
 
-/// A whole transport over any link: greeting, framing, acknowledgement, retransmission, order, newest snapshots, health.
+/// A complete transport over any link: greeting, framing, acknowledgement, retransmission, order, newest snapshots,
+/// health.
 ///
 /// ```swift
 /// let transport = try LinkTransport(localPeer: peer, link: link)
@@ -13,21 +14,23 @@ import MeshWire
 /// try transport.start()
 /// ```
 ///
-/// Subscribe before `start`, so that nothing is missed. Each side greets with who it is; a peer is known from then on for
-/// good, and reachable while round trips come back.
+/// Subscribe before `start`, so that you miss nothing. Each side's hello names its peer. A peer that has sent one stays
+/// known. It is reachable while round trips come back.
 ///
-/// What each mode guarantees:
-/// - `realtimeBestEffort`, `snapshotRequest`, `acknowledgement`: now or never. Goes to every receiver that is there, by
-///   `datagram` if the link has it, else by `stream`, else by `queue`. Waits only while the link has no room.
+/// Guarantees of each mode:
+/// - `realtimeBestEffort`, `snapshotRequest`, `acknowledgement`: now or never, to every connected receiver. They use
+///   `datagram` if the link has it, else `stream`, else `queue`. `send` waits only while the link has no space. Over a
+///   link with a lane `queue`, a `realtimeBestEffort` event that can't go live is queued instead.
 /// - `reliableEventually`: each receiver gets it once, in order within the feature, over as many connections as that
-///   takes; with a durable store also over relaunches of either side. While no peer is known it waits for the first.
-/// - `latestSnapshot`: every peer, also one that comes later, gets the newest of each feature; older ones may never
-///   arrive.
+///   takes. With a durable store this also holds across relaunches of either side. While no peer is known, it waits for
+///   the first one.
+/// - `latestSnapshot`: every peer, including one that appears later, gets the newest of each feature. Older ones may
+///   never arrive.
 ///
-/// What a receiver's process has taken and not yet looked at when it dies is offered again after its relaunch when it has
-/// a store; see `DeliveryArchive`.
+/// If a receiver's process dies before its subscribers have finished a message, the message is offered again after the
+/// relaunch, provided the receiver has a store. See `DeliveryArchive`.
 ///
-/// Safe to use from any thread. Letting go of a transport without `close` ends it too, without a farewell.
+/// Safe to use from any thread. Releasing a transport without `close` ends it too, but sends no goodbye.
 public final class LinkTransport: SessionSyncTransport {
     let shell: DeliveryShell
     private let extras: SessionTransportExtras
@@ -36,11 +39,11 @@ public final class LinkTransport: SessionSyncTransport {
     ///
     /// - Parameters:
     ///   - link: opened by `start`, closed by `close`.
-    ///   - store: keeps what was accepted and what has not been passed on. No other code may write names that begin
-    ///     with `delivery/`. nil keeps both in memory.
-    ///   - diagnostics: receives what happens; nil makes a topic of its own. See `diagnosticEvents`.
-    /// - Throws: `DeliveryError.invalidConfiguration`; `WireError.invalidValue` when two codecs share a number;
-    ///   `StorageError` when the store cannot be read.
+    ///   - store: keeps accepted messages and arrived messages that subscribers haven't finished. No other code may
+    ///     write names that begin with `delivery/`. nil keeps both in memory.
+    ///   - diagnostics: receives the transport's events; nil creates a topic. See `diagnosticEvents`.
+    /// - Throws: `DeliveryError.invalidConfiguration`; `WireError.invalidValue` if two codecs share a number;
+    ///   `StorageError` if the store can't be read.
     public init(
         localPeer: SessionPeer, link: any TransportLink, configuration: DeliveryConfiguration = .init(),
         store: (any SessionStore)? = nil, clock: any DeliveryClock = SystemClock(),
@@ -54,10 +57,10 @@ public final class LinkTransport: SessionSyncTransport {
 
     deinit { shell.abandon() }
 
-    /// Starts the transport and opens its link. A session, connection or lobby over the transport does so; call it to
+    /// Starts the transport and opens its link. A session, connection or lobby over the transport does this; call it to
     /// connect without one. Idempotent.
     ///
-    /// - Throws: `SessionSyncError.closed`; what the link throws. Callers may try again.
+    /// - Throws: `SessionSyncError.closed`; the link's error. You may try again.
     public func start() throws { try shell.open() }
 
     /// The unsolved problems of the link, then those of the transport: `peerIDInUse` and `transportFailed`.
@@ -81,8 +84,8 @@ public final class LinkTransport: SessionSyncTransport {
             extras: extras)
     }
 
-    /// Maximum size of one message: the bytes that a live lane takes in fragments, or that a kept lane takes whole. nil
-    /// if payloads are handed over without being encoded.
+    /// Maximum size of one message: what a live lane carries in fragments, or a kept lane in one packet. nil if
+    /// payloads are passed on without encoding.
     public var payloadLimit: PayloadLimit? { shell.writesPayloads ? shell.budget.limit : nil }
 
     /// Returns the health of a peer, or nil if it was never met.
@@ -90,13 +93,13 @@ public final class LinkTransport: SessionSyncTransport {
         shell.state.withLock { $0.core.health(of: peer.id)?.health }
     }
 
-    /// The smoothed round trip; nil before the first one.
+    /// Returns the smoothed round-trip time, or nil before the first measurement.
     public func roundTrip(to peer: SessionPeer) -> Duration? {
         shell.state.withLock { $0.core.health(of: peer.id)?.roundTrip.smoothed }
     }
 
-    /// Everything that delivery has to tell. Every call is an independent subscriber, 1024 events deep; the oldest make
-    /// room.
+    /// Returns a stream of delivery's diagnostic events. Every call is an independent subscriber. The default topic
+    /// buffers 1024 events for each and then drops the oldest.
     public func diagnosticEvents() -> AsyncStream<SessionDiagnosticEvent> { shell.diagnostics.subscribe() }
 
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { shell.inbox.receiveEnvelopes() }
@@ -115,8 +118,8 @@ public final class LinkTransport: SessionSyncTransport {
         shell.inbox.latestSnapshot(featureID: featureID)
     }
 
-    /// Hands to the link what was accepted, says farewell, and ends. What the link does not take within two seconds is
-    /// given up, unless a store keeps it.
+    /// Sends accepted messages, says goodbye, and closes the link. After two seconds it gives up on messages that the
+    /// link hasn't taken, unless a store keeps them.
     public func close() async { await shell.close(grace: .seconds(2)) }
 }
 
@@ -126,9 +129,9 @@ extension LinkTransport {
     /// Sends an envelope to a peer, or to every known peer if `peer` is nil.
     ///
     /// - Throws: `SessionSyncError` with `closed`, `unknownPeer`, `notReachable`, `payloadTooLarge`,
-    ///   `payloadEncodingFailed`, `queueFull` (the receiver is not there and its queue is full; while it is there the call
-    ///   waits for room), or `unsupportedDeliveryMode` for an envelope as `latestSnapshot`; `CancellationError`, when
-    ///   nothing was taken; `StorageError`, when the store did not take it.
+    ///   `payloadEncodingFailed`, `queueFull` (the receiver is away and its queue is full; if it is connected, the call
+    ///   waits for space), or `unsupportedDeliveryMode` for an envelope as `latestSnapshot`; `CancellationError`, if
+    ///   nothing was accepted; `StorageError`, if the store refused the message.
     public func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
     {
         try await send([envelope], mode: mode, to: peer, options: nil)
@@ -154,7 +157,7 @@ extension LinkTransport {
 
     /// Sends envelopes in order to a peer, or to every known peer if `peer` is nil.
     ///
-    /// - Parameter options: nil for the usual ones; what is large is then a transfer.
+    /// - Parameter options: nil for the defaults, where a large message gets the priority `bulk`.
     public func send(
         _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
         options: DeliveryOptions?
@@ -179,7 +182,7 @@ extension LinkTransport {
 
     /// Sends a snapshot to a peer, or to every known peer if `peer` is nil.
     ///
-    /// - Throws: what `send` throws.
+    /// - Throws: the errors of `send`.
     public func sendSnapshot(
         _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
     ) async throws {
@@ -199,7 +202,7 @@ extension LinkTransport {
             [DeliveryCore.Item(.snapshot(encoded), byteCount: byteCount, nil)], mode: mode, to: peer?.id)
     }
 
-    /// Asks a peer, or every known peer if `peer` is nil, for a snapshot of a session.
+    /// Requests a snapshot of a session from a peer, or from every known peer if `peer` is nil.
     ///
     /// - Throws: `SessionSyncError` with `closed`, `unknownPeer` or `notReachable`.
     public func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {
@@ -209,14 +212,15 @@ extension LinkTransport {
             [DeliveryCore.Item(.snapshotRequest(request), byteCount: 0, nil)], mode: .snapshotRequest, to: peer?.id)
     }
 
-    /// Withdraws a reliable message from every peer that has not acknowledged it.
-    /// - Returns: whether there was one. It may arrive all the same, if it was under way.
+    /// Withdraws a reliable message from every peer that hasn't acknowledged it.
+    /// - Returns: true if there was such a peer. A message already in flight may still arrive.
     @discardableResult
     public func cancel(eventID: UUID, featureID: String) -> Bool {
         shell.perform { state, _ in state.core.cancel(MessageID(featureID: featureID, eventID: eventID)) }
     }
 
-    /// Whether a peer has not acknowledged a reliable message that was accepted for it. Complexity: O(messages that wait).
+    /// Returns true if a peer hasn't acknowledged a reliable message that was accepted for it. Complexity: O(waiting
+    /// messages).
     public func isWaiting(eventID: UUID, featureID: String) -> Bool {
         shell.perform { state, _ in state.core.isWaiting(MessageID(featureID: featureID, eventID: eventID)) }
     }
@@ -224,33 +228,33 @@ extension LinkTransport {
     /// Admits guests to one session, over a link that proves peers and trusts only some (`GuestAdmittingLink`). Does
     /// nothing over other links.
     ///
-    /// A guest sees only sessions that name it: envelopes, snapshots and requests for snapshots pass in both
+    /// A guest sees only sessions that name it: their envelopes, snapshots and snapshot requests pass in both
     /// directions. Messages to all peers skip it. A message to it by name throws `unknownPeer`, except newest
-    /// snapshots, which wait until the guest may have them. Other messages from it are acknowledged if they have a
-    /// number, dropped, and reported once. When its last session lets it go, its connection ends and it is forgotten.
+    /// snapshots, which wait until the guest may have them. Other messages from it are dropped and reported once;
+    /// numbered ones are acknowledged. When no session names a guest any more, its connection ends and it is forgotten.
     ///
-    /// At most 64 guests of 16 sessions. Admitted guests stay; of new ones, those with the highest IDs are refused, and
-    /// a seventeenth session gets none. Refusals are reported as `rejected`.
+    /// At most 64 guests in 16 sessions. Admitted guests stay. Among new ones, those with the highest IDs are rejected,
+    /// and a seventeenth session gets none. Rejections are reported as `rejected`.
     public func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {
         shell.admit(guests: peerIDs, to: Guests.Scope(sessionID: sessionID, featureID: featureID))
     }
 
-    /// Whether the link says that the peer is a device of the same user, of the peers that have greeted.
+    /// Returns true if a known peer is, according to the link, a device of the same user.
     public func isOwn(_ peerID: String) -> Bool {
         shell.link.isOwn(peerID) && knownPeers.contains { $0.id == peerID }
     }
 
-    /// The IDs of revoked peers, as the link tells them; nil over a link without keys.
+    /// Returns a stream of the IDs of revoked peers, as the link reports them; nil over a link without keys.
     public func revokedPeers() -> AsyncStream<Set<String>>? { shell.link.revokedPeers() }
 
-    /// Gives up what a peer that will not come back was to get, and forgets that it is known.
+    /// Forgets a peer that won't return: ends its connection and drops the messages that wait for it.
     public func forget(_ peer: SessionPeer) {
         shell.perform { state, _ in state.core.forget(peer.id) }
     }
 }
 
 extension DeliveryCore.Item {
-    /// What is large is a transfer unless somebody says otherwise.
+    /// Creates an item. Without options, a message above 64 KiB gets the priority `bulk`.
     fileprivate init(_ message: WireMessage, byteCount: Int, _ options: DeliveryOptions?) {
         let priority: DeliveryPriority = byteCount > DeliveryLine.flushBytes ? .bulk : .normal
         self.init(message: message, byteCount: byteCount, options: options ?? DeliveryOptions(priority: priority))

@@ -1,9 +1,11 @@
-/// What a lossy lane to one peer is trusted with: how much may be under way, and how much longer than usual unanswered.
-///
-/// What only time has found to be lost may just be waiting on a slow link: the next try waits twice as long, and half as much
-/// is under way with it. Losses that are found by what overtook them change nothing: a radio loses packets without being full.
-///
-/// Source: RFC 5681 (slow start, congestion avoidance) RFC 7661, and RFC 6298, 5.4 to 5.7.
+// Congestion control for lossy lanes. Sources: RFC 5681 (slow start, congestion avoidance), RFC 7661 (a window that
+// isn't used doesn't grow), and RFC 6298, 5.4 to 5.7 (back-off).
+//
+// If only time has found a loss, the packet may just be waiting on a slow link: the next try waits twice as long, with
+// half the bytes in flight. Losses found by reordering change nothing, because a radio loses packets without being
+// full.
+
+/// The limits of a lossy lane to one peer: bytes in flight, and the back-off of its timeout.
 struct LossyWindow: Sendable {
     static let bytesMax = 256 << 10
     static let bytesAtFirst = 16 << 10
@@ -11,9 +13,9 @@ struct LossyWindow: Sendable {
     private static let datagram = 1200
 
     private(set) var bytes = Self.bytesAtFirst
-    /// Below it what arrives makes room for as much again; above it, a round trip for one datagram more.
+    /// Below it the window grows by the acknowledged bytes; above it, by about one datagram per round trip.
     private var threshold = Self.bytesMax
-    /// Times in a row that time has found a loss.
+    /// Number of losses in a row that only time has found.
     private(set) var overdueCount = 0
 
     mutating func overdue() {
@@ -22,13 +24,14 @@ struct LossyWindow: Sendable {
         threshold = bytes
     }
 
-    /// - Parameter underWay: how much was, with what has arrived now. What was not nearly used up says nothing of the link (RFC 7661).
+    /// - Parameter underWay: bytes that were in flight, including the acknowledged ones. If they filled less than half
+    ///   of the window, it doesn't grow (RFC 7661).
     mutating func acknowledged(byteCount: Int, underWay: Int) {
         guard underWay >= bytes / 2 else { return }
         bytes += bytes < threshold ? byteCount : byteCount * Self.datagram / bytes
         bytes = min(bytes, Self.bytesMax)
     }
 
-    /// A round trip was measured, or all has arrived.
+    /// Resets the back-off: a round trip was measured, or everything has arrived.
     mutating func recovered() { overdueCount = 0 }
 }

@@ -1,19 +1,19 @@
-/// Elements that are numbered without a gap, appended at the back and taken from the front. O(1) amortised.
+/// A queue of elements with consecutive numbers, appended at the back and removed from the front. O(1) amortized.
 struct NumberedQueue<Element> {
-    /// The number of the first element, or of the next one when there is none.
+    /// The number of the first element, or of the next one if the queue is empty.
     private(set) var first: UInt64
     private var elements = FirstInFirstOut<Element>()
 
     init(first: UInt64) { self.first = first }
 
-    /// The number that the next element gets.
+    /// The number of the next element to append.
     var next: UInt64 { first + UInt64(elements.count) }
     var isEmpty: Bool { elements.isEmpty }
 
     func contains(_ number: UInt64) -> Bool { number >= first && number < next }
 
-    /// The element itself, so that nothing is copied out and in again.
-    /// - Precondition: the number is among those held.
+    /// Accesses the element in place, without a copy.
+    /// - Precondition: the queue contains the number.
     subscript(number: UInt64) -> Element {
         _read { yield elements[Int(number - first)] }
         _modify { yield &elements[Int(number - first)] }

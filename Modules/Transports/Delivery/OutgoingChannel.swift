@@ -1,20 +1,20 @@
 import MeshBase
 import MeshWire
 
-/// What one peer is still to get of one feature, reliably and in order.
+/// The reliable messages of one feature for one peer, in order.
 ///
-/// Entries are numbered from 1 for the life of the outbox, which is one launch. What an earlier launch accepted keeps its outbox
-/// and its numbers, so a peer that has it knows it. An entry stays from the moment it is accepted until the peer acknowledges it
-/// or the sender withdraws it.
+/// Entries are numbered from 1 per outbox, which lasts for one launch. Messages that an earlier launch accepted keep
+/// their outbox and numbers, so a peer that has one recognizes it. An entry stays until the peer acknowledges it or the
+/// sender withdraws it.
 struct OutgoingChannel: Sendable {
     enum Progress {
         /// Waits for the store.
         case unstored
         case ready
         case underWay
-        /// The peer holds it and could not pass it on yet, because an earlier one is missing. It may still lose it.
+        /// The peer has it but can't pass it on yet, because an earlier one is missing. It may still lose it.
         case held
-        /// Nobody wants it any more.
+        /// Expired or canceled; not sent any more.
         case void
     }
 
@@ -22,15 +22,15 @@ struct OutgoingChannel: Sendable {
         let message: WireMessage
         let byteCount: Int
         let priority: DeliveryPriority
-        /// A store that does not take it gives it back; nobody waits to be told.
+        /// True if `send` has already returned. If the store refuses the message, it goes back to the pending queue.
         var isPromised = false
-        /// Milliseconds since 1970 by the own clock.
+        /// Milliseconds since 1970 by this side's clock.
         var expiresAt: UInt64?
-        /// The same moment by the clock that never jumps.
+        /// The moment of `expiresAt` by the monotonic clock.
         var deadline: UInt64 = .max
     }
 
-    /// Where an entry is. Kept apart from it, so that looking through all of them touches no message.
+    /// The delivery state of an entry. Separate from the entry, so that scans don't touch messages.
     struct Flight: Sendable {
         var progress: Progress
         var byteCount: Int
@@ -43,19 +43,19 @@ struct OutgoingChannel: Sendable {
     private(set) var entries: NumberedQueue<Entry>
     /// One for each entry.
     private(set) var flights: NumberedQueue<Flight>
-    /// The peer has everything up to it, or knows that it never comes.
+    /// Up to this number, the peer has every message or knows that it never comes.
     private(set) var acknowledged: UInt64
-    /// The next number that has not been sent on this connection.
+    /// The next number that hasn't been sent on this connection.
     private var cursor: UInt64
     private var resend = FirstInFirstOut<UInt64>()
-    /// When the peer was last told where the channel begins.
+    /// The time of the last floor sent to the peer.
     var floorSentAt: UInt64?
-    /// Below it the last receipt tells everything that has arrived; of what is beyond it knows nothing.
+    /// The last receipt is complete below this number and says nothing about higher ones.
     private var coverage = UInt64.max
     private(set) var underWayCount = 0
     private(set) var underWayBytes = 0
 
-    /// - Parameter acknowledged: 0 when it is not known, so that the peer is told where the channel begins.
+    /// - Parameter acknowledged: 0 if unknown; then the peer gets a floor.
     init(_ key: ChannelKey, first: UInt64 = 1, acknowledged: UInt64 = 0) {
         self.key = key
         entries = NumberedQueue(first: first)
@@ -64,10 +64,10 @@ struct OutgoingChannel: Sendable {
         cursor = first
     }
 
-    /// Nothing is left to say of it: the peer has all, or knows that the rest never comes.
+    /// True if nothing is left to send or report.
     var isOver: Bool { entries.isEmpty && !needsFloor }
 
-    /// The peer waits for numbers that never come. What is under way may have been sent before that was known.
+    /// True if the peer must get a floor, so that it doesn't wait for missing numbers. Frames may carry an older one.
     var needsFloor: Bool { entries.first > acknowledged + 1 }
 
     mutating func append(_ entry: Entry, isStored: Bool = true) -> UInt64 {
@@ -79,7 +79,7 @@ struct OutgoingChannel: Sendable {
 
     // MARK: - Sending
 
-    /// The number and the priority of what is to be sent next; nil when nothing is ready.
+    /// Returns the number and priority of the next entry to send; nil if none is ready.
     mutating func next() -> (number: UInt64, priority: DeliveryPriority)? {
         while let number = resend.first {
             if entries.contains(number), flights[number].progress == .ready {
@@ -107,7 +107,7 @@ struct OutgoingChannel: Sendable {
         return entries[number]
     }
 
-    /// A connection has ended, or begins: what the peer has not acknowledged is sent again, in order.
+    /// Marks everything unacknowledged for sending again, in order, when a connection begins or ends.
     mutating func rewind() {
         for number in entries.first..<entries.next {
             switch flights[number].progress {
@@ -123,9 +123,9 @@ struct OutgoingChannel: Sendable {
         floorSentAt = nil
     }
 
-    /// What was sent before that moment and has not been acknowledged is sent again.
-    /// - Parameter knownOnly: not what the last receipt had no room to speak of. Time takes that for lost too: it would fill the
-    ///   window, nothing would be sent, and so no receipt would come.
+    /// Marks unacknowledged entries that were sent before a moment for sending again.
+    /// - Parameter knownOnly: true to leave out numbers that the last receipt had no space for. A timeout includes
+    ///   them: they would fill the window, nothing would be sent, and no receipt would come.
     mutating func giveUp(sentBefore moment: UInt64, knownOnly: Bool) -> Int {
         guard underWayCount > 0 else { return 0 }
         var count = 0
@@ -146,19 +146,19 @@ struct OutgoingChannel: Sendable {
     struct Gain {
         var messages: [WireMessage] = []
         var byteCount = 0
-        /// When the one that was sent last of those that have arrived was sent.
+        /// The latest send time of the entries that have arrived.
         var newestSentAt: UInt64 = 0
-        /// The same, if it was sent only once: what a round trip is measured by (Karn's rule).
+        /// `newestSentAt`, if that entry was sent only once. It measures the round trip (Karn's rule).
         var measurableSentAt: UInt64?
     }
 
-    /// - Parameter wanted: whether the messages are to be handed back.
+    /// - Parameter wanted: true to return the messages.
     mutating func acknowledge(
         upTo: UInt64, beyond: [ClosedRange<UInt64>], messagesWanted wanted: Bool
     ) -> (gain: Gain, count: Int) {
         var gain = Gain()
         var count = 0
-        // Beyond what was ever sent: nonsense.
+        // A receipt for numbers that were never sent is ignored.
         guard upTo < entries.next, beyond.last.map({ $0.upperBound < entries.next }) ?? true else { return (gain, 0) }
         while entries.first <= upTo, let entry = entries.removeFirst(), let flight = flights.removeFirst() {
             note(flight, in: &gain)
@@ -206,8 +206,8 @@ struct OutgoingChannel: Sendable {
         }
     }
 
-    /// The store did not take these and what came after them: their numbers are free again.
-    /// - Returns: what is gone.
+    /// Removes the unstored entries at the end, because the store refused them. Their numbers are free again.
+    /// - Returns: the removed entries.
     mutating func withdrawUnstored() -> [Entry] {
         var gone: [Entry] = []
         while entries.next > entries.first, flights[entries.next - 1].progress == .unstored {
@@ -218,7 +218,7 @@ struct OutgoingChannel: Sendable {
         return gone
     }
 
-    /// Whether there is such an entry that the peer is not known to have.
+    /// Returns true if there is a matching entry that the peer isn't known to have.
     func isWaiting(where isWanted: (Entry) -> Bool) -> Bool {
         (entries.first..<entries.next).contains { number in
             switch flights[number].progress {
@@ -230,8 +230,8 @@ struct OutgoingChannel: Sendable {
 
     // MARK: - Withdrawing
 
-    /// Makes void what is unwanted.
-    /// - Returns: the entries, which may have arrived all the same.
+    /// Voids unwanted entries, except unstored ones.
+    /// - Returns: the entries. They may still arrive.
     mutating func void(where isUnwanted: (Entry) -> Bool) -> [Entry] {
         var gone: [Entry] = []
         for number in entries.first..<entries.next {

@@ -3,31 +3,32 @@ import MeshIdentity
 import MeshTransport
 import MeshWire
 
-/// What one peer makes this side hold, in bytes: charged where something of the peer's is put away, released where it goes.
+/// The memory that one peer occupies on this side, in bytes. It is charged when data of the peer is stored and released
+/// when that goes.
 ///
-/// A peer that keeps to its own bounds meets none of these: it has 64 MiB under way at most, in 4096 messages. What is
-/// beyond is refused and not acknowledged, so that it comes again; nothing that was taken is let go.
+/// A peer within its own limits never reaches these: it has at most 64 MiB in flight, in 4096 messages. Messages beyond
+/// a limit are refused and not acknowledged, so they come again. An accepted message is never dropped.
 struct PeerBudget: Sendable {
     enum Holding: Int, CaseIterable, Sendable {
-        /// Numbered messages that came before their turn, or wait for the subscribers or for the store.
+        /// Numbered messages that came early, or wait for subscribers or the store.
         case messages
-        /// The newest snapshots that the store keeps.
+        /// The newest snapshots in the store.
         case snapshots
 
         var bytesMax: Int {
             switch self {
-            // What a sender may have under way, and what its messages take beside their payloads.
+            // The bytes that a sender may have in flight, plus the overhead of its messages.
             case .messages: 80 << 20
             case .snapshots: 64 << 20
             }
         }
     }
 
-    /// Messages that are now or never and wait for one connection.
+    /// Maximum size of the best-effort messages that wait for one connection.
     static let immediateBytesMax = 64 << 20
-    /// Peers that are remembered.
+    /// Maximum number of peers to remember.
     static let peersMax = 1024
-    /// A name: of a feature, a peer, a kind of payload. Longer ones are read from nobody.
+    /// Maximum length of the name of a feature, a peer or a payload type. Longer names are never read.
     static let nameBytesMax = WireLimits.identifierBytesMax
 
     private var held = [Int](repeating: 0, count: Holding.allCases.count)
@@ -38,14 +39,14 @@ struct PeerBudget: Sendable {
 
     mutating func charge(_ bytes: Int, as holding: Holding) { held[holding.rawValue] += bytes }
 
-    /// What was never charged, as it was here before the process began, costs nothing.
+    /// Releases bytes. Data restored from the store was never charged, so the result is at least 0.
     mutating func release(_ bytes: Int, as holding: Holding) {
         held[holding.rawValue] = max(0, held[holding.rawValue] - bytes)
     }
 }
 
 extension WireMessage {
-    /// About what it takes in memory.
+    /// The approximate memory that the message takes.
     var heldBytes: Int {
         switch self {
         case .envelope(let envelope): (envelope.encodedByteCount ?? 0) + envelope.metadata.heldBytes
@@ -56,14 +57,14 @@ extension WireMessage {
 }
 
 extension SessionSyncMetadata {
-    /// Measured: small messages that wait take 1.9 KB each.
+    /// Measured: small waiting messages take 1.9 KB each.
     static let fixedBytes = 2048
 
     fileprivate var heldBytes: Int {
         Self.fixedBytes + featureID.utf8.count + sourcePeerID.utf8.count + payloadType.utf8.count
     }
 
-    /// - Throws: `payloadTooLarge`, naming the limit, for a name that no peer would read.
+    /// - Throws: `payloadTooLarge`, with the limit, for a name that no peer would read.
     func checkNames() throws(SessionSyncError) {
         let longest = max(featureID.utf8.count, sourcePeerID.utf8.count, payloadType.utf8.count)
         guard longest > PeerBudget.nameBytesMax else { return }
@@ -71,7 +72,7 @@ extension SessionSyncMetadata {
     }
 }
 
-/// Messages that are now or never, in the order in which they came, and what they take.
+/// Best-effort messages that wait, oldest first, with their size.
 struct WaitingMessages: Sendable {
     private var messages = FirstInFirstOut<WireMessage>()
     private(set) var bytes = 0
@@ -79,7 +80,7 @@ struct WaitingMessages: Sendable {
     var count: Int { messages.count }
     var isEmpty: Bool { messages.isEmpty }
 
-    /// The last to find room may exceed the bytes.
+    /// Returns true if another message may wait. The last one may exceed the bytes.
     func hasRoom(countMax: Int) -> Bool { count < countMax && bytes < PeerBudget.immediateBytesMax }
 
     mutating func append(_ message: WireMessage) {
@@ -93,7 +94,7 @@ struct WaitingMessages: Sendable {
         return first
     }
 
-    /// The same, and whether half of the room is free from now on.
+    /// Removes the first message, and returns whether that freed half of the space.
     mutating func takeFirst(countMax: Int) -> (message: WireMessage, freesHalf: Bool)? {
         let before = bytes
         guard let first = takeFirst() else { return nil }
@@ -103,9 +104,9 @@ struct WaitingMessages: Sendable {
 }
 
 extension DeliveryCore {
-    /// Of peers that are nowhere and are owed nothing, as a guest is when no session names it, the one met first makes room
-    /// for one more.
-    /// - Throws: `oversized` when there is none.
+    /// Makes space for one more peer. Forgets the first peer met that has no address and no waiting messages. Messages
+    /// for a guest that no session names don't count.
+    /// - Throws: `oversized` if there is no such peer.
     mutating func makeRoom(forPeer id: String) throws(WireError) {
         guard peerIndex[id] == nil, peers.count >= PeerBudget.peersMax else { return }
         let absent = peers.first { peer in
@@ -120,12 +121,12 @@ extension DeliveryCore {
 // MARK: - For whoever examines it
 
 extension DeliveryPeer {
-    /// What numbered messages take that have not been passed on, counted anew. O(messages).
+    /// Bytes of numbered messages that aren't passed on, counted again. O(messages).
     var heldBytes: Int { incoming.values.reduce(0) { $0 + $1.heldBytes } }
 }
 
 extension DeliveryCore {
-    /// Nobody makes this side hold more than its budget, or than one message beyond it.
+    /// True if no peer exceeds its budget by more than one message, and the count is exact.
     var isWithinBudgets: Bool {
         peers.count <= PeerBudget.peersMax
             && peers.allSatisfy { peer in
@@ -139,7 +140,7 @@ extension DeliveryCore {
 extension LinkTransport {
     package var isWithinBudgets: Bool {
         let held = shell.inbox.heldBytes
-        // What is promised, and one message beyond it; a bound that grew by mistake shows as one that is not kept.
+        // The promised bound and one message beyond it. Fixed, so that a bound that grew by mistake fails the check.
         let inboxBytesMax = 66 << 20
         return shell.state.withLock { $0.core.isWithinBudgets } && held.waiting <= inboxBytesMax
             && held.newest <= inboxBytesMax

@@ -1,38 +1,40 @@
 import MeshTransport
 
-/// One peer's answers on the connection that it has now, and the probes that ask for them.
-///
-/// Words: a *probe* asks for an answer at once, its *echo*. An echo or an acknowledgement *proves* that the peer hears this
-/// side; any frame shows only that this side hears the peer. Between two peers that announce their silence, the answer to a
-/// probe also assures its sender's receiver: an asker that doesn't hear the answer asks again within seconds.
+// Terms. A *probe* asks for an answer at once: its *echo*. An echo or an acknowledgement *proves* that the peer hears
+// this side. Any other frame shows only that this side hears the peer. Two peers may *announce* how long each may be
+// silent. Then one exchange serves both sides: a prober that doesn't hear the echo probes again within seconds, so the
+// answering side needs no probe of its own. Round trips and timeouts follow RFC 6298 (`RoundTripEstimate`).
+// Docs/Internals/Delivery.md has the rules under "Health".
+
+/// The health of one peer on its current connection, and the schedule of the probes that measure it.
 struct PeerStanding: Sendable {
     private(set) var health = DeliveryHealth.gone
     private(set) var roundTrip = RoundTripEstimate()
-    /// The other side's clock minus the own one, in milliseconds.
+    /// The other side's clock minus this side's, in milliseconds.
     private(set) var clockOffset: Int64 = 0
     private(set) var rules: SilenceRules
-    /// A round trip has come back since the connection began.
+    /// True once a round trip has come back on this connection.
     private(set) var isProven = false
     private var probeNumber: UInt32 = 0
-    /// When the last probe was sent, until something has answered it.
+    /// The time of the last probe; nil once it is answered.
     private var probeSentAt: UInt64?
-    /// The last probes of this connection without an echo, oldest first. That something else has been acknowledged ends no
-    /// measurement.
+    /// Probes of this connection without an echo, oldest first. Acknowledgements don't end a measurement.
     private var measuring: [(number: UInt32, sentAt: UInt64)] = []
-    /// Probes in a row without an answer.
+    /// Number of probes in a row without an answer.
     private var missedCount = 0
-    /// The same since the peer was heard last: probes are sent more and more seldom while nothing comes.
+    /// Number of probes without an answer since the peer was last heard. Probes back off while nothing arrives.
     private var unheardCount = 0
-    /// When the last answer came, or the connection began. That the peer can be heard does not say that it hears.
+    /// The time of the last proof, or of the connection's beginning. Hearing the peer proves nothing: it may not hear
+    /// this side.
     private var provenAt: UInt64 = 0
-    /// When this side answered a probe that wasn't a repeated one.
+    /// The time of this side's last answer to a probe that wasn't repeated.
     private var answeredAt: UInt64 = 0
-    /// When the last probe of the peer came.
+    /// The time of the peer's last probe.
     private var askedAt: UInt64?
     private var heardAt: UInt64 = 0
-    /// Nanoseconds after `heardAt` by which the peer speaks again.
+    /// Nanoseconds after `heardAt` by which the peer must speak again.
     private var theirSilence: UInt64
-    /// Since when something is under way that the peer must acknowledge, or when it was last proven meanwhile.
+    /// The time since which the peer owes an acknowledgement, or of the last proof in the meantime.
     private var owedSince: UInt64?
 
     private static let measuringMax = 8
@@ -42,7 +44,7 @@ struct PeerStanding: Sendable {
         theirSilence = rules.silenceMax
     }
 
-    /// A connection begins.
+    /// Starts over for a new connection.
     mutating func begin(_ rules: SilenceRules, now: UInt64) {
         self.rules = rules
         isProven = false
@@ -59,19 +61,19 @@ struct PeerStanding: Sendable {
         health = .gone
     }
 
-    /// The peer has greeted again, as another version of itself.
+    /// Applies other rules: the peer has sent another hello with different abilities.
     mutating func change(_ rules: SilenceRules) {
         guard rules != self.rules else { return }
         self.rules = rules
         theirSilence = rules.silenceMax
     }
 
-    /// A connection has begun, and it is too early to say that nobody answers.
+    /// True while the connection is too new to conclude that the peer doesn't answer.
     var isAwaited: Bool { !isProven && missedCount < rules.probesMax }
 
     // MARK: Probing
 
-    /// When the next probe is due, or the last one overdue.
+    /// The time at which the next probe is due or the last one is overdue.
     var deadline: UInt64 {
         if let probeSentAt { return probeSentAt + patience }
         guard isProven else { return 0 }
@@ -81,14 +83,14 @@ struct PeerStanding: Sendable {
         return owedSince.map { min(due, $0 + rules.patienceMax) } ?? due
     }
 
-    /// A probe is repeated soon: before the first round trip the other side may just have been slower to begin, and after
-    /// it the least patience is long for an answer.
+    /// The time to wait for an echo. Before the first round trip it is short, because the other side may just be slower
+    /// to begin. After that it is at least `patienceMin`.
     private var patience: UInt64 {
         let timeout = roundTrip.timeout(afterFailures: unheardCount)
         return min(isAwaited ? timeout : max(timeout, rules.patienceMin), rules.patienceMax)
     }
 
-    /// The number of a probe that is to be sent now; nil when none is due.
+    /// Returns the number of a probe to send now, or nil if none is due.
     mutating func probe(now: UInt64) -> UInt32? {
         guard deadline <= now else { return nil }
         if probeSentAt != nil {
@@ -100,7 +102,7 @@ struct PeerStanding: Sendable {
         return nextProbe(now)
     }
 
-    /// The number of a probe that may leave with a frame that leaves anyway, because it is due soon.
+    /// Returns the number of a probe that is due soon, to leave with another frame; nil if there is none.
     mutating func probeAlong(now: UInt64) -> UInt32? {
         guard isProven, rules.isAnnounced, probeSentAt == nil, deadline <= now + rules.alongTime else { return nil }
         return nextProbe(now)
@@ -114,28 +116,29 @@ struct PeerStanding: Sendable {
         return probeNumber
     }
 
-    /// Something is overdue. Which of its copies an acknowledgement is of nobody can say, so a probe measures.
+    /// Returns the number of a probe that measures the round trip, because something is overdue. An acknowledgement of
+    /// a message that was sent more than once can't measure it (Karn's rule).
     mutating func measure(now: UInt64) -> UInt32? {
         let isMeasuring = measuring.last.map { $0.sentAt + RoundTripEstimate.timeoutMax > now } ?? false
         guard isProven, !isMeasuring else { return nil }
         return nextProbe(now)
     }
 
-    /// Something that the peer must acknowledge has been sent.
-    /// - Returns: whether it is the first that is under way, so that `deadline` may be sooner now.
+    /// Records that a message that the peer must acknowledge was sent.
+    /// - Returns: true if it is the only one in flight, so `deadline` may have become earlier.
     mutating func owes(now: UInt64) -> Bool {
         guard owedSince == nil else { return false }
         owedSince = now
         return true
     }
 
-    /// Nothing is under way any more.
+    /// Records that nothing is in flight any more.
     mutating func owesNothing() { owedSince = nil }
 
     // MARK: What comes
 
-    /// A frame has come from the peer.
-    /// - Returns: whether `deadline` may be sooner now: a peer that speaks again is asked again at once.
+    /// Records a frame from the peer.
+    /// - Returns: true if `deadline` may have become earlier: a peer that speaks again is probed at once.
     mutating func heard(now: UInt64) -> Bool {
         heardAt = now
         guard unheardCount > 0 else { return false }
@@ -143,19 +146,20 @@ struct PeerStanding: Sendable {
         return true
     }
 
-    /// The peer announces how long it may be silent, in milliseconds.
+    /// Records how long the peer says it may be silent, in milliseconds.
     mutating func announced(silence milliseconds: UInt64) {
         theirSilence = max(min(milliseconds, rules.silenceMax / 1_000_000) * 1_000_000, rules.patienceMax)
     }
 
-    /// The peer asks whether it is heard.
-    /// - Returns: the number of a probe that asks in return, so that of two peers of which one isn't heard both learn of it.
+    /// Records a probe from the peer.
+    /// - Returns: the number of a probe to send in return, or nil. If only one direction works, this shows it to both
+    ///   sides.
     mutating func asked(now: UInt64) -> UInt32? {
         let earlier = askedAt
         askedAt = now
         guard isProven, probeSentAt == nil else { return nil }
         if rules.isAnnounced {
-            // It asks again if it hasn't heard the answer.
+            // The peer probes again because it hasn't heard the answer.
             let isRepeated = earlier.map { $0 + 2 * rules.patienceMax > now && provenAt < $0 } ?? false
             guard isRepeated else {
                 answeredAt = now
@@ -167,10 +171,11 @@ struct PeerStanding: Sendable {
         return nextProbe(now)
     }
 
-    /// The time for which an echo may wait. Until the peer has proven that it hears this side, echoes leave at once.
+    /// Nanoseconds that an echo may wait. Until the peer has proven that it hears this side, echoes leave at once.
     var echoDelay: UInt64 { isProven ? rules.echoDelay : 0 }
 
-    /// - Returns: whether it answers a probe that is measured.
+    /// Records an echo.
+    /// - Returns: true if its probe was being measured.
     mutating func answered(_ number: UInt32, sentWall: UInt64, answeredWall: UInt64, now: UInt64) -> Bool {
         guard let index = measuring.firstIndex(where: { $0.number == number }) else { return false }
         let sentAt = measuring[index].sentAt
@@ -182,14 +187,15 @@ struct PeerStanding: Sendable {
             // The other side counts this side's silence from the probe.
             prove(rules.isAnnounced ? max(provenAt, sentAt) : now, now: now)
         }
-        // One that something else has answered before may have been under way for any time.
+        // If the probe was answered otherwise before, its echo may have been in flight for any time: it can't set the
+        // clock offset.
         guard probeSentAt != nil, number == probeNumber else { return true }
         let middle = Int64(clamping: sentWall).addingReportingOverflow(Int64(clamping: sample / 2_000_000)).partialValue
         clockOffset = Int64(clamping: answeredWall).subtractingReportingOverflow(middle).partialValue
         return true
     }
 
-    /// Something that was sent on this connection has been acknowledged.
+    /// Records the acknowledgement of a message that was sent on this connection.
     mutating func acknowledged(sentAt: UInt64?, now: UInt64) {
         if let sentAt, sentAt <= now { roundTrip.measure(now - sentAt) }
         probeSentAt = nil

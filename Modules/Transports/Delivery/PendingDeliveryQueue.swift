@@ -2,29 +2,29 @@ public import MeshFoundation
 public import MeshIdentity
 import MeshTransport
 
-/// A queue of messages that were sent before a peer was known, in the order in which they came.
+/// A queue of messages that were sent before a peer was known, oldest first.
 ///
-/// Envelopes wait in order, at most `envelopeLimit`; of snapshots the newest for each feature waits, at the place of the
-/// newest, at most `featureLimit` of them. What is superseded goes first; what is then too much is refused with an error,
-/// so that nothing that was taken is ever dropped.
+/// At most `envelopeLimit` envelopes wait. For each of at most `featureLimit` features, the newest snapshot waits, at
+/// the place of the newest. Only superseded snapshots are removed. A message that finds no space is rejected with an
+/// error, so an accepted message is never dropped.
 public struct PendingDeliveryQueue: Sendable {
     /// An element that waits in the queue.
     public enum Element: Sendable {
-        /// An envelope, with what its sender wants of it.
+        /// An envelope with its options.
         case envelope(AnySessionSyncEnvelope, DeliveryOptions)
-        /// A snapshot; `isLatest` tells one that a newer one replaces from one that must arrive.
+        /// A snapshot with its options. `isLatest` is true if a newer one may replace it, and false if it must arrive.
         case snapshot(AnySessionSyncSnapshot, isLatest: Bool, DeliveryOptions)
     }
 
     fileprivate struct Entry: Sendable {
         let element: Element
-        /// Milliseconds since 1970 after which nobody wants it; nil for never.
+        /// Milliseconds since 1970 at which it expires; nil for never.
         let expiresAt: UInt64?
     }
 
-    /// Envelopes that wait, and snapshots that must arrive.
+    /// Maximum number of envelopes and of snapshots that must arrive, together.
     public let envelopeLimit: Int
-    /// Features of which the newest snapshot waits.
+    /// Maximum number of features whose newest snapshot waits.
     public let featureLimit: Int
     private var entries: [Entry] = []
 
@@ -36,7 +36,7 @@ public struct PendingDeliveryQueue: Sendable {
         self.featureLimit = featureLimit
     }
 
-    /// Whether the queue is empty.
+    /// True if the queue is empty.
     public var isEmpty: Bool { entries.isEmpty }
     /// The number of elements that wait.
     public var count: Int { entries.count }
@@ -44,8 +44,8 @@ public struct PendingDeliveryQueue: Sendable {
     /// Appends an envelope to the queue.
     ///
     /// - Parameters:
-    ///   - expiresAt: milliseconds since 1970 after which the message is worthless. See `removeExpired`.
-    /// - Throws: `queueFull`; nothing was taken then.
+    ///   - expiresAt: milliseconds since 1970 at which the message becomes worthless. See `removeExpired`.
+    /// - Throws: `queueFull`; the message wasn't accepted.
     /// - Complexity: O(count).
     public mutating func append(
         _ envelope: AnySessionSyncEnvelope, options: DeliveryOptions = .init(), expiresAt: UInt64? = nil
@@ -54,7 +54,7 @@ public struct PendingDeliveryQueue: Sendable {
         entries.append(Entry(element: .envelope(envelope, options), expiresAt: expiresAt))
     }
 
-    /// A snapshot that must arrive, as an envelope must.
+    /// Appends a snapshot that must arrive, like an envelope.
     /// - Throws: `queueFull`.
     public mutating func append(
         _ snapshot: AnySessionSyncSnapshot, options: DeliveryOptions = .init(), expiresAt: UInt64? = nil
@@ -63,8 +63,8 @@ public struct PendingDeliveryQueue: Sendable {
         entries.append(Entry(element: .snapshot(snapshot, isLatest: false, options), expiresAt: expiresAt))
     }
 
-    /// Takes the place of an older snapshot of the feature; one that is older itself is let go.
-    /// - Throws: `queueFull` when `featureLimit` other features wait.
+    /// Replaces the feature's older snapshot. Ignores the snapshot if the waiting one supersedes it.
+    /// - Throws: `queueFull` if snapshots of `featureLimit` other features wait.
     /// - Complexity: O(count).
     public mutating func replaceLatest(_ snapshot: AnySessionSyncSnapshot) throws(SessionSyncError) {
         let feature = snapshot.metadata.featureID
@@ -77,7 +77,7 @@ public struct PendingDeliveryQueue: Sendable {
         entries.append(Entry(element: .snapshot(snapshot, isLatest: true, .init()), expiresAt: nil))
     }
 
-    /// Removes the messages that have expired.
+    /// Removes the messages that have expired, and returns them.
     /// - Parameter now: milliseconds since 1970.
     public mutating func removeExpired(now: UInt64) -> [Element] {
         let isExpired = { (entry: Entry) in entry.expiresAt.map { $0 <= now } ?? false }
@@ -86,19 +86,19 @@ public struct PendingDeliveryQueue: Sendable {
         return expired
     }
 
-    /// Everything, in the order in which it came; nothing is left.
+    /// Removes and returns all messages, oldest first.
     public mutating func takeAll() -> [(element: Element, expiresAt: UInt64?)] {
         defer { entries.removeAll() }
         return entries.map { ($0.element, $0.expiresAt) }
     }
 
-    /// Gives back what `takeAll` has given: it waits before everything else.
+    /// Returns the elements of `takeAll` to the front of the queue.
     mutating func putBack(_ elements: [(element: Element, expiresAt: UInt64?)]) {
         entries.insert(contentsOf: elements.map { Entry(element: $0.element, expiresAt: $0.expiresAt) }, at: 0)
     }
 
-    /// Withdraws an envelope or a snapshot that must arrive.
-    /// - Returns: whether it was here.
+    /// Removes an envelope, or a snapshot that must arrive.
+    /// - Returns: true if it was in the queue.
     public mutating func cancel(eventID: UUID, featureID: String) -> Bool {
         let before = entries.count
         entries.removeAll { $0.is(eventID, featureID) }

@@ -1,6 +1,7 @@
-/// The round trip to one peer, smoothed, and the time after which an answer is overdue.
+/// The smoothed round-trip time to one peer, and the timeout for an answer.
 ///
-/// Source: RFC 6298, with a least timeout of 50 ms instead of a second (links are local) and a most of 10 s.
+/// Source: RFC 6298. The timeout is at least 50 ms instead of a second, because links are local, at most 10 s, and 500
+/// ms before the first measurement.
 package struct RoundTripEstimate: Hashable, Sendable {
     /// Nanoseconds; nil before the first measurement.
     private(set) var smoothedNanoseconds: UInt64?
@@ -12,11 +13,11 @@ package struct RoundTripEstimate: Hashable, Sendable {
 
     init() {}
 
-    /// nil before the first measurement.
+    /// The smoothed round-trip time; nil before the first measurement.
     package var smoothed: Duration? { smoothedNanoseconds.map { .nanoseconds(Int64(clamping: $0)) } }
 
     mutating func measure(_ sample: UInt64) {
-        // A device that slept meanwhile would not resend for long.
+        // A device that slept in between would otherwise not resend for long.
         let sample = min(sample, Self.timeoutMax)
         guard let smoothed = smoothedNanoseconds else {
             smoothedNanoseconds = sample
@@ -28,7 +29,7 @@ package struct RoundTripEstimate: Hashable, Sendable {
         smoothedNanoseconds = (7 * smoothed + sample) / 8
     }
 
-    /// Nanoseconds to wait for an answer, after so many that did not come.
+    /// Nanoseconds to wait for an answer after a number of failures in a row.
     func timeout(afterFailures count: Int = 0) -> UInt64 {
         let timeout = smoothedNanoseconds.map { $0 + 4 * variation } ?? Self.timeoutAtFirst
         return min(max(timeout, Self.timeoutMin) << UInt64(min(count, 10)), Self.timeoutMax)

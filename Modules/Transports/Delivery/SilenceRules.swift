@@ -1,28 +1,28 @@
-/// The times by which a silent peer is judged, in nanoseconds.
+/// The times after which a silent peer is probed or gone, in nanoseconds. PeerStanding.swift defines the terms.
 struct SilenceRules: Hashable, Sendable {
-    /// The longest time without proof that the peer hears this side. Then it is probed.
+    /// The longest time without proof that the peer hears this side, before it is probed.
     let interval: UInt64
-    /// The same while something that the peer must acknowledge is under way. It also bounds the time between two probes.
+    /// The interval while the peer owes an acknowledgement. It also limits the time between two probes.
     let patienceMax: UInt64
-    /// The least time for an answer to a probe.
+    /// The shortest time to wait for an echo.
     let patienceMin: UInt64
-    /// The peer is gone after this number of probes in a row without an answer.
+    /// Number of probes in a row without an answer after which the peer is gone.
     let probesMax: Int
-    /// Whether both sides announce how long they may be silent.
+    /// True if both sides announce how long they may be silent.
     let isAnnounced: Bool
 
-    /// The rules towards a peer that announces nothing. Each side probes on its own.
+    /// Returns the rules for a peer that announces nothing. Each side probes on its own.
     static func unannounced(heartbeat: UInt64) -> SilenceRules {
         SilenceRules(
             interval: heartbeat, patienceMax: heartbeat, patienceMin: heartbeat / 5, probesMax: 3, isAnnounced: false)
     }
 
-    /// The rules towards a peer that announces its silence.
+    /// Returns the rules for a peer that announces its silence.
     ///
     /// - Parameters:
-    ///   - heartbeat: bounds the patience for a peer that owes an answer.
-    ///   - asksSecond: one of two peers waits a second longer, so that one exchange serves both.
-    ///   - probesMax: fewer where lanes that the platform keeps can take over.
+    ///   - heartbeat: limits the patience with a peer that owes an answer.
+    ///   - asksSecond: true for the side that waits a second longer, so that one exchange serves both.
+    ///   - probesMax: lower if kept lanes can take over.
     static func announced(
         idleInterval: UInt64, heartbeat: UInt64, asksSecond: Bool, probesMax: Int
     ) -> SilenceRules {
@@ -33,14 +33,14 @@ struct SilenceRules: Hashable, Sendable {
             probesMax: probesMax, isAnnounced: true)
     }
 
-    /// A peer may announce no more than the second of two peers does.
+    /// The longest silence that a peer may announce: the interval of the side that probes second.
     var silenceMax: UInt64 { interval + patienceMin }
-    /// Whether silences are so long that the radio sleeps. Then everything due soon leaves together.
+    /// True if silences are so long that the radio sleeps. Then frames that are due soon leave together.
     var isPatient: Bool { interval > 60_000_000_000 }
-    /// A probe leaves with a frame that leaves anyway if it is due within this time.
+    /// A probe leaves with another frame if it is due within this time.
     var alongTime: UInt64 { isPatient ? interval / 4 : 500_000_000 }
-    /// The time for which an echo waits for a frame that leaves anyway. The measured round trip contains it.
+    /// The time for which an echo waits for another frame. The measured round trip contains it.
     var echoDelay: UInt64 { isPatient ? 300_000_000 : 0 }
-    /// The announcement for the other side.
+    /// The announcement for the other side; nil if there is none.
     var silenceMilliseconds: UInt64? { isAnnounced ? interval / 1_000_000 : nil }
 }

@@ -1,11 +1,11 @@
 public import MeshBase
 public import MeshTransport
 
-/// A link to itself: what is sent comes back before `send` returns, on the caller's thread.
+/// A link to itself: each packet comes back before `send` returns, on the caller's thread.
 ///
-/// Safe to use from any thread; holds nothing.
+/// Safe to use from any thread; stores nothing.
 public final class LoopbackLink: TransportLink {
-    /// The address to which own packets go.
+    /// The address for own packets.
     public static let address: LinkAddress = "loopback"
 
     private enum Phase {
@@ -16,7 +16,7 @@ public final class LoopbackLink: TransportLink {
 
     private let phase = Locked(Phase.idle)
 
-    /// A link that is not open yet.
+    /// Creates a link that isn't open yet.
     public init() {}
 
     public let lanes: [LinkLane: PayloadLimit] = [
@@ -29,7 +29,7 @@ public final class LoopbackLink: TransportLink {
 
     /// Opens the link, which connects to itself at once.
     ///
-    /// - Throws: `LinkError.closed` once it was closed.
+    /// - Throws: `LinkError.closed` after it was opened or closed.
     public func open(_ observer: any LinkObserver) throws {
         try phase.withLock { phase in
             guard case .idle = phase else { throw LinkError(.closed) }
@@ -50,7 +50,7 @@ public final class LoopbackLink: TransportLink {
         observer.received(packet.bytes, on: packet.lane, from: address)
     }
 
-    /// Both ends are in this process.
+    /// Returns true: both ends are in this process.
     public func isOwn(_ peerID: String) -> Bool { true }
 
     public func close() async { phase.withLock { $0 = .closed } }

@@ -10,18 +10,18 @@ public import MeshTransport
 /// game.send(.home)                                      // in a preview: no other device
 /// ```
 ///
-/// Delivery over a `LoopbackLink`: when a send returns, subscribers have what was sent, or it waits for the slowest of
-/// them. It knows no peer but itself, so `knownPeers` is empty and a send may name the local peer only. What each mode
-/// guarantees, and what sends throw, is `LinkTransport`'s. Safe to use from any thread.
+/// Delivery over a `LoopbackLink`: when a send returns, subscribers have the message, or it waits for the slowest of
+/// them. It knows no peer but itself, so `knownPeers` is empty and a send may name only the local peer. `LinkTransport`
+/// documents the guarantees of each mode and the errors of sends. Safe to use from any thread.
 public final class LoopbackSessionSyncTransport: DeliveringTransport {
     /// The delivery over the link, with its options and diagnostics.
     public let delivery: LinkTransport
 
-    /// Creates a transport that returns to this peer what it sends.
+    /// Creates a transport that returns this peer's own messages.
     ///
     /// - Parameters:
-    ///   - budget: refuses larger payloads and says how they are written; nil leaves both to delivery.
-    ///   - bufferLimit: elements that wait for one slow subscriber; see `TransportInbox`.
+    ///   - budget: the payload limit and the codec; nil leaves both to delivery.
+    ///   - bufferLimit: maximum number of elements that wait for one slow subscriber; see `TransportInbox`.
     public init(localPeer: SessionPeer, budget: PayloadBudget? = nil, bufferLimit: Int = 4096) {
         var configuration = DeliveryConfiguration()
         configuration.bufferLimit = bufferLimit

@@ -10,36 +10,36 @@ import MeshBase
     import Android
 #endif
 
-/// The two file descriptors of a connection. Neither one's flags are changed, since other processes may share them: a
-/// socket is asked with each call not to block, and a pipe is opened once more where the system can (Linux), so that the
-/// flag is this side's alone.
+/// The two file descriptors of a connection. Their flags aren't changed, because other processes may share them. Calls
+/// on a socket are individually non-blocking. A pipe is opened again if the system can (Linux), so that the
+/// non-blocking flag belongs to this side alone.
 ///
 /// One thread reads and one writes; `interrupt` may be called from any thread.
 final class Descriptors: Sendable {
     enum Outcome {
-        /// So many bytes; reading 0 is the end of the input.
+        /// Number of bytes moved; reading 0 is the end of the input.
         case moved(Int)
         /// It would have to wait, and may not or no longer.
         case interrupted
         case failed(Int32)
     }
 
-    /// A write never blocks, so that it may be made on anybody's thread.
+    /// True if a write never blocks, so it may be made on any thread.
     let writesAtOnce: Bool
     private let input: Int32
     private let output: Int32
     private let closes: Bool
     private let inputIsSocket: Bool
     private let outputIsSocket: Bool
-    /// The same ends under descriptors that do not block; -1 where there are none.
+    /// Non-blocking descriptors of the two ends; -1 if there are none.
     private let ownInput: Int32
     private let ownOutput: Int32
-    /// The most that one write may move without blocking once `poll` has said that there is room.
+    /// Maximum number of bytes of one write that won't block after `poll` has reported space.
     private let writeBytesMax: Int
     private let wake: WakePipe
 
-    /// - Parameter closes: closes both descriptors with the object.
-    /// - Throws: `PipeError` with `badDescriptor` or `systemCallFailed`; nothing has been closed then.
+    /// - Parameter closes: true to close both descriptors with the object.
+    /// - Throws: `PipeError` with `badDescriptor` or `systemCallFailed`; the descriptors stay open.
     init(input: Int32, output: Int32, closes: Bool) throws(PipeError) {
         let inputMode = try Self.status(of: input, named: "input").st_mode & S_IFMT
         let outputMode = try Self.status(of: output, named: "output").st_mode & S_IFMT
@@ -52,8 +52,8 @@ final class Descriptors: Sendable {
         ownInput = inputMode == S_IFIFO ? Self.reopened(input, O_RDONLY) : -1
         ownOutput = outputMode == S_IFIFO ? Self.reopened(output, O_WRONLY) : -1
         writesAtOnce = outputIsSocket || ownOutput >= 0
-        // A pipe that polls as writable has room for PIPE_BUF bytes; a longer write that may block could do so for ever
-        // when the other side has stopped reading. Files never do for long.
+        // A pipe that polls as writable has space for PIPE_BUF bytes. A longer blocking write could block forever if
+        // the other side has stopped reading. Files never block for long.
         writeBytesMax = writesAtOnce || outputMode == S_IFREG ? 65_536 : 4096
         #if canImport(Darwin)
             if outputIsSocket {
@@ -72,17 +72,17 @@ final class Descriptors: Sendable {
         if output != input { _ = systemClose(output) }
     }
 
-    /// Ends every wait, now and later.
+    /// Ends every current and later wait.
     func interrupt() { wake.signal() }
 
-    /// The other side has closed its end.
+    /// Returns true if the error means that the other side has closed its end.
     static func isPeerGone(_ errorNumber: Int32) -> Bool { errorNumber == EPIPE || errorNumber == ECONNRESET }
 
-    /// Moves bytes into `buffer`.
-    /// - Parameter waits: until there are some.
+    /// Reads bytes into `buffer`.
+    /// - Parameter waits: true to wait until there are some.
     func read(into buffer: UnsafeMutableRawBufferPointer, waits: Bool = true) -> Outcome {
         while true {
-            // What does not block can be asked at once, which spares the call that waits while bytes keep coming.
+            // A non-blocking descriptor is read at once. While bytes keep coming, this saves the call that waits.
             if !inputIsSocket, ownInput < 0, let obstacle = obstacle(to: input, POLLIN, waits: waits) {
                 return obstacle
             }
@@ -94,8 +94,8 @@ final class Descriptors: Sendable {
         }
     }
 
-    /// Moves a part of `bytes`, at least one byte.
-    /// - Parameter waits: until there is room.
+    /// Writes a part of `bytes`, at least one byte.
+    /// - Parameter waits: true to wait until there is space.
     func write(_ bytes: UnsafeRawBufferPointer, waits: Bool = true) -> Outcome {
         while true {
             if !writesAtOnce, let obstacle = obstacle(to: output, POLLOUT, waits: waits) { return obstacle }
@@ -107,7 +107,8 @@ final class Descriptors: Sendable {
         }
     }
 
-    /// The same on a thread that is not this connection's: nothing waits, and a pipe whose reader has gone signals nobody.
+    /// Writes on a thread that doesn't belong to this connection: it never waits, and a pipe without a reader raises no
+    /// signal.
     func writeAtOnce(_ bytes: UnsafeRawBufferPointer) -> Outcome {
         guard !outputIsSocket else { return write(bytes, waits: false) }
         return PipeSignal.withheld {
@@ -117,7 +118,7 @@ final class Descriptors: Sendable {
         }
     }
 
-    /// Waits, if it may; nil when the descriptor is ready.
+    /// Waits if allowed; returns nil when the descriptor is ready.
     private func obstacle(to descriptor: Int32, _ event: Int32, waits: Bool) -> Outcome? {
         guard waits else { return WakePipe.isReady(descriptor, event) ? nil : .interrupted }
         return switch wake.wait(for: descriptor, event) {
@@ -143,8 +144,7 @@ final class Descriptors: Sendable {
         #endif
     }
 
-    /// Another description of a pipe's end, which does not block; -1 where the system has no such way, or nobody is at the
-    /// other end any more.
+    /// Opens a pipe's end again without blocking. Returns -1 if the system can't, or if the other end is closed.
     private static func reopened(_ descriptor: Int32, _ access: Int32) -> Int32 {
         #if os(Linux) || os(Android)
             open("/proc/self/fd/\(descriptor)", access | O_NONBLOCK | O_CLOEXEC)
@@ -162,7 +162,7 @@ final class Descriptors: Sendable {
     }
 }
 
-// Methods of the same names hide the system's.
+// Methods with these names hide the system's functions.
 private func systemRead(_ descriptor: Int32, _ start: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     read(descriptor, start, count)
 }

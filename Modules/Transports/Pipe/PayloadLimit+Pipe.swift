@@ -1,7 +1,7 @@
 public import MeshBase
 
 extension PayloadLimit {
-    /// One packet over a pipe.
+    /// Maximum size of one packet over a pipe.
     public static let pipePacket = PayloadLimit(
         id: "pipe.packet", bytes: 1 << 20, summary: "Packet over a pipe or a Unix socket; a message may take several",
         source: "chosen: the largest frame of FrameLimits")

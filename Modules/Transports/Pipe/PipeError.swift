@@ -10,24 +10,24 @@ public import MeshBase
     import Android
 #endif
 
-/// Why a pipe could not begin.
+/// An error that keeps a pipe from starting.
 public struct PipeError: CodedError, Hashable {
-    /// Why it is thrown. Later versions may know more codes.
+    /// The reason for the error. Later versions may add codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
         /// The file descriptor is not open.
         public static let badDescriptor = Code(description: "badDescriptor")
-        /// No Unix socket can be at that path: it is empty, too long, or something else is there.
+        /// A Unix socket can't be at that path: it is empty, too long, or another kind of file is there.
         public static let invalidPath = Code(description: "invalidPath")
         /// Another process listens at that path.
         public static let addressInUse = Code(description: "addressInUse")
-        /// A process or a file of another user is at that path, or another user's process has come: also one of root's,
-        /// unless this one is root's too.
+        /// A process or a file of another user is at that path, or another user's process has connected. Root counts as
+        /// another user, unless this process is root's.
         public static let otherUser = Code(description: "otherUser")
-        /// Others may put something else into that path's folder.
+        /// Others may replace files in that path's folder.
         public static let notPrivate = Code(description: "notPrivate")
-        /// `start` has been called before.
+        /// The link was already opened.
         public static let alreadyStarted = Code(description: "alreadyStarted")
         /// The system refused a thread, a descriptor or a socket.
         public static let systemCallFailed = Code(description: "systemCallFailed")
@@ -35,14 +35,14 @@ public struct PipeError: CodedError, Hashable {
 
     public let code: Code
     public let message: String
-    /// The system's error number, 0 where there is none.
+    /// The system's error number; 0 if there is none.
     public let errorNumber: Int32
 
     public var description: String {
         errorNumber == 0 ? "\(code): \(message)" : "\(code): \(message): \(systemMessage(errorNumber))"
     }
 
-    /// Empty where each message of the code says what to do.
+    /// Empty if each message of the code says what to do.
     public var advice: String {
         switch code {
         case .badDescriptor: "Give the link an open descriptor."
@@ -56,7 +56,7 @@ public struct PipeError: CodedError, Hashable {
 }
 
 extension PipeError {
-    /// Calls what may fail for reasons of the system.
+    /// Makes a system call, and translates its error.
     static func translating<Result>(
         _ call: @autoclosure () throws(SystemCallError) -> Result
     ) throws(PipeError) -> Result {
@@ -79,7 +79,7 @@ extension PipeError {
     }
 }
 
-/// The system's words for an error number.
+/// Returns the system's text for an error number.
 func systemMessage(_ errorNumber: Int32) -> String {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
         guard let start = buffer.baseAddress else { return "error \(errorNumber)" }

@@ -3,27 +3,30 @@ public import MeshTransport
 
 /// Moves bytes between processes of one machine, over a pair of file descriptors or a Unix socket.
 ///
-/// One lane, `stream`. Of each connection one thread reads and one writes, both our own, so that no blocking call
-/// occupies Swift's thread pool. A packet leaves on its sender's thread while the system takes it at once; what it does not
-/// take, and what comes meanwhile, the writer sends in one write (on Darwin everything to a pipe). Up to 256 KiB wait for the
-/// other side; then `send` throws `full` until less than the half is left. A packet larger than the room there is, is
-/// taken once nothing waits. A write to a pipe whose reader is gone ends the connection and never the process: the
-/// writing thread blocks SIGPIPE for itself, and sockets are asked not to raise it.
+/// It has one lane, `stream`. Each connection has its own reading thread and writing thread, so that no blocking call
+/// occupies Swift's thread pool. A packet leaves on its sender's thread if the system takes it at once. The writing
+/// thread sends the rest, and packets that come in the meantime, in one write. On Darwin it sends everything that goes
+/// to a pipe.
 ///
-/// Over descriptors there is one connection, with the address `pipe`, and none after it. Over a Unix socket the side that
-/// connects makes a new one of each that ends, after 100 ms doubling to 5 s with jitter; addresses are `unix:0` and so
-/// on, each of one connection only. What a connection had taken and not written when it broke is lost.
+/// Up to 256 KiB wait for the other side. Then `send` throws `full` until less than half is left. A packet that is
+/// larger than the free space is accepted once nothing waits. A write to a pipe without a reader ends the connection
+/// and never the process: the writing thread blocks SIGPIPE for itself, and sockets don't raise it.
 ///
-/// A Unix socket joins processes of one effective user: both sides ask the system who is at the other end before a byte
-/// passes, and others are turned away, root's processes too. The socket's folder may not be writable by others, unless it
-/// is one like /tmp. Descriptors are the caller's to judge.
+/// Over descriptors there is one connection, with the address `pipe`, and none after it. Over a Unix socket, the
+/// connecting side replaces each connection that ends, after 100 ms doubling to 5 s, with jitter. The addresses are
+/// `unix:0` and so on, a new one for each connection. Packets that were accepted but not written when a connection
+/// broke are lost.
+///
+/// A Unix socket connects processes of one effective user. Both sides ask the system for the user at the other end
+/// before a byte passes, and reject others, including root's processes. Others must not be able to write to the
+/// socket's folder, unless it is one like /tmp. The caller is responsible for the safety of descriptors.
 ///
 /// Safe to use from any thread.
 public final class PipeLink: TransportLink {
-    /// Connections at a time over a socket; more are closed at once.
+    /// Maximum number of connections at a time over a socket; further ones are closed at once.
     public static let connectionsMax = 16
 
-    /// How long the other side has to take what is written last.
+    /// The time that the other side has to take the last bytes.
     private static let patience = Duration.seconds(1)
 
     private enum Phase {
@@ -32,15 +35,15 @@ public final class PipeLink: TransportLink {
 
     private struct State {
         var phase = Phase.idle
-        /// Until the link is closed.
+        /// Set until the link is closed.
         var observer: (any LinkObserver)?
-        /// Until `open`.
+        /// Set until `open`.
         var descriptors: Descriptors?
         var keeper: SocketKeeper?
         var streams: [PipeStream] = []
         /// The number of the next connection over a socket.
         var nextNumber = 0
-        /// The keeper and the streams that have not ended.
+        /// Number of running parts: the keeper and the streams that haven't ended.
         var activities = 0
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
@@ -56,8 +59,8 @@ public final class PipeLink: TransportLink {
     /// Creates a link over descriptors or a Unix socket. It connects once `open` is called.
     ///
     /// - Parameters:
-    ///   - seed: of the jitter between tries to connect.
-    ///   - diagnostics: receives which users' processes were turned away.
+    ///   - seed: the seed of the jitter between connection attempts.
+    ///   - diagnostics: receives the rejections of other users' processes.
     /// - Throws: `PipeError` with `badDescriptor`, `invalidPath` or `systemCallFailed`.
     public init(
         _ endpoint: PipeEndpoint, seed: UInt64 = .random(in: 0 ... .max),
@@ -82,12 +85,12 @@ public final class PipeLink: TransportLink {
     /// The counters of all connections of the link so far.
     public var statistics: PipeStatistics { counters.withLock { $0 } }
 
-    /// Returns a stream of the errors that keep the link from its path, one for each try: another user's process came
-    /// or is there, or others may write to the folder. Ends with `close`. 64 errors wait for a slow reader; then the
-    /// oldest are dropped.
+    /// Returns a stream of the errors that keep the link from its path, one for each attempt: another user's process
+    /// connected or listens there, or others may write to the folder. Ends with `close`. 64 errors wait for a slow
+    /// reader; then the oldest are dropped.
     public func refusals() -> AsyncStream<PipeError> { strangers.subscribe() }
 
-    /// Only processes of one user meet here.
+    /// Returns true: only processes of one user connect here.
     public func isOwn(_ peerID: String) -> Bool { true }
 
     /// Opens the link and connects it. If it throws because of the path, you can call it again.
@@ -135,7 +138,7 @@ public final class PipeLink: TransportLink {
     }
 
     var connections: [PipeStream] { state.withLock { $0.streams } }
-    /// Whether others connect to this side now.
+    /// True while this side listens for connections.
     var isListening: Bool { state.withLock { $0.keeper }?.isListening ?? false }
 
     public func disconnect(_ address: LinkAddress) {
@@ -149,7 +152,7 @@ public final class PipeLink: TransportLink {
 
     public func close() async { await close(grace: Self.patience) }
 
-    /// - Parameter grace: after which what the other side has not taken is given up.
+    /// - Parameter grace: time after which data that the other side hasn't taken is given up.
     func close(grace: Duration) async {
         let (streams, keeper) = state.withLock { state in
             state.phase = .closed
@@ -181,7 +184,7 @@ public final class PipeLink: TransportLink {
 // MARK: - Connections
 
 extension PipeLink {
-    /// Makes a connection of a socket, and closes the socket if it cannot.
+    /// Makes a connection from a socket, or closes the socket if it can't.
     func adopt(_ descriptor: Int32) -> PipeStream? {
         guard let descriptors = try? Descriptors(input: descriptor, output: descriptor, closes: true) else {
             UnixSocketPath.discard(descriptor)
@@ -196,7 +199,7 @@ extension PipeLink {
         return try? begin(address, descriptors)
     }
 
-    /// Tells what only a person can change; that nobody listens yet is no news.
+    /// Reports errors that only a person can fix. A path without a listener is normal.
     func refused(_ error: PipeError) {
         guard error.code == .otherUser || error.code == .notPrivate else { return }
         strangers.publish(error)

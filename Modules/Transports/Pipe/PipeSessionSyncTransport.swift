@@ -12,8 +12,8 @@ public import MeshTransport
 /// try transport.start()
 /// ```
 ///
-/// A pair of descriptors is one connection. Over a Unix socket a peer that is killed and comes back is met again, and what
-/// was accepted for it meanwhile is delivered then; with a durable store also when both were killed.
+/// A pair of descriptors is one connection. Over a Unix socket, a peer that is killed and relaunched connects again and
+/// then gets the messages accepted for it in the meantime. With a durable store, this works even if both were killed.
 public final class PipeSessionSyncTransport: DeliveringTransport {
     public let delivery: LinkTransport
     /// The link that moves the bytes and counts them.
@@ -22,9 +22,9 @@ public final class PipeSessionSyncTransport: DeliveringTransport {
     /// Creates a transport over a pipe or a Unix socket.
     ///
     /// - Parameters:
-    ///   - store: keeps what was accepted and not acknowledged; nil keeps it in memory.
-    ///   - diagnostics: receives reachability, what and who was rejected, and what could not be sent.
-    /// - Throws: `PipeError` with `badDescriptor`, `invalidPath` or `systemCallFailed`; what `LinkTransport` throws.
+    ///   - store: keeps accepted messages until they are acknowledged; nil keeps them in memory.
+    ///   - diagnostics: receives reachability, rejections, and failed sends.
+    /// - Throws: `PipeError` with `badDescriptor`, `invalidPath` or `systemCallFailed`; the errors of `LinkTransport`.
     public init(
         localPeer: SessionPeer, over endpoint: PipeEndpoint, configuration: DeliveryConfiguration = .init(),
         store: (any SessionStore)? = nil, diagnostics: Topic<SessionDiagnosticEvent>? = nil
@@ -38,9 +38,9 @@ public final class PipeSessionSyncTransport: DeliveringTransport {
     ///
     /// - Parameters:
     ///   - input: open for reading. A file or /dev/null works: it ends soon.
-    ///   - output: open for writing; a socket may be both. Neither descriptor's flags are changed.
-    ///   - closesDescriptors: closes both once the connection has ended, or with the transport.
-    /// - Throws: `PipeError` with `badDescriptor` or `systemCallFailed`; what `LinkTransport` throws.
+    ///   - output: open for writing; one socket may be both. Neither descriptor's flags are changed.
+    ///   - closesDescriptors: true to close both when the connection has ended, or with the transport.
+    /// - Throws: `PipeError` with `badDescriptor` or `systemCallFailed`; the errors of `LinkTransport`.
     public convenience init(
         localPeer: SessionPeer, input: Int32, output: Int32, closesDescriptors: Bool = false,
         configuration: DeliveryConfiguration = .init(), store: (any SessionStore)? = nil,

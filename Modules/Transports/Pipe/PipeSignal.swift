@@ -8,12 +8,12 @@
     import Android
 #endif
 
-/// SIGPIPE, which a write to a pipe raises on the writing thread when nobody reads any more.
+/// The signal SIGPIPE, which a write to a pipe without a reader raises on the writing thread.
 enum PipeSignal {
-    /// Calls `body`, whose writes must not end the process, on a thread that is somebody else's: the signal is blocked for
-    /// this thread meanwhile, and taken back when it was raised. Two system calls.
+    /// Calls `body`, whose writes must not end the process, on a thread that isn't ours. Blocks the signal for this
+    /// thread in the meantime, and clears it if it was raised. Two system calls if it wasn't.
     ///
-    /// Darwin marks descriptors instead (`F_SETNOSIGPIPE`); nothing is done there.
+    /// Darwin marks descriptors instead (`F_SETNOSIGPIPE`); there this only calls `body`.
     static func withheld<Result>(_ body: () -> Result, isRaised: (Result) -> Bool) -> Result {
         #if canImport(Darwin)
             return body()
@@ -24,7 +24,7 @@ enum PipeSignal {
             sigaddset(&signals, SIGPIPE)
             pthread_sigmask(SIG_BLOCK, &signals, &before)
             let result = body()
-            // Who had it blocked keeps what is pending.
+            // If the thread had blocked the signal before, a pending one stays.
             if isRaised(result), sigismember(&before, SIGPIPE) == 0 {
                 var now = timespec()
                 sigtimedwait(&signals, nil, &now)

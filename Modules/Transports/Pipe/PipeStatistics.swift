@@ -1,12 +1,12 @@
 /// The counters of one link. Counters only grow.
 public struct PipeStatistics: Hashable, Sendable {
-    /// Bytes handed to and taken from the system.
+    /// Number of bytes handed to the system.
     public internal(set) var bytesSent: UInt64 = 0
-    /// The number of bytes received.
+    /// Number of bytes read from the system.
     public internal(set) var bytesReceived: UInt64 = 0
-    /// System calls that moved them; fewer than packets when writes are coalesced.
+    /// Number of system calls that wrote bytes. Fewer than packets when writes are combined.
     public internal(set) var writeCount: UInt64 = 0
-    /// System calls that read them.
+    /// Number of system calls that read bytes.
     public internal(set) var readCount: UInt64 = 0
 
     /// Creates counters that are all zero.

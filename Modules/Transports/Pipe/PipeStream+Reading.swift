@@ -2,10 +2,10 @@ import MeshBase
 import MeshTransport
 
 extension PipeStream {
-    /// The most that is read of what had arrived before the connection broke: more than the system keeps.
+    /// Maximum number of bytes to read that had arrived before the connection broke. More than the system buffers.
     private static let drainedBytesMax = 1 << 20
 
-    /// The reading thread: passes on what arrives, until the input ends or the connection does.
+    /// The body of the reading thread: passes on received bytes, until the input or the connection ends.
     func read(from descriptors: Descriptors) {
         defer { leave() }
         state.withLock { $0.isAnnounced = true }

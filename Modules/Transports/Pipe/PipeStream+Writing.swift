@@ -4,15 +4,15 @@ import MeshTransport
 
 extension PipeStream {
     private enum Admission {
-        /// Into the buffer; `wakes` the writing thread, which has nothing to do.
+        /// In the buffer. `wakes` is true if the writing thread is idle and must be woken.
         case taken(wakes: Bool)
-        /// The sender writes it, to these.
+        /// The sender writes the packet to these descriptors.
         case writeNow(Descriptors)
         case full
         case gone
     }
 
-    /// Takes a packet. One larger than the buffer has to wait until that is empty.
+    /// Accepts a packet. One larger than the buffer must wait until that is empty.
     /// - Throws: `full` or `unreachable`.
     func send(_ bytes: [UInt8]) throws(LinkError) {
         switch admit(bytes) {
@@ -42,14 +42,15 @@ extension PipeStream {
         }
     }
 
-    /// On the sender's thread: what the system does not take at once is left to the writing thread, errors as well.
+    /// Writes on the sender's thread. The writing thread handles the bytes that the system doesn't take at once, and
+    /// errors.
     private func writeNow(_ bytes: [UInt8], to descriptors: Descriptors) {
         let count =
             if case .moved(let count) = bytes.withUnsafeBytes({ descriptors.writeAtOnce($0) }) { count } else { 0 }
         noteWrite(count)
         let wakes = state.withLock { state in
             state.isWriting = false
-            // Nobody else sends to this address meanwhile, so what follows is still to come.
+            // There is no other sender to this address in the meantime, so later bytes come after these.
             if count < bytes.count { state.filling.append(contentsOf: bytes[count...]) }
             return !state.filling.isEmpty || state.phase != .open
         }
@@ -57,7 +58,7 @@ extension PipeStream {
         leave()
     }
 
-    /// The writing thread: writes what was taken, as much at once as has gathered meanwhile.
+    /// The body of the writing thread: writes the accepted bytes, as many at once as have collected.
     func write(to descriptors: Descriptors) {
         defer { leave() }
         var batch: [UInt8] = []
@@ -69,7 +70,7 @@ extension PipeStream {
                 batch.removeAll(keepingCapacity: true)
                 state.withLock { $0.isWriting = false }
             case .end:
-                // A connection closed from here has no use for its reader any more.
+                // A connection closed from this side needs no reader any more.
                 if state.withLock({ $0.phase == .finishing }) { interrupt() }
                 return
             }
@@ -80,7 +81,7 @@ extension PipeStream {
         case wait, write, end
     }
 
-    /// - Parameter batch: empty; filled with what there is to write.
+    /// - Parameter batch: empty; filled with the bytes to write.
     private func nextStep(_ batch: inout [UInt8]) -> Step {
         state.withLock { state in
             if state.isWriting { return .wait }
@@ -92,7 +93,7 @@ extension PipeStream {
         }
     }
 
-    /// - Returns: whether the connection still stands.
+    /// - Returns: true if the connection still works.
     private func flush(_ bytes: UnsafeRawBufferPointer, to descriptors: Descriptors) -> Bool {
         var rest = bytes
         while rest.count > 0 {

@@ -2,33 +2,33 @@ import Dispatch
 import MeshBase
 import MeshTransport
 
-/// One connection of a link: what was taken and not yet written, and the two threads that serve it.
+/// One connection of a link: bytes that wait to be written, and the two threads that serve it.
 ///
-/// The reading thread tells the observer of the connection and of what arrives. A packet that comes when nothing waits
-/// goes out on the sender's own thread, which spares it the way through another. What the system does not take at once is
-/// left to the writing thread, and so is what comes before it has gone: that goes out together. Whoever is last to leave tells of the end. Safe to use from any thread;
-/// nothing is called out to while the lock is held.
+/// The reading thread reports the connection and received bytes to the observer. If nothing waits, a packet is written
+/// on its sender's thread, which saves a thread switch. The writing thread writes what the system doesn't take at once,
+/// together with packets that come in the meantime. The last thread to leave reports the end. Safe to use from any
+/// thread; no code outside is called while the lock is held.
 final class PipeStream: Sendable {
     enum Phase {
         case open
-        /// Closed from here: what was taken is written first.
+        /// Closed from this side: accepted bytes are written first.
         case finishing
-        /// The other side has gone, or an error came up: what can be moved without waiting still is.
+        /// The other side has gone, or an error occurred: only bytes that can move without waiting still do.
         case draining
         case ended
     }
 
     struct State {
         var phase = Phase.open
-        /// Taken, and not yet with whoever writes.
+        /// Accepted bytes that no writer has taken yet.
         var filling: [UInt8] = []
-        /// Bytes taken and not yet handed to the system.
+        /// Number of bytes accepted and not yet handed to the system.
         var unwritten = 0
-        /// Somebody writes now, the writing thread or a sender.
+        /// True while the writing thread or a sender writes.
         var isWriting = false
-        /// A sender was told that there is no room.
+        /// True if `send` has thrown `full`.
         var owesWritable = false
-        /// Threads and senders that use the descriptors. The last one lets them go.
+        /// Number of threads and senders that use the descriptors. The last one releases them.
         var users = 0
         var isAnnounced = false
         var hasReceived = false
@@ -37,7 +37,7 @@ final class PipeStream: Sendable {
         var descriptors: Descriptors?
     }
 
-    /// Taken bytes that wait for the system.
+    /// Maximum number of accepted bytes that wait for the system.
     static let bufferBytes = 256 << 10
     static let readBytes = 64 << 10
 
@@ -45,11 +45,11 @@ final class PipeStream: Sendable {
     let observer: any LinkObserver
     let statistics: Locked<PipeStatistics>
     let state: Locked<State>
-    /// Signalled when the writing thread has something to do.
+    /// Signaled when the writing thread has something to do.
     let work = DispatchSemaphore(value: 0)
     private let whenEnded: @Sendable (PipeStream) -> Void
 
-    /// - Parameter whenEnded: called once, after the observer was told, also when `start` throws.
+    /// - Parameter whenEnded: called once, after the observer was notified, also if `start` throws.
     init(
         address: LinkAddress, descriptors: Descriptors, observer: any LinkObserver,
         statistics: Locked<PipeStatistics>, whenEnded: @escaping @Sendable (PipeStream) -> Void
@@ -63,7 +63,7 @@ final class PipeStream: Sendable {
 
     var hasReceived: Bool { state.withLock { $0.hasReceived } }
 
-    /// - Throws: `PipeError` with `systemCallFailed`; the observer hears nothing then.
+    /// - Throws: `PipeError` with `systemCallFailed`; the observer isn't notified then.
     func start(_ descriptors: Descriptors) throws(PipeError) {
         state.withLock { $0.users = 2 }
         var startedCount = 0
@@ -82,7 +82,7 @@ final class PipeStream: Sendable {
         try PipeError.translating(BlockingThread.start(body))
     }
 
-    /// What was taken is written, then both threads end.
+    /// Writes the accepted bytes, then ends both threads.
     func finish() {
         state.withLock { state in
             state.isClosedHere = true
@@ -91,7 +91,7 @@ final class PipeStream: Sendable {
         work.signal()
     }
 
-    /// Ends both threads where they are.
+    /// Ends both threads at once.
     func interrupt() {
         let descriptors = state.withLock { state in
             state.isClosedHere = true
@@ -102,8 +102,8 @@ final class PipeStream: Sendable {
         work.signal()
     }
 
-    /// Nothing new will pass any more; whoever reads or writes takes leave without waiting.
-    /// - Parameter failure: what went wrong; nil when the other side has gone.
+    /// Starts the end of the connection: no new bytes pass, and readers and writers leave without waiting.
+    /// - Parameter failure: the error; nil if the other side has gone.
     func drain(_ failure: String?) {
         let descriptors: Descriptors? = state.withLock { state in
             guard state.phase == .open || state.phase == .finishing else { return nil }
@@ -115,7 +115,7 @@ final class PipeStream: Sendable {
         work.signal()
     }
 
-    /// Called by each user of the descriptors as its last act.
+    /// Ends one use of the descriptors. Each user calls it last.
     func leave() {
         let end: (isAnnounced: Bool, reason: String?)? = state.withLock { state in
             state.users -= 1
@@ -131,7 +131,7 @@ final class PipeStream: Sendable {
 }
 
 extension PipeStream.State {
-    /// Why the connection has ended; nil for good order.
+    /// The reason that the connection ended; nil for an orderly end.
     fileprivate var reason: String? {
         if let failure { return failure }
         return hasReceived || isClosedHere ? nil : "the other side ended before it said anything"

@@ -11,7 +11,7 @@ import MeshDelivery
     import Android
 #endif
 
-/// Registers MeshPipeTransport over descriptors.
+/// A plugin that registers MeshPipeTransport over descriptors.
 public struct PipeTransportPlugin: Plugin {
     /// Creates the plugin, which has no settings.
     public init() {}
@@ -36,7 +36,7 @@ public struct PipeTransportPlugin: Plugin {
     }
 }
 
-/// Registers MeshPipeTransport over Unix sockets.
+/// A plugin that registers MeshPipeTransport over Unix sockets.
 public struct UnixSocketTransportPlugin: Plugin {
     /// Creates the plugin, which has no settings.
     public init() {}

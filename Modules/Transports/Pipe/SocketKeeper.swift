@@ -10,19 +10,19 @@ import MeshBase
     import Android
 #endif
 
-/// The thread that keeps a link joined to a Unix socket: it listens and accepts, or connects again and again.
+/// The thread that keeps a link connected through a Unix socket: it listens and accepts, or connects again and again.
 ///
-/// Who may do both tries to listen first, and connects when somebody else does already. Only one process at a time can
-/// claim a path (`SocketListener`), so of two that start at once one listens; the other finds the path taken and soon
-/// somebody to connect to. A connection that ends brings it back to the beginning: when the one that listened has gone,
-/// whoever is first to claim the path listens from then on.
+/// A peer with the role `either` first tries to listen, and connects if another process listens already. Only one
+/// process at a time can claim a path (`SocketListener`). Of two that start together, one listens; the other finds the
+/// path taken and connects. After a connection ends, it starts over. If the listener is gone, the first process to
+/// claim the path listens.
 final class SocketKeeper: Sendable {
     enum Role {
         case listens, connects, either
     }
 
-    /// A connection counts as a success if it has lasted so long: longer than the longest pause, so that two that end each
-    /// other's come ever more slowly.
+    /// The minimum duration of a successful connection. It exceeds the longest pause, so two peers that end each
+    /// other's connections back off.
     private static let successSeconds = 10.0
 
     static var backoff: Backoff { Backoff(from: .milliseconds(100), to: .seconds(5)) }
@@ -33,7 +33,7 @@ final class SocketKeeper: Sendable {
     private let wake: WakePipe
     private let isStopped = Locked(false)
     private let listens = Locked(false)
-    /// What `start` has made for the thread.
+    /// The listener that `start` has made for the thread.
     private let first = Locked<SocketListener?>(nil)
 
     /// - Throws: `PipeError` with `invalidPath` or `systemCallFailed`.
@@ -44,8 +44,8 @@ final class SocketKeeper: Sendable {
         wake = try PipeError.translating(WakePipe())
     }
 
-    /// Begins; what can be found out at once is thrown.
-    /// - Throws: what `SocketListener` throws, save `addressInUse` where connecting will do.
+    /// Starts the thread. Errors that can be found at once are thrown.
+    /// - Throws: the errors of `SocketListener`, except `addressInUse` if connecting will do.
     func start(for link: PipeLink) throws(PipeError) {
         if role == .connects {
             try path.checkOwner()
@@ -72,16 +72,16 @@ final class SocketKeeper: Sendable {
         wake.signal()
     }
 
-    /// Whether this is the side that others connect to.
+    /// True while other processes connect to this side.
     var isListening: Bool { listens.withLock { $0 } }
 
-    /// A connection has ended.
+    /// Wakes the thread after a connection has ended.
     func nudge() { wake.signal() }
 
     // MARK: - The thread
 
     private func run(for link: PipeLink) {
-        // Told to stop before it began, it has not taken it; the path is free when the link has closed.
+        // If it was stopped before it began, it hasn't taken the listener. The path is free when the link has closed.
         defer { first.withLock { $0 = nil } }
         var random = SplitMix64(seed: seed)
         var backoff = Self.backoff
@@ -114,7 +114,7 @@ final class SocketKeeper: Sendable {
 
     private var goesOn: Bool { isStopped.withLock { !$0 } }
 
-    /// Returns when it is told to stop, or when the listener is broken.
+    /// Accepts connections until the keeper is stopped or the listener breaks.
     private func serve(_ listener: SocketListener, for link: PipeLink) {
         listens.withLock { $0 = true }
         defer { listens.withLock { $0 = false } }
@@ -134,7 +134,7 @@ final class SocketKeeper: Sendable {
         }
     }
 
-    /// Lets a process of this user's in.
+    /// Accepts a connection from a process of this user, and rejects others.
     private func admit(_ descriptor: Int32, for link: PipeLink) {
         do throws(PipeError) {
             let user = try SocketUser.of(descriptor)
@@ -149,12 +149,12 @@ final class SocketKeeper: Sendable {
             UnixSocketPath.discard(descriptor)
             return link.refused(error)
         }
-        // Beyond the bound it is closed at once: the other side comes again, ever more slowly.
+        // Beyond the limit it is closed at once: the other side tries again and backs off.
         _ = link.adopt(descriptor)
     }
 
     /// Returns when the connection has ended.
-    /// - Returns: whether it was of use.
+    /// - Returns: true if the connection was useful.
     private func keep(_ descriptor: Int32, for link: PipeLink) -> Bool {
         let start = ContinuousClock.now
         guard let stream = link.adopt(descriptor) else { return false }
@@ -169,7 +169,7 @@ final class SocketKeeper: Sendable {
         let deadline = ContinuousClock.now + duration
         while goesOn, ContinuousClock.now < deadline {
             let rest = (deadline - .now) / .milliseconds(1)
-            // A connection's end is no reason to hurry.
+            // The end of a connection doesn't shorten the pause.
             _ = wake.wait(timeoutMilliseconds: Int32(max(1, min(rest, 60_000))))
             wake.clear()
         }

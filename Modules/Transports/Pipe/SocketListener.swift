@@ -10,19 +10,19 @@ import MeshBase
     import Android
 #endif
 
-/// A Unix socket that this process listens at, and the claim that makes it the only one.
-///
-/// A socket's file outlives the process that made it, and two processes that both find it stale could each remove the
-/// other's. So whoever listens holds an advisory lock on a file beside it, `path.lock`, which the system releases however
-/// a process ends: who has the lock may replace the socket's file. The lock's file is removed in good order only, by its
-/// holder; whoever opened it before locks a file that is no longer there, notices, and begins again.
+// A socket's file outlives the process that made it, and two processes that both find it stale could each remove the
+// other's. So the listener holds an advisory lock (`flock`) on the file `path.lock`, which the system releases however
+// a process ends. The lock's holder may replace the socket's file. Only its holder removes the lock file, in an orderly
+// end. A process that opened the file before that locks a file that is no longer there; it notices and starts over.
+
+/// A Unix socket that this process listens at, and the lock that makes it the only listener.
 final class SocketListener: Sendable {
     let descriptor: Int32
     private let path: UnixSocketPath
     private let claim: Int32
 
-    /// - Throws: `PipeError` with `addressInUse`, `otherUser`, `notPrivate`, `invalidPath` when something else is at the
-    ///   path, or `systemCallFailed`.
+    /// - Throws: `PipeError` with `addressInUse`, `otherUser`, `notPrivate`, `invalidPath` if another kind of file is
+    ///   at the path, or `systemCallFailed`.
     init(_ path: UnixSocketPath) throws(PipeError) {
         try path.checkFolder()
         let claim = try Self.claim(path)
@@ -37,7 +37,7 @@ final class SocketListener: Sendable {
         self.claim = claim
     }
 
-    /// Removes the socket's file, and lets another take its place.
+    /// Removes the socket's file, and lets another process listen.
     deinit {
         unlink(path.value)
         close(descriptor)
@@ -66,7 +66,7 @@ final class SocketListener: Sendable {
         }
     }
 
-    /// Whether the locked file is still the one that others find.
+    /// Returns true if the locked file is still the one at the path.
     private static func isCurrent(_ claim: Int32, of path: UnixSocketPath) -> Bool {
         var (mine, found) = (stat(), stat())
         guard fstat(claim, &mine) == 0, lstat(lockPath(path), &found) == 0 else { return false }
@@ -78,7 +78,8 @@ final class SocketListener: Sendable {
         close(claim)
     }
 
-    /// Called with the claim held: what is there belongs to a process that has gone, or to one that claims nothing.
+    /// Removes a stale socket file. Called with the lock held: the file belongs to a process that has ended, or to one
+    /// without the lock.
     private static func removeStale(_ path: UnixSocketPath) throws(PipeError) {
         var status = stat()
         guard lstat(path.value, &status) == 0 else { return }
@@ -92,7 +93,7 @@ final class SocketListener: Sendable {
         } catch  where error.code == .otherUser {
             throw error
         } catch  where error.errorNumber != EAGAIN {
-            // Nobody is there. A full queue of connections would be a sign of life.
+            // No process listens. A full connection queue would mean that one does.
             unlink(path.value)
             return
         } catch {}

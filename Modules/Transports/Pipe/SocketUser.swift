@@ -8,10 +8,10 @@
     import Android
 #endif
 
-/// Who is at the other end of a Unix socket.
+/// The user at the other end of a Unix socket.
 enum SocketUser {
-    /// The effective user of the process at the other end, as the system keeps it: from the moment at which that process
-    /// connected, or began to listen.
+    /// Returns the effective user of the process at the other end, at the moment when that process connected or began
+    /// to listen.
     /// - Throws: `PipeError` with `systemCallFailed`.
     static func of(_ descriptor: Int32) throws(PipeError) -> UInt32 {
         #if canImport(Darwin)
@@ -19,7 +19,7 @@ enum SocketUser {
             guard getpeereid(descriptor, &user, &group) == 0 else { throw .systemCallFailed("getpeereid", errno) }
             return UInt32(user)
         #else
-            // `struct ucred`, which not every library's headers show.
+            // The layout of `struct ucred`, which some libraries' headers don't show.
             var credentials: (process: Int32, user: UInt32, group: UInt32) = (0, .max, .max)
             let size = socklen_t(MemoryLayout.size(ofValue: credentials))
             var count = size

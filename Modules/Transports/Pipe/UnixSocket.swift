@@ -10,11 +10,11 @@ import MeshBase
     import Android
 #endif
 
-/// Where a Unix socket is, checked to fit the system's address.
+/// The path of a Unix socket, checked to fit the system's address.
 struct UnixSocketPath: Hashable, Sendable {
     let value: String
 
-    /// The longest path in bytes: `sun_path` less the byte that ends it.
+    /// The longest path in bytes: `sun_path` less its terminator.
     static let bytesMax = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
     /// - Throws: `PipeError` with `invalidPath`.
@@ -32,7 +32,8 @@ struct UnixSocketPath: Hashable, Sendable {
         self.value = value
     }
 
-    /// A socket connected to whoever of this user's listens here; non-blocking, closed on exec, the caller's to close.
+    /// Returns a socket connected to the process of this user that listens here. Non-blocking, closed on exec; the
+    /// caller closes it.
     /// - Throws: `PipeError` with `otherUser` or `systemCallFailed`.
     func connect() throws(PipeError) -> Int32 {
         let descriptor = try Self.makeSocket()
@@ -49,15 +50,15 @@ struct UnixSocketPath: Hashable, Sendable {
         return descriptor
     }
 
-    /// That nothing of another user's is here. Who comes first to a path may change that at any moment: what counts is who
-    /// is at the other end of a connection.
+    /// Checks that no file of another user is here. Another process may change that at any moment, so only the user at
+    /// the other end of a connection counts.
     /// - Throws: `PipeError` with `otherUser`.
     func checkOwner() throws(PipeError) {
         guard let access = FileAccess(linkAt: value), access.owner != FileAccess.thisUser else { return }
         throw .otherUser(access.owner, at: value)
     }
 
-    /// That others can neither take the place of what is made here nor have made the folder.
+    /// Checks that others can neither replace files in the folder nor have made the folder.
     /// - Throws: `PipeError` with `notPrivate`.
     func checkFolder() throws(PipeError) {
         guard let flaw = FileAccess(path: folder)?.flaw(ofFolder: folder, isShared: true) else { return }
@@ -69,12 +70,13 @@ struct UnixSocketPath: Hashable, Sendable {
         return slash == value.startIndex ? "/" : String(value[..<slash])
     }
 
-    /// A socket that listens here, for this user only. The caller has made sure that nobody else does.
+    /// Returns a socket that listens here, for this user only. The caller has made sure that no other process does.
     /// - Throws: `PipeError` with `systemCallFailed`.
     func listen(backlog: Int32) throws(PipeError) -> Int32 {
         let descriptor = try Self.makeSocket()
         do throws(PipeError) {
-            // Linux gives the file the socket's own mode; elsewhere it is set before anybody can connect.
+            // Linux gives the file the socket's own mode. Elsewhere `chmod` below sets it before `listen`, so before
+            // other processes can connect.
             _ = fchmod(descriptor, 0o600)
             guard withAddress({ bind(descriptor, $0, $1) }) == 0 else {
                 throw .systemCallFailed("bind \(value)", errno)
@@ -88,8 +90,8 @@ struct UnixSocketPath: Hashable, Sendable {
         return descriptor
     }
 
-    /// A connection that waits to be accepted; non-blocking, closed on exec, the caller's to close.
-    /// - Returns: nil when there is none, with the reason in `errno`.
+    /// Returns a connection that waits to be accepted. Non-blocking, closed on exec; the caller closes it.
+    /// - Returns: nil if there is none, with the reason in `errno`.
     static func accept(from listener: Int32) -> Int32? {
         let descriptor = systemAccept(listener)
         guard descriptor >= 0 else { return nil }
@@ -129,7 +131,7 @@ struct UnixSocketPath: Hashable, Sendable {
     }
 }
 
-// Methods of the same names hide the system's.
+// Methods with these names hide the system's functions.
 private func systemConnect(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ count: socklen_t) -> Int32 {
     connect(descriptor, address, count)
 }

@@ -3,31 +3,31 @@ import MeshDelivery
 import MeshIdentity
 import MeshTransport
 
-/// One direction between two peers: its faults, and what is on it.
+/// One direction between two peers: its faults and its packets.
 struct Direction {
-    /// Members, by index.
+    /// The members' indices.
     let from: Int
     let to: Int
     let fromAddress: LinkAddress
     let toAddress: LinkAddress
     var random: SplitMix64
-    /// The network's own where nil.
+    /// nil for the network's conditions.
     var conditions: ScenarioConditions?
     var isCut = false
-    /// The lie that the sending side is told; nil is the truth.
+    /// The false state that the sending side gets; nil for the truth.
     var claim: Bool?
-    /// The connection that the sending side has been told of; nil while it believes that there is none.
+    /// The connection that the sending side knows of; nil while it believes that there is none.
     var view: UInt64?
-    /// The newest connection that the sending side has had, or has missed something of.
+    /// The newest connection that the sending side has used, or missed a part of.
     var lastSeen: UInt64 = 0
 
-    /// Arrivals on the lane `datagram` that are on the schedule.
+    /// Number of scheduled arrivals on the lane `datagram`.
     var datagramCount = 0
     var lastDatagramArrival: UInt64 = 0
     var stream = StreamLane()
     var kept: [LinkLane: KeptLane] = [:]
     var latest: [String: LatestLane] = [:]
-    /// The sender was told that there is no room for one more key.
+    /// True if `send` has thrown `full` for another key.
     var isLatestAwaited = false
 
     init(from: (index: Int, id: String), to: (index: Int, id: String), seed: UInt64) {
@@ -38,32 +38,32 @@ struct Direction {
     }
 }
 
-/// Two peers and what is between them: the directions `2 * index` and `2 * index + 1`.
+/// The connection between two peers, over the directions `2 * index` and `2 * index + 1`.
 struct Pair {
-    /// Numbers connections, from 1. What travels on live lanes names the one that it belongs to.
+    /// The number of the connection, from 1. Packets on live lanes carry the number of theirs.
     var generation: UInt64 = 0
     var isUp = false
-    /// One side has closed in good order; what it sent is still on its way.
+    /// True if one side has closed in good order and its packets are still in flight.
     var isEnding = false
-    /// No connection begins before: one side has just ended one.
+    /// The earliest time for the next connection, after one side has ended one.
     var restsUntil: UInt64 = 0
-    /// What the two are told once it is over.
+    /// The reason that both sides get when the connection is over.
     var reason: String?
 }
 
-/// The lane `stream` of one direction: bytes that were taken and have not arrived.
+/// The lane `stream` of one direction: bytes that were accepted and haven't arrived.
 struct StreamLane {
     var byteCount = 0
-    /// Arrivals that are on the schedule.
+    /// Number of scheduled arrivals.
     var scheduledCount = 0
     var lastArrival: UInt64 = 0
-    /// Has arrived but for the last moment: what was cut off, or waits for the direction to open.
+    /// Bytes that have arrived but aren't delivered yet: a random rest, or bytes that wait for the direction to open.
     var held: [UInt8] = []
-    /// The sender was told that there is no room.
+    /// True if `send` has thrown `full`.
     var isAwaited = false
 }
 
-/// A lane on which packets arrive once and in order: what waits, and how many arrivals are on the schedule for it.
+/// A lane on which packets arrive once and in order: the waiting packets, and the number of scheduled arrivals.
 struct KeptLane {
     var waiting = FirstInFirstOut<[UInt8]>()
     var scheduledCount = 0
@@ -71,7 +71,7 @@ struct KeptLane {
     var isAwaited = false
 }
 
-/// Only the newest packet of a key arrives: one is under way and one waits behind it.
+/// The lane `latest` for one key. Only the newest packet arrives: one is in flight and one waits behind it.
 struct LatestLane {
     var underWay: [UInt8]?
     var waiting: [UInt8]?

@@ -5,8 +5,8 @@ import MeshVirtualTime
 // MARK: - Membership
 
 extension NetworkCore {
-    /// Lets a link in. One of the same peer that is open still is replaced, as by a relaunch after a crash; its observer is
-    /// returned for the caller to tell.
+    /// Adds a link. It replaces an open link of the same peer, as a relaunch after a crash does.
+    /// - Returns: the observer of the replaced link, for the caller to notify.
     mutating func join(
         _ id: String, linkID: UInt64, lanes: [LinkLane: PayloadLimit], observer: any LinkObserver
     ) -> (any LinkObserver)? {
@@ -28,8 +28,8 @@ extension NetworkCore {
         return replaced
     }
 
-    /// As a process that dies: nothing that it sent on live lanes arrives any more.
-    /// - Returns: its observer, for the caller to tell.
+    /// Removes a link like a dying process: its packets on live lanes no longer arrive.
+    /// - Returns: the link's observer, for the caller to notify.
     mutating func crash(_ id: String) -> (any LinkObserver)? {
         guard let member = knownMember(id), let end = members[member].end else { return nil }
         vanish(member)
@@ -44,7 +44,7 @@ extension NetworkCore {
         }
     }
 
-    /// In good order: what was sent before arrives, and then the others learn of it.
+    /// Removes a link in good order: its earlier packets arrive, and then the others learn of it.
     mutating func leave(_ id: String, linkID: UInt64) {
         guard let member = knownMember(id), members[member].end?.linkID == linkID else { return }
         members[member].end = nil
@@ -54,7 +54,7 @@ extension NetworkCore {
         }
     }
 
-    /// Ends a connection in good order, for a while.
+    /// Ends a connection in good order; it may begin again after a rest.
     mutating func disconnect(_ id: String, linkID: UInt64, from address: LinkAddress) {
         guard let member = knownMember(id), members[member].end?.linkID == linkID,
             let other = knownMember(address.rawValue), other != member
@@ -80,7 +80,7 @@ extension NetworkCore {
         events.enter(.refresh(pair), at: max(now, pairs[pair].restsUntil))
     }
 
-    /// Whether both have a link with such a lane of one kind.
+    /// Returns true if both links have a common lane of that kind.
     private func hasCommonLane(_ first: Int, _ second: Int, isLive: Bool) -> Bool {
         guard let first = members[first].end, let second = members[second].end else { return false }
         return first.lanes.keys.contains { $0.isLive == isLive && second.lanes[$0] != nil }
@@ -90,8 +90,9 @@ extension NetworkCore {
 // MARK: - Connections
 
 extension NetworkCore {
-    /// Makes the truth of a pair follow from who is there and what is cut: a connection begins while both directions are
-    /// open and ends when neither is. While one of them is cut it goes on, since neither side can tell that from delay.
+    /// Begins or ends a pair's connection according to its links and partitions. It begins when both directions are
+    /// open and ends when neither is. If only one is cut, it stays, because neither side can distinguish that from a
+    /// delay.
     mutating func refresh(_ pair: Int) {
         guard !pairs[pair].isEnding else { return }
         let (there, back) = (directions[2 * pair], directions[2 * pair + 1])
@@ -109,7 +110,7 @@ extension NetworkCore {
         for index in [2 * pair, 2 * pair + 1] { announce(index) }
     }
 
-    /// A new connection: nothing of the one before arrives any more.
+    /// Starts a new connection: nothing of the one before arrives any more.
     private mutating func begin(_ pair: Int) {
         pairs[pair].generation += 1
         for index in [2 * pair, 2 * pair + 1] {
@@ -135,7 +136,8 @@ extension NetworkCore {
         schedule(.tell(index), after: delay)
     }
 
-    /// Looks at the truth, or at the lie, only now, so that a sender learns of a flap once.
+    /// Updates a sender's view of its connection. It reads the state, or the false claim, only now, so that a short
+    /// interruption is reported once.
     mutating func tell(_ index: Int) {
         let pair = index / 2
         let direction = directions[index]
@@ -147,13 +149,13 @@ extension NetworkCore {
             return
         }
         if !pairs[pair].isUp {
-            // A lie. There is nothing to be connected to, or not any more.
+            // A false claim: there is no connection.
             guard direction.view == nil else { return }
             begin(pair)
         } else if direction.view == pairs[pair].generation {
             return
         } else if direction.lastSeen == pairs[pair].generation {
-            // It has left this connection, or has missed some of it; only a new one can begin anew.
+            // The sender has left this connection or missed a part of it; only a new connection can start over.
             begin(pair)
             announce(index ^ 1)
         }
@@ -180,7 +182,7 @@ extension NetworkCore {
             .connection(isConnected), from: direction.toAddress, to: direction.fromAddress, .delivered, at: now)
     }
 
-    /// Whether the receiving side is in that connection. Who has not been told of it yet is told now.
+    /// Returns true if the receiving side takes part in that connection. If it hasn't been notified yet, it is now.
     mutating func admits(_ index: Int, generation: UInt64) -> Bool {
         guard pairs[index / 2].isUp, pairs[index / 2].generation == generation,
             members[directions[index].to].end != nil
@@ -209,7 +211,7 @@ extension NetworkCore {
         resumeStream(index)
     }
 
-    /// In the order of their names, so that what follows does not depend on who was named first.
+    /// Ends all partitions, in the order of the IDs: the result must not depend on the order in which peers were named.
     mutating func heal() {
         let cut = directions.indices.filter { directions[$0].isCut }.sorted { first, second in
             let (first, second) = (directions[first], directions[second])
@@ -219,7 +221,7 @@ extension NetworkCore {
         for index in cut { setCut(false, index) }
     }
 
-    /// What the sending side of a direction is told of the other from now on; nil tells it the truth.
+    /// Sets the claim that the sending side of a direction gets about the other; nil restores the truth.
     mutating func setClaim(_ claim: Bool?, _ index: Int) {
         directions[index].claim = claim
         schedule(.tell(index), after: 0)

@@ -5,7 +5,7 @@ import MeshVirtualTime
 // MARK: - Sending
 
 extension NetworkCore {
-    /// Takes a packet, or says why not.
+    /// Accepts a packet, or returns the reason that it doesn't.
     mutating func accept(_ packet: LinkPacket, from id: String, linkID: UInt64, to address: LinkAddress) -> LinkError? {
         guard let sender = knownMember(id), let end = members[sender].end, end.linkID == linkID else {
             return LinkError(.closed)
@@ -65,7 +65,7 @@ extension NetworkCore {
     private mutating func stream(_ bytes: [UInt8], on index: Int, generation: UInt64) -> LinkError? {
         guard !bytes.isEmpty else { return nil }
         guard isCurrent(index, generation) else {
-            // The sender has not been told yet that this connection is over.
+            // The sender hasn't been notified yet that this connection is over.
             record(.stream, bytes, on: index, .lost)
             return nil
         }
@@ -78,7 +78,7 @@ extension NetworkCore {
         return nil
     }
 
-    /// Never before the pieces that were sent earlier.
+    /// Schedules a piece, never before the earlier pieces.
     private mutating func schedulePiece(_ bytes: [UInt8], on index: Int, after delay: UInt64) {
         let arrival = max(now.advanced(byNanoseconds: delay), directions[index].stream.lastArrival)
         directions[index].stream.lastArrival = arrival
@@ -114,7 +114,7 @@ extension NetworkCore {
         return nil
     }
 
-    /// Sends what waits, unless something is under way already.
+    /// Sends the waiting packet, unless another is in flight.
     private mutating func launchLatest(_ index: Int, key: String) {
         guard isOpen(index, .latest), let lane = directions[index].latest[key], lane.underWay == nil,
             let next = lane.waiting
@@ -124,11 +124,11 @@ extension NetworkCore {
         schedule(.latest(index, key: key), after: delay)
     }
 
-    /// Draws the time that a packet takes on a lane that loses nothing, with the repeats that it needs underneath.
+    /// Returns a random time for a packet on a lossless lane, including the repeats below it.
     private mutating func dependableDelay(_ index: Int) -> UInt64 {
         let conditions = conditions(of: index)
         var delay = conditions.latency.draw(&directions[index].random)
-        // A rate of 1 would repeat for ever; 64 repeats stand for "very long".
+        // A rate of 1 would repeat forever; 64 repeats stand for "very long".
         var repeats = 0
         while directions[index].random.happens(rate: conditions.lossRate), repeats < 64 {
             let roundTrip = 2 * conditions.latency.draw(&directions[index].random)
@@ -138,7 +138,7 @@ extension NetworkCore {
         return delay
     }
 
-    /// Whether a lane that the network keeps reaches its receiver now.
+    /// Returns true if a lane that the network keeps reaches its receiver now.
     private func isOpen(_ index: Int, _ lane: LinkLane) -> Bool {
         !directions[index].isCut && members[directions[index].to].end?.lanes[lane] != nil
     }
@@ -147,7 +147,7 @@ extension NetworkCore {
 // MARK: - Arriving
 
 extension NetworkCore {
-    /// A datagram, and those that are due next, at the same moment, in the same direction: they are handed over together.
+    /// Delivers a datagram, together with the next ones that are due at the same time in the same direction.
     mutating func arriveDatagrams(_ index: Int, generation: UInt64, _ bytes: [UInt8]) {
         var arrived: [[UInt8]] = []
         var (generation, bytes) = (generation, bytes)
@@ -174,10 +174,10 @@ extension NetworkCore {
         guard isCurrent(index, generation) else { return record(.stream, bytes, on: index, .lost) }
         directions[index].stream.scheduledCount -= 1
         directions[index].stream.held += bytes
-        // What is held up goes on once the direction opens again.
+        // Held bytes continue once the direction opens again.
         guard !directions[index].isCut else { return }
         let held = directions[index].stream.held.count
-        // A stream has no boundaries: here and there the end of a piece comes with the next one, or a little later.
+        // A stream has no boundaries: sometimes the end of a piece arrives with the next one, or a little later.
         let isCut = !bytes.isEmpty && directions[index].random.happens(rate: 0.125)
         let rest = isCut ? Int(directions[index].random.upTo(UInt64(held - 1))) : 0
         releaseHeld(index, except: rest)
@@ -186,7 +186,7 @@ extension NetworkCore {
         schedulePiece([], on: index, after: delay)
     }
 
-    /// Hands over what has arrived of a stream, as far as its receiver takes it, but for the last `rest` bytes.
+    /// Delivers the received bytes of a stream, except the last `rest` bytes.
     mutating func releaseHeld(_ index: Int, except rest: Int = 0) {
         var piece = directions[index].stream.held
         guard !directions[index].isCut, piece.count > rest else { return }
@@ -207,7 +207,7 @@ extension NetworkCore {
 
     mutating func arriveKept(_ index: Int, _ lane: LinkLane) {
         directions[index].kept[lane]?.scheduledCount -= 1
-        // While the direction is cut or nobody is there it stays where it is; `resumeKept` schedules it again.
+        // While the direction is cut or the receiver is gone, the packet stays; `resumeKept` schedules it again.
         guard isOpen(index, lane), let bytes = directions[index].kept[lane]?.waiting.takeFirst() else { return }
         deliver(bytes, on: index, lane)
         guard let kept = directions[index].kept[lane], kept.isAwaited, kept.waiting.count <= limits.keptPackets / 2
@@ -249,7 +249,7 @@ extension NetworkCore {
 // MARK: - Going on
 
 extension NetworkCore {
-    /// Sets in motion again what the network keeps.
+    /// Schedules the packets that the network keeps.
     mutating func resumeKept(_ index: Int) {
         for lane in directions[index].kept.keys.sorted(by: { $0.rawValue < $1.rawValue }) where isOpen(index, lane) {
             guard let kept = directions[index].kept[lane] else { continue }
@@ -258,7 +258,7 @@ extension NetworkCore {
         for key in directions[index].latest.keys.sorted() { launchLatest(index, key: key) }
     }
 
-    /// Sets in motion again what has waited for its direction to open.
+    /// Schedules the bytes that waited for their direction to open.
     mutating func resumeStream(_ index: Int) {
         guard pairs[index / 2].isUp, !directions[index].stream.held.isEmpty else { return }
         let delay = drawLatency(index)

@@ -3,19 +3,19 @@ import MeshDelivery
 import MeshTransport
 import MeshVirtualTime
 
-/// The network as a value: packets, faults and timers in, deliveries out, no clock but its own. `ScenarioNetwork` drives
-/// it.
+/// The network as a value: packets, faults and timers go in, deliveries come out. It has only its own virtual clock.
+/// `ScenarioNetwork` drives it.
 ///
-/// Every direction draws from a generator of its own, seeded by the network's seed and its two ends, so that what it does
-/// to its packets depends on nothing that others carry.
+/// Every direction has its own random generator, seeded by the network's seed and the two peers. So the effects on its
+/// packets don't depend on packets in other directions.
 struct NetworkCore {
     struct Member {
         let id: String
-        /// Nil while no link of this peer is open.
+        /// nil while no link of this peer is open.
         var end: End?
-        /// Had a link once; the others know it for good.
+        /// True once a link of the peer has opened. The others know the peer from then on.
         var hasJoined = false
-        /// What its wall clock shows beyond the network's.
+        /// The difference of its wall clock to the network's.
         var clockOffset: Duration = .zero
     }
 
@@ -29,18 +29,18 @@ struct NetworkCore {
         var hasKeptLanes: Bool { lanes.keys.contains { !$0.isLive } }
     }
 
-    /// Directions and pairs by index.
+    /// Scheduled events. Directions and pairs are given by index.
     enum Event {
         case datagram(Int, generation: UInt64, [UInt8])
-        /// Of the lane `stream`; without bytes it moves on what is held.
+        /// Bytes of the lane `stream`. An empty piece releases held bytes.
         case piece(Int, generation: UInt64, [UInt8])
         case kept(Int, LinkLane)
         case latest(Int, key: String)
-        /// The sending side looks at its connection.
+        /// The sending side updates its view of the connection.
         case tell(Int)
-        /// The last that a closed link sent has arrived.
+        /// The last packet of a closed link has arrived.
         case end(pair: Int, generation: UInt64)
-        /// A connection that was ended may begin anew.
+        /// A connection may begin again after a rest.
         case refresh(Int)
         case wake(@Sendable () -> Void)
     }
@@ -61,7 +61,7 @@ struct NetworkCore {
         let content: Content
     }
 
-    /// What `ScenarioNetwork` does next, outside of the lock.
+    /// The next action of `ScenarioNetwork`, outside the lock.
     enum Step {
         case deliver(Delivery)
         case wake(@Sendable () -> Void)
@@ -70,18 +70,18 @@ struct NetworkCore {
     let seed: UInt64
     let limits: ScenarioLimits
     var conditions: ScenarioConditions
-    /// Links prove to each other who is there.
+    /// True if links prove their peers to each other.
     var provesPeers = false
     /// Nanoseconds since the start.
     var now: UInt64 = 0
-    /// In the order in which they were first named; everything that concerns all iterates this.
+    /// In the order in which they were first named; loops over all members use this order.
     var members: [Member] = []
     var directions: [Direction] = []
     var pairs: [Pair] = []
     var events = EventQueue<Event>()
-    /// How many of the events are timers.
+    /// Number of events that are timers.
     var timerCount = 0
-    /// Due now.
+    /// Deliveries that are due now.
     var deliveries = FirstInFirstOut<Delivery>()
     var trace: ScenarioTrace
     private var memberIndices: [String: Int] = [:]
@@ -100,7 +100,7 @@ struct NetworkCore {
         return linkCount
     }
 
-    /// The member of that id, who need not have joined yet.
+    /// Returns the index of a member, which needn't have joined yet.
     mutating func member(_ id: String) -> Int {
         if let index = memberIndices[id] { return index }
         members.append(Member(id: id))
@@ -113,7 +113,7 @@ struct NetworkCore {
     mutating func direction(from: Int, to: Int) -> Int {
         let key = UInt64(from) << 32 | UInt64(to)
         if let index = directionIndices[key] { return index }
-        // The lower id first, so that an index says the same whoever was named first.
+        // The lower ID first, so that an index doesn't depend on which peer was named first.
         let (low, high) = members[from].id < members[to].id ? (from, to) : (to, from)
         for (from, to) in [(low, high), (high, low)] {
             directionIndices[UInt64(from) << 32 | UInt64(to)] = directions.count
@@ -147,7 +147,7 @@ struct NetworkCore {
 // MARK: - Time
 
 extension NetworkCore {
-    /// Packets and announcements that are under way; timers do not count.
+    /// Number of packets and announcements in flight; timers don't count.
     var pendingCount: Int { events.count - timerCount + deliveries.count }
 
     mutating func wake(at deadline: UInt64, _ body: @escaping @Sendable () -> Void) {
@@ -155,12 +155,12 @@ extension NetworkCore {
         events.enter(.wake(body), at: max(deadline, now))
     }
 
-    /// Moves to the next event that hands something to somebody, no later than `limit`; nil when there is none.
-    /// - Parameter stopsWhenIdle: says nil as soon as nothing but timers is left.
+    /// Moves to the next event that delivers something or runs a timer, no later than `limit`; nil if there is none.
+    /// - Parameter stopsWhenIdle: true to return nil once only timers are left.
     mutating func nextStep(until limit: UInt64, stopsWhenIdle: Bool) -> Step? {
         while true {
             while let delivery = deliveries.takeFirst() {
-                // Who has closed meanwhile is told nothing any more.
+                // A link that has closed in the meantime gets no more events.
                 if members[delivery.member].end?.linkID == delivery.linkID { return .deliver(delivery) }
             }
             if stopsWhenIdle, pendingCount == 0 { return nil }
@@ -188,7 +188,7 @@ extension NetworkCore {
         }
     }
 
-    /// Forgets everybody and everything that is under way.
+    /// Removes all members and everything in flight.
     mutating func forget() {
         members = []
         memberIndices = [:]

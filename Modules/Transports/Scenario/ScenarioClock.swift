@@ -2,14 +2,14 @@ import MeshBase
 public import MeshFoundation
 public import MeshTransport
 
-/// Virtual time as one peer of a `ScenarioNetwork` sees it: the same for all but for what its wall clock shows.
+/// Virtual time as one peer of a `ScenarioNetwork` sees it. It is equal for all peers, except for their wall clocks.
 ///
 /// Timers run inside `advance(by:)` and `runUntilIdle()`, in one order with the deliveries, on the thread that calls
 /// them. Safe to use from any thread.
 public struct ScenarioClock: DeliveryClock {
     let core: Locked<NetworkCore>
     let start: Date
-    /// The peer's; nil is a clock that is always right.
+    /// The peer's ID; nil for a clock that is always right.
     let peerID: String?
 
     public var elapsed: Duration { Duration(nanoseconds: core.withLock { $0.now }) }
@@ -22,7 +22,7 @@ public struct ScenarioClock: DeliveryClock {
         return start.addingTimeInterval(Double(now) / 1_000_000_000 + offset.seconds)
     }
 
-    /// Only `advance(by:)` and `runUntilIdle()` move it.
+    /// False: only `advance(by:)` and `runUntilIdle()` move it.
     public var passesByItself: Bool { false }
 
     public func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) {

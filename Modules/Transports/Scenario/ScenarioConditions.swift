@@ -4,16 +4,16 @@ import MeshBase
 public struct ScenarioConditions: Hashable, Sendable {
     /// The time that packets take.
     public var latency: ScenarioLatency
-    /// The share of datagrams that vanish, 0...1. On the other lanes what vanishes is sent again underneath, each time
-    /// after one more round trip.
+    /// The share of lost datagrams, 0...1. On other lanes, lost packets are sent again below, each time after one more
+    /// round trip.
     public var lossRate: Double
     /// The share of datagrams that arrive twice, 0...1.
     public var duplicationRate: Double
-    /// The share of datagrams that are held back for up to four times their latency while others overtake, 0...1.
+    /// The share of datagrams that are held back for up to four times their latency while others overtake them, 0...1.
     /// Without it they arrive in the order in which they were sent.
     public var reorderingRate: Double
 
-    /// A network of a home, unless told otherwise: 5 to 50 ms, and nothing goes wrong.
+    /// Creates conditions, by default those of a home network: 5 to 50 ms and no faults.
     public init(
         latency: ScenarioLatency = .uniform(.milliseconds(5), .milliseconds(50)), lossRate: Double = 0,
         duplicationRate: Double = 0, reorderingRate: Double = 0
@@ -24,11 +24,11 @@ public struct ScenarioConditions: Hashable, Sendable {
         self.reorderingRate = reorderingRate
     }
 
-    /// One millisecond each way and nothing goes wrong.
+    /// One millisecond each way and no faults.
     public static let ideal = ScenarioConditions(latency: .fixed(.milliseconds(1)))
-    /// 5 to 50 milliseconds and nothing goes wrong.
+    /// 5 to 50 milliseconds and no faults.
     public static let calm = ScenarioConditions()
-    /// Long tails, a fifth lost, a tenth twice, a third out of order.
+    /// Long tails, a fifth lost, a tenth duplicated, a third out of order.
     public static let rough = ScenarioConditions(
         latency: .longTailed(median: .milliseconds(40), most: .seconds(4)), lossRate: 0.2, duplicationRate: 0.1,
         reorderingRate: 0.33)
@@ -36,17 +36,17 @@ public struct ScenarioConditions: Hashable, Sendable {
 
 /// The time that a packet takes from one peer to another.
 public enum ScenarioLatency: Hashable, Sendable {
-    /// Every packet takes as long.
+    /// Every packet takes the same time.
     case fixed(Duration)
     /// Any time between the two is equally likely.
     case uniform(Duration, Duration)
-    /// Half of the packets take up to `median`, a quarter from there to twice that, an eighth to four times, and
-    /// so on; never more than `most`.
+    /// Half of the packets take up to `median`, a quarter from there to twice that, an eighth to four times, and so on;
+    /// never more than `most`.
     case longTailed(median: Duration, most: Duration)
 }
 
 extension ScenarioLatency {
-    /// Nanoseconds. Each case makes the same number of draws whatever their outcome.
+    /// Returns random nanoseconds. Each case uses a fixed number of random values, whatever the result.
     func draw(_ random: inout SplitMix64) -> UInt64 {
         switch self {
         case .fixed(let duration):
@@ -66,7 +66,7 @@ extension ScenarioLatency {
 }
 
 extension UInt64 {
-    /// That much later on a virtual clock, whose last moment is never passed.
+    /// Returns a later moment of a virtual clock, limited to its last moment.
     func advanced(byNanoseconds delay: UInt64) -> UInt64 {
         let (sum, isBeyond) = addingReportingOverflow(delay)
         return isBeyond ? .max : sum

@@ -1,7 +1,7 @@
 public import MeshBase
 public import MeshTransport
 
-/// Lanes of a scenario link, ready made. Any other choice works too; what two peers share is what they have in common.
+/// Predefined lanes of a scenario link. Any other choice works too; two peers use the lanes that both have.
 public enum ScenarioLanes {
     /// The lanes of a local network: datagrams of one Ethernet frame, and a stream. The default.
     public static let network: [LinkLane: PayloadLimit] = [.datagram: datagram(bytes: 1200), .stream: stream]
@@ -32,19 +32,18 @@ public enum ScenarioLanes {
         source: "chosen; a stream has no boundaries")
 }
 
-/// The fixed measures of a scenario network: what it holds at most for each direction between two peers, and how long
-/// it rests.
+/// The limits of a scenario network per direction between two peers, and its rest times.
 struct ScenarioLimits {
-    /// Further ones are lost, as in a router whose queue is full.
+    /// Maximum number of datagrams; further ones are lost, as in a router whose queue is full.
     let datagrams = 16_384
-    /// Arrive together at most.
+    /// Maximum number of datagrams that arrive together.
     let datagramsTogether = 256
-    /// Taken and not arrived; further ones are refused with `full`.
+    /// Maximum number of accepted bytes that haven't arrived; further ones are refused with `full`.
     let streamBytes = 262_144
-    /// Of each lane that the network keeps; further ones are refused with `full`.
+    /// Maximum number of packets on each lane that the network keeps; further ones are refused with `full`.
     let keptPackets: Int
-    /// Different keys on the lane `latest`; further ones are refused with `full`.
+    /// Maximum number of keys on the lane `latest`; further ones are refused with `full`.
     let latestKeys = 256
-    /// Nanoseconds after which two peers of whom one has ended their connection are connected anew.
+    /// Nanoseconds between the end of a connection by one side and the next connection.
     let restAfterEnd: UInt64 = 1_000_000_000
 }

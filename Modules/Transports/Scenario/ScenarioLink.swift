@@ -1,13 +1,13 @@
 public import MeshBase
 public import MeshTransport
 
-/// One peer's end of a `ScenarioNetwork`: packets to the other peers, whose addresses are their ids.
+/// One peer's end of a `ScenarioNetwork`: packets to the other peers, whose addresses are their IDs.
 ///
-/// While it is open, a second link of the same peer replaces it, as the relaunch of an app that has crashed does; its
-/// observer is told that it has failed. Safe to use from any thread; the observer is called inside `advance(by:)` and
-/// `runUntilIdle()` only.
+/// If a second link of the same peer opens, it replaces this one, as the relaunch of a crashed app does; this one's
+/// observer is notified that it has failed. Safe to use from any thread. The observer is called only inside
+/// `advance(by:)` and `runUntilIdle()`, except for `failed`.
 public final class ScenarioLink: TransportLink {
-    /// The peer's id, which is its address too.
+    /// The peer's ID, which is also its address.
     public let peerID: String
     public let lanes: [LinkLane: PayloadLimit]
     private let id: UInt64
@@ -29,7 +29,7 @@ public final class ScenarioLink: TransportLink {
         replaced?.failed("another link of this peer was opened")
     }
 
-    /// Sends a packet by the network's conditions for that direction.
+    /// Sends a packet under the network's conditions for that direction.
     ///
     /// - Throws: `LinkError` with `full`, `unreachable`, `oversized` or `closed`.
     public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
@@ -39,7 +39,7 @@ public final class ScenarioLink: TransportLink {
     /// Returns true: all devices of a scenario belong to one user.
     public func isOwn(_ peerID: String) -> Bool { true }
 
-    /// Ends a connection, which returns a second later. Packets that were accepted before still arrive.
+    /// Ends a connection; the peers connect again a second later. Packets that were accepted before still arrive.
     public func disconnect(_ address: LinkAddress) {
         core.withLock { $0.disconnect(peerID, linkID: id, from: address) }
     }

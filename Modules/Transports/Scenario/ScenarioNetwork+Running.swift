@@ -1,9 +1,9 @@
-// For tests of code on the main actor: time passes in steps, between which the actor's tasks do their work.
+// For tests of code on the main actor: time passes in steps, and the actor's tasks run between them.
 @MainActor
 extension ScenarioNetwork {
     private static let step = Duration.milliseconds(10)
 
-    /// Lets that much virtual time pass.
+    /// Lets virtual time pass for the duration.
     public func run(for duration: Duration) async {
         let end = elapsed + duration
         while elapsed < end { await step(until: end) }

@@ -5,10 +5,10 @@ public import MeshStorage
 public import MeshTransport
 
 extension ScenarioNetwork {
-    /// A transport of that peer, which has begun. The network holds it until it goes itself.
+    /// Creates and starts a transport of a peer. The network holds it while the network lives.
     ///
-    /// A transport of the same peer that is open still is ended by it, as by the relaunch of an app that has crashed.
-    /// - Parameter budget: refuses larger payloads and says how they are written; nil leaves both to delivery.
+    /// It replaces an open transport of the same peer, as the relaunch of a crashed app does.
+    /// - Parameter budget: the payload limit and the codec; nil leaves both to delivery.
     @discardableResult
     public func makeTransport(
         localPeer: SessionPeer, budget: PayloadBudget? = nil
@@ -25,12 +25,12 @@ extension ScenarioNetwork {
         }
     }
 
-    /// Makes a transport of this network with lanes, configuration and store of your choice.
+    /// Creates a transport of this network with the given lanes, configuration and store.
     ///
     /// - Parameters:
     ///   - lanes: see `ScenarioLanes`.
-    ///   - store: what makes a relaunch lose nothing that was accepted.
-    /// - Throws: what `LinkTransport` throws for a configuration or a store that cannot be used.
+    ///   - store: keeps accepted messages across relaunches.
+    /// - Throws: the errors of `LinkTransport` for an unusable configuration or store.
     @discardableResult
     public func makeTransport(
         localPeer: SessionPeer, lanes: [LinkLane: PayloadLimit] = ScenarioLanes.network,
@@ -47,7 +47,7 @@ extension ScenarioNetwork {
         return ScenarioSessionSyncTransport(transport)
     }
 
-    /// Whether one of the transports waits for something that another one is about to say.
+    /// True if one of the transports waits for a message that another one is about to send.
     var isAwaitingAnswers: Bool {
         let open = transports.withLock { $0.open }
         return open.values.contains(where: \.isAwaitingAnswers)
@@ -58,7 +58,7 @@ extension ScenarioNetwork {
         transport?.abandon()
     }
 
-    /// Every launch of a peer draws differently, and every run of a seed the same.
+    /// Returns a seed that differs for each launch of a peer and is equal in each run with the network's seed.
     private func nextSeed(of peer: SessionPeer) -> UInt64 {
         let launch = transports.withLock { transports in
             transports.launches[peer.id, default: 0] += 1
@@ -69,9 +69,9 @@ extension ScenarioNetwork {
     }
 }
 
-/// What a network has made.
+/// The transports of a network.
 struct ScenarioTransports {
-    /// By peer id.
+    /// By peer ID.
     var open: [String: LinkTransport] = [:]
     var launches: [String: Int] = [:]
 }

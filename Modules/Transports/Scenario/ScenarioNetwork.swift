@@ -3,7 +3,7 @@ public import MeshFoundation
 public import MeshIdentity
 public import MeshTransport
 
-/// A network in virtual time: what it does to packets follows from one seed.
+/// A network in virtual time, whose effects on packets follow from one seed.
 ///
 /// ```swift
 /// let network = ScenarioNetwork(seed: 7)
@@ -15,17 +15,17 @@ public import MeshTransport
 /// network.advance(by: .seconds(1))
 /// ```
 ///
-/// Nothing arrives by itself: packets arrive and timers run inside `advance(by:)` and `runUntilIdle()`, on the thread that
-/// calls them. Equal seeds and equal calls give equal traces; what a direction between two peers does depends on the
-/// seed, its two ends and what is sent on it, not on others. Safe to use from any thread; calls of `advance` and
-/// `runUntilIdle` take turns, and must not be made by what they call.
+/// Packets arrive and timers run only inside `advance(by:)` and `runUntilIdle()`, on the calling thread. Equal seeds
+/// and equal calls give equal traces. The effects in one direction between two peers depend only on the seed, the two
+/// peers and the packets sent in that direction. Safe to use from any thread. Calls of `advance` and `runUntilIdle`
+/// take turns, and must not be made from within the code that they call.
 ///
-/// Two peers are connected while packets pass both ways, and learn of it after a latency. When neither way is open any
-/// more the connection breaks, and what was under way on it is lost; a new one follows when both are. While only one
-/// way is cut neither peer is told: packets that way vanish, or wait on the lane `stream`. The network forgets its
-/// links when it goes.
+/// Two peers are connected while packets pass in both directions; they learn of it after a latency. If both directions
+/// are blocked, the connection breaks, and its packets in flight are lost. A new one begins when both are open again.
+/// If only one direction is blocked, neither peer is notified: packets in that direction are lost, or wait on the lane
+/// `stream`. The network releases its links when it is deallocated.
 public final class ScenarioNetwork: Sendable {
-    /// The seed that decides everything the network does to packets.
+    /// The seed of the network's effects on packets.
     public let seed: UInt64
     /// The virtual wall clock's first moment.
     public let start: Date
@@ -36,10 +36,11 @@ public final class ScenarioNetwork: Sendable {
     /// Creates a network without peers whose behavior follows from a seed.
     ///
     /// - Parameters:
-    ///   - conditions: of every direction without its own.
+    ///   - conditions: the conditions of every direction without its own.
     ///   - start: by default midnight UTC, 1 January 2026.
-    ///   - queueLimit: packets that the lanes `queue` and `file` keep in each direction before a send throws `full`.
-    ///   - traceLimit: entries that `trace` keeps, the newest.
+    ///   - queueLimit: maximum number of packets that each of the lanes `queue` and `file` keeps per direction before a
+    ///     send throws `full`.
+    ///   - traceLimit: maximum number of entries that `trace` keeps, the newest.
     public init(
         seed: UInt64, conditions: ScenarioConditions = .calm, start: Date = Date(timeIntervalSince1970: 1_767_225_600),
         queueLimit: Int = 4096, traceLimit: Int = 65_536
@@ -54,7 +55,7 @@ public final class ScenarioNetwork: Sendable {
 
     deinit { core.withLock { $0.forget() } }
 
-    /// An end of the network for that peer, which joins when it is opened.
+    /// Creates an end of the network for a peer. It joins when it is opened.
     public func makeLink(
         localPeer: SessionPeer, lanes: [LinkLane: PayloadLimit] = ScenarioLanes.network
     ) -> ScenarioLink {
@@ -63,7 +64,7 @@ public final class ScenarioNetwork: Sendable {
 }
 
 extension ScenarioNetwork {
-    /// From now on links prove to each other who is there and encrypt, as those of paired devices do.
+    /// Makes links prove their peers to each other and encrypt, like those of paired devices.
     package func provePeers() { core.withLock { $0.provesPeers = true } }
 }
 
@@ -73,12 +74,13 @@ extension ScenarioNetwork {
     /// The network's virtual time, for code that isn't a peer.
     public var clock: ScenarioClock { ScenarioClock(core: core, start: start, peerID: nil) }
 
-    /// Virtual time as that peer sees it.
+    /// Returns the virtual time as a peer sees it.
     public func clock(of peer: SessionPeer) -> ScenarioClock {
         ScenarioClock(core: core, start: start, peerID: peer.id)
     }
 
-    /// Sets by how much a peer's wall clock is ahead of the network's; a jump when it changes. Timers do not notice.
+    /// Sets the difference between a peer's wall clock and the network's. A change makes the wall clock jump. Timers
+    /// aren't affected.
     public func setClockOffset(_ offset: Duration, of peer: SessionPeer) {
         core.withLock { core in
             let member = core.member(peer.id)
@@ -92,9 +94,9 @@ extension ScenarioNetwork {
     /// Virtual time since the start; never jumps back.
     public var elapsed: Duration { clock.elapsed }
 
-    /// Delivers what is due within that time, runs the timers between, and moves the clock there. Negative durations move
-    /// nothing.
-    /// - Returns: how many packets and announcements were handed over.
+    /// Delivers what is due within the duration, runs the timers in between, and moves the clock forward. A negative
+    /// duration moves nothing.
+    /// - Returns: number of packets and announcements that were delivered.
     @discardableResult
     public func advance(by duration: Duration) -> Int {
         turn.withLock { _ in
@@ -105,13 +107,13 @@ extension ScenarioNetwork {
         }
     }
 
-    /// Delivers what is under way and runs the timers between, until nothing is under way and no transport of this network
-    /// waits for an answer; moves the clock to the last of it. Probes of peers that are well do not count, nor do timers
-    /// of others, nor what waits behind a partition.
+    /// Delivers packets in flight and runs the timers in between, until nothing is in flight and no transport of this
+    /// network waits for an answer. Moves the clock to the last of these events. Probes of healthy peers don't count,
+    /// nor do timers of other code, nor packets behind a partition.
     ///
     /// - Parameter limit: virtual time after which it ends in any case. A peer without an answer keeps trying, and with
-    ///   long latencies there may always be a probe on its way.
-    /// - Returns: how many packets and announcements were handed over.
+    ///   long latencies a probe may always be in flight.
+    /// - Returns: number of packets and announcements that were delivered.
     @discardableResult
     public func runUntilIdle(within limit: Duration = .seconds(120)) -> Int {
         turn.withLock { _ in
@@ -124,7 +126,7 @@ extension ScenarioNetwork {
         }
     }
 
-    /// Packets and announcements that are under way. Timers do not count.
+    /// Number of packets and announcements in flight. Timers don't count.
     public var pendingCount: Int { core.withLock { $0.pendingCount } }
 
     /// The newest packets that were delivered or lost, up to `traceLimit`.
@@ -168,20 +170,21 @@ extension NetworkCore.Delivery {
 // MARK: - Faults
 
 extension ScenarioNetwork {
-    /// The conditions of every direction without its own. Packets under way keep their arrival time.
+    /// The conditions of every direction without its own. Packets in flight keep their arrival time.
     public var conditions: ScenarioConditions {
         get { core.withLock { $0.conditions } }
         set { core.withLock { $0.conditions = newValue } }
     }
 
-    /// Conditions of one direction; nil gives it the network's again.
+    /// Sets the conditions of one direction; nil restores the network's.
     public func setConditions(_ conditions: ScenarioConditions?, from sender: SessionPeer, to receiver: SessionPeer) {
         withDirection(from: sender, to: receiver) { $0.directions[$1].conditions = conditions }
     }
 
-    /// Lets nothing pass between peers of different groups, either way, until `heal`. Peers in no group are as before.
+    /// Blocks packets between peers of different groups, in both directions, until `heal`. Peers in no group aren't
+    /// affected.
     ///
-    /// Their connections break. Both sides learn of it after a latency; until then what they send is accepted and lost.
+    /// Their connections break. Both sides learn of it after a latency; until then their packets are accepted and lost.
     /// Peers may be named before they join.
     public func partition(_ groups: [SessionPeer]...) {
         for (index, group) in groups.enumerated() {
@@ -194,27 +197,27 @@ extension ScenarioNetwork {
         }
     }
 
-    /// Blocks packets in one direction. The other direction stays as it is, and neither peer is told.
+    /// Blocks packets in one direction. The other direction stays as it is, and neither peer is notified.
     public func partition(from sender: SessionPeer, to receiver: SessionPeer) {
         withDirection(from: sender, to: receiver) { $0.setCut(true, $1) }
     }
 
-    /// Ends every partition: peers are connected anew, and what the network has kept for them goes on.
+    /// Ends every partition: peers connect again, and packets that the network has kept are delivered.
     public func heal() {
         core.withLock { $0.heal() }
     }
 
-    /// Tells one peer at the next delivery that it is connected to another or not, whether that is true or not; nil tells
-    /// the truth again.
+    /// Makes the network claim to one peer, at the next delivery, that it is connected to another or not, true or
+    /// false. nil restores the truth.
     ///
-    /// Who is told that there is no connection cannot use it, and misses what is sent to it. The other side notices nothing
-    /// until it is connected anew.
+    /// A peer that believes that there is no connection can't use it, and misses what is sent to it. The other side
+    /// notices nothing until it is connected again.
     public func setReachable(_ isReachable: Bool?, of peer: SessionPeer, seenBy observer: SessionPeer) {
         withDirection(from: observer, to: peer) { $0.setClaim(isReachable, $1) }
     }
 
-    /// Ends a peer's link as if its process had died: what is under way from it is lost, except on lanes that the network
-    /// keeps. Another link of the same peer is its relaunch.
+    /// Ends a peer's link as if its process had died: its packets in flight are lost, except on lanes that the network
+    /// keeps. Another link of the same peer counts as its relaunch.
     public func crash(_ peer: SessionPeer) {
         let observer = core.withLock { $0.crash(peer.id) }
         observer?.failed("crashed")

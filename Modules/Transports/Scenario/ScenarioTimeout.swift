@@ -1,6 +1,6 @@
 public import MeshBase
 
-/// A condition didn't hold within the virtual time.
+/// An error: a condition didn't hold within the virtual time.
 public struct ScenarioTimeout: ExplainedError, Hashable {
     /// The virtual time that passed.
     public let limit: Duration

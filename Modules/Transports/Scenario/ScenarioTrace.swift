@@ -7,7 +7,7 @@ public struct ScenarioTraceEntry: Hashable, Sendable, CustomStringConvertible {
     public enum Subject: Hashable, Sendable {
         /// A packet with its lane and size. On the lane `stream`, a piece as it was handed to the link.
         case packet(LinkLane, byteCount: Int)
-        /// The receiver was told that it is connected to the sender, or no longer.
+        /// The receiver was notified that it is connected to the sender, or no longer.
         case connection(Bool)
     }
 
@@ -19,11 +19,11 @@ public struct ScenarioTraceEntry: Hashable, Sendable, CustomStringConvertible {
 
     /// Virtual time since the network's start.
     public let time: Duration
-    /// The peer that sent, or whose connection the receiver was told of.
+    /// The peer that sent the packet, or whose connection the receiver was notified of.
     public let senderID: String
     /// The `SessionPeer.id` of the receiver.
     public let receiverID: String
-    /// The packet or other subject that was under way.
+    /// The packet, or the change of a connection.
     public let subject: Subject
     /// The outcome for the subject.
     public let outcome: Outcome
@@ -47,7 +47,7 @@ struct ScenarioTrace {
 
     var entries: [ScenarioTraceEntry] { kept.suffix(limit) }
 
-    /// Cuts back to the limit only once twice as many have gathered, so that recording stays O(1).
+    /// Adds an entry. It cuts back to the limit only after twice as many, so that recording stays O(1).
     mutating func record(
         _ subject: ScenarioTraceEntry.Subject, from sender: LinkAddress, to receiver: LinkAddress,
         _ outcome: ScenarioTraceEntry.Outcome, at time: UInt64

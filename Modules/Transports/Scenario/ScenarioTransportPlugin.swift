@@ -34,12 +34,12 @@ public struct ScenarioTransportPlugin: Plugin {
             peers.map { network.makeLink(localPeer: $0) }, clock: network.clock,
             settle: {
                 network.advance(by: .milliseconds(10))
-                // Those who read have threads of their own.
+                // Readers have threads of their own.
                 try? await Task.sleep(for: .microseconds(50))
             })
     }
 
-    /// All three are apart until `connect`. Then phone and watch meet first.
+    /// Makes three peers that are disconnected until `connect`. Then phone and watch connect first.
     private func makePair(_ codec: any PayloadCodec, bufferLimit: Int = 4096) throws -> TransportPair {
         let network = ScenarioNetwork(seed: 1)
         let limit = PayloadLimit(
