@@ -92,8 +92,7 @@ public struct FoundService: Hashable, Sendable {
     public var instance: String
     /// The port at which the service listens.
     public var port: UInt16
-    /// The addresses on the networks on which the service was heard, best first. On each network IPv6 comes before
-    /// IPv4.
+    /// The addresses on the networks on which the service was heard, best first: IPv6 before IPv4 on each network.
     public var addresses: [ServiceAddress]
     /// The attributes that the announcing host wrote. They are a hint, not a proof.
     public var attributes: [ServiceAttribute]

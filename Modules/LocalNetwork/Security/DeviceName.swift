@@ -8,8 +8,7 @@
         static let bytesMax = 64
         static let unknown = "Unnamed device"
 
-        /// Removes characters that can't be shown, and cuts the name between characters; `unknown` if nothing is left.
-        /// O(bytes).
+        /// Removes characters that can't be shown and cuts the name; returns `unknown` if nothing is left. O(bytes).
         static func sanitized(_ name: String) -> String {
             var words: [String] = []
             var word = ""

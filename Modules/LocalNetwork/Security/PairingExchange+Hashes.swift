@@ -47,8 +47,7 @@
             HMAC<SHA256>.isValidAuthenticationCode(bytes, authenticating: complete(purpose).bytes, using: key)
         }
 
-        /// The HMAC key. With `digits` it is all zeros: TLS authenticates the sender, and the users compare the keys'
-        /// digits.
+        /// The HMAC key. With `digits` it is zeros: TLS authenticates the sender, and the users compare the digits.
         private var key: SymmetricKey {
             switch method {
             case .secret(let secret): SymmetricKey(data: secret.bytes)

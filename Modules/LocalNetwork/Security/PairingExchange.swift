@@ -96,12 +96,11 @@
 
     /// A step for the caller. Take the steps in order.
     public enum PairingStep: Sendable, Hashable {
-        /// Send these bytes to the other side, as one message.
+        /// The bytes to send to the other side, as one message.
         case send([UInt8])
-        /// Show these six digits, ask whether the other device shows the same, and call `confirm`.
+        /// The six digits to show. Ask the user if the other device shows the same, and call `confirm`.
         case compare(code: String)
-        /// Trust the other side's key: it belongs to the device that the user means. `name` is that device's own name,
-        /// sanitized.
+        /// The end: trust the other side's key, which belongs to the intended device. `name` is its name, sanitized.
         case paired(name: String)
     }
 

@@ -1,6 +1,5 @@
 #if UDP || MQTT || WebSocket
-    /// A shared secret for one pairing: 128 random bits. One device shows it as text or QR code, and the other reads
-    /// it.
+    /// A shared secret for one pairing: 128 random bits. One device shows it as text or QR code; the other reads it.
     ///
     /// The text is 28 characters of Crockford's base 32, in groups of four. It ends with a 12-bit checksum (CRC-12).
     /// This detects any single wrong character and any two exchanged neighbors, and 4095 of 4096 other errors. Printing
@@ -51,8 +50,7 @@
             self.bytes = bytes
         }
 
-        /// The secret as 34 characters such as `0123-4567-…`: digits, capitals and hyphens, which QR codes store
-        /// compactly.
+        /// The secret as 34 characters such as `0123-4567-…`. QR codes store digits, capitals and hyphens compactly.
         public var text: String {
             let checksum = Self.checksum(of: bytes)
             var text: [UInt8] = []

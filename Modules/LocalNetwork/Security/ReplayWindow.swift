@@ -1,6 +1,5 @@
 #if UDP || MQTT || WebSocket
-    /// The record of accepted counters. Each counter is accepted at most once, and only if it isn't too far behind the
-    /// highest.
+    /// The record of accepted counters. Each is accepted at most once, and only if not too far behind the highest.
     ///
     /// The bitmap of RFC 6479: a ring of words, of which one is cleared ahead, so nothing is ever shifted. O(1), and
     /// O(words) for a jump.

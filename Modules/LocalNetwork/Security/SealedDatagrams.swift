@@ -158,8 +158,7 @@
         public let keyID: UInt64
         private var window = ReplayWindow()
         private(set) var forgeries: UInt64
-        /// The highest accepted counter plus 1; 0 before the first packet. A packet that raises it is newer than all
-        /// before.
+        /// The highest accepted counter plus 1; 0 at first. A packet that raises it is newer than all before.
         public var nextCounter: UInt64 { window.end }
 
         init(_ key: DatagramKey, forgeries: UInt64 = 0) {

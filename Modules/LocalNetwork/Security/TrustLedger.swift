@@ -114,12 +114,10 @@
     // MARK: - Statements of other peers
 
     extension TrustLedger {
-        /// Processes a notice from `reporter`, whose identity the connection has proven. Only notices of the user's own
-        /// devices count.
+        /// Processes a notice of `reporter`, which the connection has proven. Only the user's own devices count.
         mutating func take(_ notice: RevocationNotice, from reporter: PeerID) {
             guard let peer = peers[reporter], peer.isOwn else { return }
-            // Only accept the number of an existing statement. Other numbers are false, and could cause endless writes
-            // to the file.
+            // Accept only an existing statement's number. Others are false, and could cause endless writes to the file.
             if revoked.contains(where: { $0.number == notice.taken }),
                 notice.taken > standings[reporter]?.acknowledged ?? 0
             {

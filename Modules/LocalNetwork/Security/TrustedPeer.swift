@@ -10,8 +10,7 @@
         public let name: String
         /// The time of the pairing by this device's clock, rounded down to a second.
         public let since: Date
-        /// True if the user marked the peer as their own device while pairing. Sessions admit such a device without an
-        /// invitation.
+        /// True if the user marked the peer as their own device while pairing. Sessions admit it without an invitation.
         public let isOwn: Bool
         /// True if the user allowed this peer, while pairing, to report losses without confirmation: the peers that it
         /// reports are revoked at once. At most four trusted peers (`TrustedPeers.administratorsMax`).

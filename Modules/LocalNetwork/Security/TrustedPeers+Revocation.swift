@@ -70,8 +70,7 @@
             return hasWaited
         }
 
-        /// Processes a notice from a peer that the connection has proven. Reads the file only if the notice changes
-        /// something.
+        /// Processes a notice from a proven peer. Reads the file only if the notice changes something.
         func take(_ notice: RevocationNotice, from reporter: PeerID) throws(SecurityError) {
             let before = ledger
             var after = before

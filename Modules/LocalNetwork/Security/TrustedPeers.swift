@@ -58,8 +58,7 @@
         /// Returns true if the peer was paired as a device of this user. Reads only memory; O(1).
         public func isOwn(_ peerID: String) -> Bool { PeerID(peerID).flatMap { self[$0] }?.isOwn ?? false }
 
-        /// Trusts a peer and replaces its earlier entry. The peer is no longer revoked, and reports of it or by it are
-        /// dropped.
+        /// Trusts a peer, replacing its earlier entry. It is no longer revoked, and reports of it or by it are dropped.
         /// - Throws: `SecurityError`: `full` beyond `countMax`, or beyond `administratorsMax` for an administrator, and
         ///   the errors of `init(file:)`. Nothing has changed then.
         public func trust(_ peer: TrustedPeer) throws(SecurityError) {

@@ -3,8 +3,7 @@
 
     import MeshFoundation
 
-    /// The format of the file of trusted peers: a line with the format's name, version and checksum, then readable
-    /// JSON.
+    /// The file of trusted peers: a line with the format's name, version and checksum, then readable JSON.
     ///
     /// Version 1 is an array of peers. It is still written if there is nothing else to store, so that earlier versions
     /// can read it. Version 2 is an object with all of `TrustLedger`.

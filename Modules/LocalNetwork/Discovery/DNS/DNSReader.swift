@@ -146,8 +146,7 @@ private struct DNSReader {
         }
     }
 
-    /// Reads the bit maps of an NSEC record (RFC 4034 section 4.1.2). Only the first one is kept, with the types up to
-    /// 255.
+    /// Reads the bit maps of an NSEC record (RFC 4034 section 4.1.2). Keeps only the first, with the types up to 255.
     private mutating func readTypes(upTo end: Int) throws(DNSError) -> [DNSType] {
         var types: [DNSType] = []
         var next = 0

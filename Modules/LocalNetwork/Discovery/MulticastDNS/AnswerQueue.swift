@@ -1,7 +1,6 @@
 /// The answers that wait to be sent on one interface and family, and the time at which each record set was last sent.
 ///
-/// At most `limit` replies wait. Beyond it, a reply to the group is merged into another one. A reply to one querier is
-/// dropped.
+/// At most `limit` replies wait. A further reply to the group joins another one; one to a single querier is dropped.
 struct AnswerQueue: Sendable {
     struct Reply: Sendable {
         enum Recipient: Hashable, Sendable {
@@ -86,8 +85,7 @@ struct AnswerQueue: Sendable {
 
     func mayBeSent(_ set: RecordSets, _ now: Duration) -> Bool { earliest(set, isDefence: false) <= now }
 
-    /// True if the set went to the group within the last quarter of its lifetime, so that other hosts have it (section
-    /// 5.4).
+    /// True if the set was sent less than a quarter of its lifetime ago, so that others have it (section 5.4).
     func wasSentLately(_ set: RecordSets, lifetime: UInt32, _ now: Duration) -> Bool {
         lastSent[set.place].map { $0 + .seconds(Double(lifetime) / 4) > now } ?? false
     }

@@ -12,7 +12,7 @@ struct EchoMemory: Sendable {
         var heardOn: [UInt32] = []
     }
 
-    /// The oldest first. The oldest is forgotten first.
+    /// Oldest first. When full, the oldest is dropped.
     private var entries: [Entry] = []
     private static let limit = 64
     private static let travelTimeMax = Duration.seconds(2)

@@ -1,8 +1,7 @@
 import MeshBase
 
 extension MulticastDNSCore {
-    /// Answers questions about our names (RFC 6762 section 6): to the group or to the querier, at once or after a
-    /// delay.
+    /// Answers questions about our names (RFC 6762 section 6), to the group or the querier, at once or delayed.
     mutating func answer(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
         guard let own, interfaces[index].claim.isHeld else { return }
         let interface = interfaces[index].interface

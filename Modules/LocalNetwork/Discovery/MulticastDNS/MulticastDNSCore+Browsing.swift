@@ -142,8 +142,7 @@ extension MulticastDNSCore {
         let records = question.type == .ptr ? cache.pointers : cache[question.name]
         return records.compactMap { cached in
             guard cached.record.type == question.type, cached.isFresh(now) else { return nil }
-            // Leave out a pointer whose other records are missing: a responder that repeats the pointer sends them
-            // along.
+            // Leave out a pointer whose other records are missing: a repeated pointer brings them along.
             if case .pointer(let instance) = cached.record.data, !missing(of: instance, index).isEmpty { return nil }
             var record = cached.record
             record.lifetime = cached.remaining(now)
@@ -152,8 +151,8 @@ extension MulticastDNSCore {
         }
     }
 
-    /// Skips our own question if another host has just asked it (RFC 6762 section 7.3). That host must list no known
-    /// answer that we lack: the responders' answers then suit us too.
+    /// Skips our own question if another host has just asked it (RFC 6762 section 7.3). In a question for services,
+    /// that host must list no known answer that we lack: only then do the responders' answers suit us too.
     mutating func noteQuestions(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
         guard isBrowsing, source.wasMulticast, !message.flags.contains(.truncated) else { return }
         let soon = now + .seconds(1)

@@ -1,8 +1,7 @@
 extension MulticastDNSCore {
     // MARK: Resolving
 
-    /// Schedules questions for the missing records of a service. They are sent after a moment, if the records are still
-    /// missing.
+    /// Schedules questions for a service's missing records. They are sent a moment later, if still missing.
     mutating func startResolving(_ instance: DNSName, _ index: Int) {
         guard !isOwnInstance(instance), !interfaces[index].resolutions.contains(where: { $0.instance == instance })
         else {

@@ -8,8 +8,7 @@ import MeshBase
 // - known answer: a record that a querier lists with its question, so that responders don't repeat it.
 // - legacy querier: a conventional DNS resolver. It asks from a port other than 5353.
 // - echo: a packet of ours that came back.
-// Left out of RFC 6762: passive observation of failures (section 10.5) and reverse mapping of addresses. Both are
-// optional.
+// Left out: passive observation of failures (section 10.5) and reverse mapping of addresses, both optional.
 
 /// A multicast DNS responder and browser, as a value without I/O, clock or threads.
 ///
@@ -29,8 +28,7 @@ package struct MulticastDNSCore: Sendable {
     var now = Duration.zero
     /// Sorted by interface index.
     var interfaces: [InterfaceState] = []
-    /// The announcement that the caller requested. A conflict may have renamed the instance since; `own` has its
-    /// current name.
+    /// The requested announcement. A conflict may have renamed the instance since; `own` has its current name.
     var announcement: ServiceAnnouncement?
     /// The records that we announce, or probe for.
     var own: OwnRecords?
@@ -140,8 +138,7 @@ extension MulticastDNSCore {
     private mutating func changeAddresses(_ index: Int, _ interface: NetworkInterface) {
         var gone = interfaces[index].interface
         gone.addresses.removeAll { interface.addresses.contains($0) }
-        // New addresses replace the old ones of the same family in caches (RFC 6762 section 10.2): those need no
-        // goodbye.
+        // In caches, new addresses replace old ones of the same family (RFC 6762 section 10.2): no goodbye needed.
         gone.addresses.removeAll { old in interface.addresses.contains { $0.ip.family == old.ip.family } }
         if interfaces[index].claim.isHeld, let own { sendGoodbye(own, .addresses, index, on: gone) }
         interfaces[index].interface = interface

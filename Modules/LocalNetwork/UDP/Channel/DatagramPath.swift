@@ -43,8 +43,8 @@
             return true
         }
 
-        /// Notes that a datagram of the peer came over the stream. The peer may have lost our port, which a probe shows
-        /// it.
+        /// Notes that a datagram of the peer came over the stream. A probe shows the peer our port, which it may have
+        /// lost.
         /// - Returns: True if `probeAt` has changed.
         mutating func fellBack(_ now: Duration) -> Bool {
             guard probeAt == nil, probedAt.map({ now - $0 >= beat }) ?? true else { return false }

@@ -14,8 +14,7 @@
         /// - Parameters:
         ///   - beat: The interval between signs of life of a peer that isn't patient.
         ///   - missedMax: The number of missed beats after which such a peer is dead.
-        ///   - isPatient: True to ping after five beats of silence and wait ten for a sign of life, as both sides have
-        ///     agreed.
+        ///   - isPatient: True if both sides have agreed to ping after five silent beats and to wait ten.
         init(beat: Duration, missedMax: Int, isPatient: Bool, now: Duration) {
             interval = isPatient ? beat * 5 : beat
             silenceMax = isPatient ? beat * 10 : beat * missedMax

@@ -105,8 +105,7 @@
     // MARK: - Taking out
 
     extension Outbox {
-        /// Takes the next batch. Only one batch of the stream is with the system at a time, and new packets collect
-        /// meanwhile.
+        /// Takes the next batch. Only one batch of the stream is with the system at a time.
         mutating func take() -> Batch {
             isFlushDue = false
             var batch = Batch()

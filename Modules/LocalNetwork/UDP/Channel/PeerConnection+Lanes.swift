@@ -60,8 +60,8 @@
             return packet
         }
 
-        /// Pings the peer and shortens the deadline, because another connection to the same peer suggests that this one
-        /// is dead.
+        /// Pings the peer and shortens the deadline: another connection to the same peer suggests that this one is
+        /// dead.
         func doubt() {
             guard phase == .connected else { return }
             let times = hub.configuration.times

@@ -104,8 +104,7 @@
                 verdict = (.wrongPeer, id)
                 return false
             }
-            // Our own identity is admitted to the hello, which shows if the other side is this link or a copy of the
-            // key.
+            // Our own identity is admitted to the hello, which tells this link from a copy of its key.
             guard id == hub.configuration.identity.peerID || hub.isWelcome(id) else {
                 verdict = (.unknownPeer, id)
                 return false

@@ -62,8 +62,7 @@
 
     /// The reason for which a side ends a connection.
     struct Goodbye: Equatable, CustomStringConvertible {
-        /// The codes of a goodbye. A receiver treats an unknown one as `protocolError`, so it reconnects with growing
-        /// delays.
+        /// The codes of a goodbye. A receiver treats an unknown one as `protocolError` and retries with growing delays.
         enum Code: UInt8 {
             case closing = 1
             case duplicate, unpaired, unsupportedVersion, protocolError, clonedIdentity

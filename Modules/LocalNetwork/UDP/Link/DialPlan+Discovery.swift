@@ -59,8 +59,7 @@
         }
     }
 
-    /// The discovered services, including those of unknown peers, which may become trusted. Bounded; the oldest is
-    /// forgotten.
+    /// The discovered services, also of unknown peers, which may become trusted. Bounded; the oldest is forgotten.
     struct ServiceTable {
         static let countMax = 256
 

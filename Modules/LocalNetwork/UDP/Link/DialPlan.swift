@@ -189,8 +189,7 @@
             }
         }
 
-        /// Notes that a round's connection was refused, with the peer's goodbye, before it was reported to the
-        /// observer.
+        /// Notes that a round's connection was refused, with the peer's goodbye, before the observer knew of it.
         mutating func refused(_ target: Target, _ code: Goodbye.Code?, _ now: Duration) {
             guard entries[target]?.isDialing == true else { return }
             entries[target]?.isDialing = false
@@ -207,8 +206,7 @@
                 }
                 hold(target, .untilRestart)
             case .duplicate:
-                // The other connection is alive or has just died. If it has died, the peer notices that as late as this
-                // side.
+                // The other connection is alive or has just died. The peer notices that as late as this side.
                 schedule(target, now + times.heartbeat)
             case .protocolError, nil: retry(target, now)
             }

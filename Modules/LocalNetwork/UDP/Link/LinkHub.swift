@@ -19,8 +19,7 @@
         let routes: Locked<Routes>
         /// The peers admitted in addition to the trusted ones.
         private var guests: Set<PeerID> = []
-        /// The guests that were unpaired while they were guests. The user's decision outweighs the invitation of other
-        /// members.
+        /// The guests unpaired while they were guests. The user's decision outweighs other members' invitations.
         private var unpairedGuests: Set<PeerID> = []
         /// The peers that were trusted at the last check.
         private var trusted: Set<PeerID> = []
@@ -117,8 +116,7 @@
         /// - Returns: True if the connection is kept.
         func proven(_ connection: PeerConnection) -> Bool {
             leaveAdmission(connection)
-            // One connection is established. The others have yet to send a hello or are closing, and each has a
-            // deadline.
+            // One connection is established. The others have a deadline for their hello or their end.
             guard connections.values.count(where: { $0.peer == connection.peer }) <= bounds.connectionsPerPeerMax else {
                 connection.refuse(.tooManyConnections, "it has too many connections that have not greeted or ended")
                 return false
@@ -206,8 +204,7 @@
             connection.end(nil, saying: Goodbye(code: code))
         }
 
-        /// Cleans up after a connection that has ended and receives nothing more. Its socket may stay open a little
-        /// longer.
+        /// Cleans up after a connection that has ended. Its socket may stay open a little longer.
         func ended(_ connection: PeerConnection, wasConnected: Bool, reason: String?) {
             leaveAdmission(connection)
             if let dial = connection.dial { ended(dial, saying: connection.goodbye?.code) }

@@ -112,8 +112,7 @@
         let deference = Duration.seconds(1)
         /// The interval between tries at the addresses of one peer.
         let stagger = Duration.milliseconds(250)
-        /// The delay before the first retry. It doubles up to `backoffMax`, and a random part of up to half is
-        /// subtracted.
+        /// The delay before the first retry. It doubles up to `backoffMax` and is shortened at random by up to half.
         let backoffMin = Duration.milliseconds(100)
         /// The longest delay between two retries.
         let backoffMax = Duration.seconds(30)

@@ -3,8 +3,7 @@
     import NIOCore
     import NIOSSL
 
-    /// One connection of a pairing window: TLS, with messages that follow their length (2 bytes). Confined to the event
-    /// loop.
+    /// One connection of a pairing window: TLS, with length-prefixed messages (2 bytes). Confined to the event loop.
     final class PairingConnection: SecuredConnection, @unchecked Sendable {
         let number: Int
         let isDialedHere: Bool

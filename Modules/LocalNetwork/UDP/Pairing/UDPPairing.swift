@@ -5,8 +5,7 @@
     import NIOCore
     import NIOPosix
 
-    /// A time window in which this device and another one come to trust each other's keys. The other user opens one
-    /// too.
+    /// A time window in which this device and another come to trust each other's keys. Both users open one.
     ///
     /// ```swift
     /// let pairing = UDPPairing(UDPPairingConfiguration(

@@ -22,8 +22,7 @@
         public var port: UInt16
         /// The local IP address to listen on; nil for all. A host name isn't accepted.
         public var address: String?
-        /// True if the other device belongs to the same user. Ask the user: sessions admit such a device without an
-        /// invitation.
+        /// True if the other device is the same user's. Ask the user: sessions admit it without an invitation.
         public var isOwn: Bool
         /// True if losses that the other device reports take effect without confirmation
         /// (`TrustedPeer.isAdministrator`). Ask the user. If the maximum number of administrators is reached, the
