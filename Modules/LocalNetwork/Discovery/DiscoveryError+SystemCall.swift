@@ -9,7 +9,7 @@
 #endif
 
 extension DiscoveryError {
-    /// A system call that has failed, told by what that means for a discovery.
+    /// Creates the error that a failed system call means for a discovery.
     init(call: String, _ errorNumber: Int32) {
         let message = "\(call): \(Self.message(errorNumber))"
         switch errorNumber {
@@ -20,7 +20,7 @@ extension DiscoveryError {
         }
     }
 
-    /// The system's words for an error number.
+    /// The system's description of an error number.
     private static func message(_ errorNumber: Int32) -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             guard let start = buffer.baseAddress else { return "error \(errorNumber)" }

@@ -1,46 +1,46 @@
 import MeshBase
 
-/// What a discovery does on its thread: only that thread makes it and calls it.
+/// The work of a discovery, done on its thread. Only that thread creates and calls it.
 protocol DiscoveryLoop: AnyObject {
-    /// This is to be announced from now on; nil takes back what was.
+    /// Announces this service; nil withdraws the current one.
     func announce(_ announcement: ServiceAnnouncement?)
-    /// Does what is due by now, and tells what has happened.
-    /// - Returns: false when it is over for good.
+    /// Does everything that is due, and reports events to the observer.
+    /// - Returns: False if the discovery has ended for good.
     func advance() -> Bool
-    /// What it listens to until the next `advance`.
+    /// The descriptors to wait for until the next `advance`.
     var sources: [DiscoverySource] { get }
-    /// When `advance` is to be called at the latest; nil while nothing will be due.
+    /// The latest time for the next `advance`; nil if nothing is scheduled.
     var nextDue: SuspendingClock.Instant? { get }
-    /// Says goodbye and lets go of everything.
+    /// Says goodbye and releases all resources.
     func end()
 }
 
-/// A descriptor and what to do when it can be read. That returns soon, though more might be read.
+/// A descriptor, and the action for when it is readable. The action reads a bounded amount, even if more is available.
 struct DiscoverySource {
     let descriptor: Int32
     let read: () -> Void
 }
 
-/// The thread of a discovery, from its start to its end, and what others ask of it.
+/// The thread of a discovery, and the requests for it.
 ///
-/// In each turn it does what is asked, then what is due, then waits, and reads a bounded piece of what has come. So a flood
-/// holds up neither requests nor times. At most one announcement waits: a newer one takes its place.
+/// Each turn handles the requests, does what is due, waits, and reads a bounded amount. So a flood of packets delays
+/// neither requests nor timers. At most one announcement waits; a newer one replaces it.
 final class DiscoveryThread: Sendable {
     private struct State {
         var hasStarted = false
         var stops = false
-        /// Waits for the thread. The inner nil takes an announcement back.
+        /// The announcement for the thread to take over. The inner nil withdraws the current one.
         var announcement: ServiceAnnouncement??
         var waiters: [CheckedContinuation<Void, Never>] = []
-        /// There while the thread runs.
+        /// Non-nil while the thread runs.
         var wake: WakePipe?
     }
 
     private let state = Locked(State())
 
-    /// Starts a detached thread that makes a loop and runs it until it is asked to stop or the loop is over.
-    /// - Throws: `DiscoveryError` with `alreadyStarted`, also after `stop`, or `systemCallFailed` when there is no thread or
-    ///   pipe to be had.
+    /// Starts a detached thread that creates a loop and runs it, until `stop` is called or the loop ends.
+    /// - Throws: `DiscoveryError` with `alreadyStarted` on a second call or after `stop`, or with `systemCallFailed` if
+    ///   no thread or pipe can be created.
     func start(_ makeLoop: @escaping @Sendable () -> any DiscoveryLoop) throws {
         try state.withLock { state in
             guard !state.hasStarted, !state.stops else {
@@ -60,7 +60,7 @@ final class DiscoveryThread: Sendable {
         }
     }
 
-    /// Before the start, too.
+    /// Passes an announcement to the thread. May be called before `start`.
     func announce(_ announcement: ServiceAnnouncement?) {
         state.withLock { state in
             state.announcement = .some(announcement)
@@ -71,7 +71,7 @@ final class DiscoveryThread: Sendable {
     /// Returns when the loop has ended.
     func stop() async { await withCheckedContinuation { stop($0) } }
 
-    /// - Parameter waiter: resumed when the loop has ended.
+    /// - Parameter waiter: Resumed when the loop has ended.
     func stop(_ waiter: CheckedContinuation<Void, Never>?) {
         let hasEnded = state.withLock { state in
             state.stops = true
@@ -105,7 +105,7 @@ final class DiscoveryThread: Sendable {
         }
     }
 
-    /// Rounded up, so that nobody wakes too early and waits once more.
+    /// Rounds up: a wait that ends early would need a second one.
     private static func milliseconds(until date: SuspendingClock.Instant) -> Int32 {
         Int32(clamping: (max(SuspendingClock.now.duration(to: date), .zero) + .milliseconds(1)).milliseconds)
     }

@@ -1,13 +1,13 @@
-/// An address of the Internet Protocol, as the bytes that travel.
+/// An IPv4 or IPv6 address, as integers in network order.
 public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The first byte is the highest.
+    /// 32 bits; the first byte is the most significant.
     case v4(UInt32)
-    /// The halves, the first byte the highest.
+    /// Two halves of 64 bits; the first byte is the most significant.
     case v6(UInt64, UInt64)
 
     /// Creates an address from its bytes.
     ///
-    /// - Parameter bytes: 4 or 16 in network order; nil for any other count.
+    /// - Parameter bytes: 4 or 16 bytes in network order. For any other number the result is nil.
     public init?(bytes: some Collection<UInt8>) {
         switch bytes.count {
         case 4: self = .v4(bytes.reduce(0) { $0 << 8 | UInt32($1) })
@@ -29,7 +29,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether the address is valid only on the network on which it was heard: 169.254.0.0/16 and fe80::/10.
+    /// True if the address is valid only on one link: 169.254.0.0/16 or fe80::/10.
     public var isLinkLocal: Bool {
         switch self {
         case .v4(let value): value >> 16 == 0xA9FE
@@ -37,7 +37,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether the address is in 127.0.0.0/8 or is ::1.
+    /// True if the address is in 127.0.0.0/8 or is ::1.
     public var isLoopback: Bool {
         switch self {
         case .v4(let value): value >> 24 == 127
@@ -45,7 +45,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// 224.0.0.0/4 and ff00::/8.
+    /// True if the address is a multicast group: 224.0.0.0/4 or ff00::/8.
     var isGroup: Bool {
         switch self {
         case .v4(let value): value >> 28 == 0xE
@@ -53,7 +53,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The address in the form of RFC 5952, except that an IPv6 address keeps its runs of zeros.
+    /// The address in the format of RFC 5952, except that runs of zeros in an IPv6 address aren't shortened.
     public var description: String {
         switch self {
         case .v4: bytes.map(String.init).joined(separator: ".")

@@ -1,19 +1,20 @@
 public import MeshBase
 
-/// Announces a service and finds those of others, on the networks that this machine is on: the contract of a backend.
+/// A backend that announces a service and finds the services of others, on the networks of this machine.
 ///
-/// To the implementer:
-/// - One object serves one service type. What it announces itself it does not report as found.
+/// Requirements for an implementation:
+/// - One object serves one service type. It doesn't report its own announcement as found.
 /// - Its reports are hints: any host on the network may have sent them, and the sender is unknown.
-/// - Every table has a bound; a flood of services makes the object forget some, and costs no more than that.
-/// - Methods are called from any thread and return soon; the observer is called from any thread, never from within them.
+/// - Every table has a bound. A flood of services only makes the object forget some of them.
+/// - Methods may be called from any thread and return soon. The observer may be called from any thread, but never from
+///   within these methods.
 public protocol ServiceDiscovery: AnyObject, Sendable {
-    /// Begins to look for services. Called once.
-    /// - Throws: `DiscoveryError` when there is no way to look at all.
+    /// Starts looking for services. Called once.
+    /// - Throws: `DiscoveryError` if looking for services is impossible.
     func start(_ observer: any ServiceObserver) throws
-    /// Announces this service from now on, in the place of the one before it; nil takes it back with a goodbye.
+    /// Announces this service in place of the previous one; nil withdraws it with a goodbye.
     func announce(_ announcement: ServiceAnnouncement?)
-    /// Says goodbye and ends. Idempotent.
+    /// Says goodbye and stops. Idempotent.
     func stop() async
     /// The counters of the discovery so far.
     var statistics: DiscoveryStatistics { get }
@@ -21,24 +22,24 @@ public protocol ServiceDiscovery: AnyObject, Sendable {
 
 /// The receiver of a discovery's results.
 public protocol ServiceObserver: AnyObject, Sendable {
-    /// There is a service, or something about it has changed.
+    /// Reports a new service, or a change of a known one.
     func found(_ service: FoundService)
-    /// Reports that a service said goodbye, or wasn't heard for too long.
+    /// Reports that a service said goodbye or its records expired.
     func lost(instance: String)
-    /// Reports that another host has the name, and that the announcement continues under this one.
+    /// Reports that another host has the announced name. The announcement continues under this one.
     func renamed(to instance: String)
-    /// Looking is over for good.
+    /// Reports that the discovery has ended for good.
     func failed(_ error: DiscoveryError)
 }
 
 /// The kind of service that one object announces and looks for.
 public struct ServiceType: Hashable, Sendable, CustomStringConvertible {
-    /// The type's name by RFC 6763 section 7: `_name._tcp` or `_name._udp`, the name at most 15 characters.
+    /// The type's name by RFC 6763 section 7: `_name._tcp` or `_name._udp`, with a name of at most 15 characters.
     public let name: String
-    /// `local` for multicast DNS.
+    /// The domain; `local` for multicast DNS.
     public let domain: String
 
-    /// Creates a type without checking it. A discovery checks it when it starts, and throws
+    /// Creates a type without checking it. `MulticastDNS` checks it in `start`, and throws
     /// ``DiscoveryError/Code/invalidName``.
     public init(_ name: String, domain: String = "local") {
         self.name = name
@@ -51,16 +52,16 @@ public struct ServiceType: Hashable, Sendable, CustomStringConvertible {
     public var description: String { "\(name).\(domain)" }
 }
 
-/// The announcement of an own service.
+/// The service that this machine announces.
 public struct ServiceAnnouncement: Hashable, Sendable {
-    /// The label of the instance, at most 63 bytes. Everybody on the network reads it.
+    /// The label of the instance, at most 63 bytes. It is visible to everyone on the network.
     public var instance: String
     /// The port at which the service listens.
     public var port: UInt16
-    /// The keys of the TXT record and their values, at most 1,300 bytes together (RFC 6763 section 6.2).
+    /// The keys and values of the TXT record, at most 1,300 bytes together (RFC 6763 section 6.2).
     public var attributes: [ServiceAttribute]
 
-    /// A service that says `attributes` of itself.
+    /// Creates an announcement.
     public init(instance: String, port: UInt16, attributes: [ServiceAttribute] = []) {
         self.instance = instance
         self.port = port
@@ -70,18 +71,18 @@ public struct ServiceAnnouncement: Hashable, Sendable {
 
 /// One entry of a TXT record.
 public struct ServiceAttribute: Hashable, Sendable {
-    /// 1 to 9 printable characters of ASCII; case does not matter.
+    /// The key: 1 to 9 printable ASCII characters. Case doesn't matter.
     public var key: String
-    /// nil for a key without `=`.
+    /// The value; nil for a key without `=`.
     public var value: [UInt8]?
 
-    /// An entry with a value, or with nil for a key that stands alone.
+    /// Creates an attribute with a value, or with nil for a key without `=`.
     public init(_ key: String, _ value: [UInt8]?) {
         self.key = key
         self.value = value
     }
 
-    /// An entry whose value is text.
+    /// Creates an attribute whose value is text.
     public init(_ key: String, _ value: String) { self.init(key, Array(value.utf8)) }
 }
 
@@ -91,13 +92,12 @@ public struct FoundService: Hashable, Sendable {
     public var instance: String
     /// The port at which the service listens.
     public var port: UInt16
-    /// The service's addresses, best first: on the network on which it was heard, and IPv6 before IPv4 where both
-    /// exist.
+    /// The addresses on the networks on which the service was heard, best first: IPv6 before IPv4 on each network.
     public var addresses: [ServiceAddress]
-    /// The attributes that the announcing host wrote. A hint, not a proof.
+    /// The attributes that the announcing host wrote. They are a hint, not a proof.
     public var attributes: [ServiceAttribute]
 
-    /// A service as a discovery has found it.
+    /// Creates a service that a discovery has found.
     public init(instance: String, port: UInt16, addresses: [ServiceAddress], attributes: [ServiceAttribute]) {
         self.instance = instance
         self.port = port
@@ -105,7 +105,7 @@ public struct FoundService: Hashable, Sendable {
         self.attributes = attributes
     }
 
-    /// The value of the first attribute of that key, whatever its case.
+    /// The value of the first attribute with that key; case doesn't matter.
     public subscript(_ key: String) -> [UInt8]? {
         attributes.first { $0.key.lowercased() == key.lowercased() }?.value
     }
@@ -113,12 +113,13 @@ public struct FoundService: Hashable, Sendable {
 
 /// An address at which a service can be reached.
 public struct ServiceAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The address without a port.
+    /// The IP address.
     public var ip: IPAddress
-    /// The number of the network interface on which it was heard; needed to reach a link-local address.
+    /// The number of the network interface on which the address was heard. A link-local address is reachable only
+    /// through it.
     public var interfaceIndex: UInt32
 
-    /// An address on one interface.
+    /// Creates an address on one interface.
     public init(ip: IPAddress, interfaceIndex: UInt32) {
         self.ip = ip
         self.interfaceIndex = interfaceIndex
@@ -127,28 +128,28 @@ public struct ServiceAddress: Hashable, Sendable, CustomStringConvertible {
     public var description: String { ip.isLinkLocal ? "\(ip)%\(interfaceIndex)" : "\(ip)" }
 }
 
-/// The counters of a discovery since it began.
+/// The counters of a discovery since it started.
 public struct DiscoveryStatistics: Hashable, Sendable, Codable {
-    /// Packets of others, and own ones that came back.
+    /// The number of packets received, including our own that came back.
     public var packetsReceived: UInt64 = 0
     /// The number of packets sent.
     public var packetsSent: UInt64 = 0
-    /// Packets that could not be read.
+    /// The number of packets that couldn't be parsed.
     public var malformed: UInt64 = 0
-    /// Packets from beyond the link, and what is no answer to anything.
+    /// The number of packets ignored because they came from beyond the link or aren't multicast DNS.
     public var foreign: UInt64 = 0
-    /// The number of records that were read and not kept, because a table was full or a host sent too much.
+    /// The number of records not cached and answers not sent, because a limit was reached.
     public var dropped: UInt64 = 0
-    /// The number of own names that another host had.
+    /// The number of times that another host had one of our names.
     public var conflicts: UInt64 = 0
 
     /// Creates counters that are all zero.
     public init() {}
 }
 
-/// Why services cannot be looked for.
+/// An error that prevents a discovery from starting or ends it.
 public struct DiscoveryError: CodedError, Hashable {
-    /// Why it is thrown. Later versions may know more codes.
+    /// The reason for a ``DiscoveryError``. Later versions may add codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
@@ -156,22 +157,22 @@ public struct DiscoveryError: CodedError, Hashable {
         public static let noInterface = Code(description: "noInterface")
         /// Another process has port 5353 and doesn't share it.
         public static let portTaken = Code(description: "portTaken")
-        /// The system refuses: a firewall, a sandbox, a person who was asked.
+        /// The system refuses: a firewall, a sandbox, or a permission that wasn't granted.
         public static let notPermitted = Code(description: "notPermitted")
-        /// A call of the system failed; the message says which.
+        /// A system call failed. The message says which.
         public static let systemCallFailed = Code(description: "systemCallFailed")
-        /// The system's responder does not run.
+        /// The system's responder isn't running.
         public static let unavailable = Code(description: "unavailable")
-        /// The discovery was started before. Make another one.
+        /// The discovery was already started. Create a new one.
         public static let alreadyStarted = Code(description: "alreadyStarted")
-        /// A label, key or type that does not fit its record.
+        /// A label, key or type doesn't fit its DNS record.
         public static let invalidName = Code(description: "invalidName")
     }
 
     public let code: Code
     public let message: String
 
-    /// Creates an error of a ``ServiceDiscovery``, for implementers.
+    /// Creates an error, for implementations of ``ServiceDiscovery``.
     public init(_ code: Code, _ message: String) {
         (self.code, self.message) = (code, message)
     }

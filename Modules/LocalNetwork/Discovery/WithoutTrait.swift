@@ -1,4 +1,4 @@
-// Without the trait, a mention of these types says how to turn it on.
+// Without the trait, these declarations make the compiler say how to turn it on.
 #if !(SystemDiscovery || canImport(Darwin))
     @available(
         *, unavailable, message: "needs SessionMesh's trait 'SystemDiscovery': traits: [.defaults, \"SystemDiscovery\"]"

@@ -3,19 +3,19 @@
 
     import MeshFoundation
 
-    /// One half of the agreement on the keys of sealed datagrams: X25519 (RFC 7748) with a key that is used once.
+    /// One side of the agreement on the keys of sealed datagrams: X25519 (RFC 7748) with single-use keys.
     ///
-    /// Both sides send their public key over the TLS connection that has proven who they are, and only over that. It cannot
-    /// be copied and is consumed by the agreement: with the same keys a second channel would use every nonce twice.
+    /// Each side sends its public key over the TLS connection that has proven both identities, and nowhere else. The
+    /// agreement can't be copied and consumes itself: the same keys for a second channel would repeat every nonce.
     public struct DatagramKeyAgreement: ~Copyable, Sendable {
-        /// Bytes of a public key.
+        /// The number of bytes in a public key.
         public static let publicKeyByteCount = 32
 
         private let key: Curve25519.KeyAgreement.PrivateKey
-        /// 32 bytes for the other side.
+        /// The 32-byte public key to send to the other side.
         public let publicKey: [UInt8]
 
-        /// Draws a key that is used once.
+        /// Generates a single-use key.
         public init() { self.init(Curve25519.KeyAgreement.PrivateKey()) }
 
         init(_ key: Curve25519.KeyAgreement.PrivateKey) {
@@ -23,15 +23,15 @@
             publicKey = Array(key.publicKey.rawRepresentation)
         }
 
-        /// Makes the keys of both directions, by HKDF with SHA-256 (RFC 5869) from the shared secret, both public keys, both
-        /// peers and the direction.
+        /// Derives the keys of both directions by HKDF with SHA-256 (RFC 5869). The input is the shared secret, both
+        /// public keys, both peer IDs and the direction.
         ///
         /// - Parameters:
-        ///   - publicKey: the other side's, 32 bytes.
-        ///   - local: the peer ID that this side has proven on the connection.
-        ///   - remote: the peer ID that the other side has proven.
-        ///   - isInitiator: exactly one side is; the one that has opened the connection.
-        /// - Throws: `malformed` for any other number of bytes or this side's own key, `weakKey`.
+        ///   - publicKey: The other side's public key, 32 bytes.
+        ///   - local: The peer ID that this side has proven on the connection.
+        ///   - remote: The peer ID that the other side has proven.
+        ///   - isInitiator: True on the side that opened the connection, and false on the other.
+        /// - Throws: `malformed` if the key isn't 32 bytes or is this side's own, `weakKey`.
         public consuming func agree(
             with publicKey: [UInt8], local: PeerID, remote: PeerID, isInitiator: Bool
         ) throws(SealError) -> SealedDatagrams {
@@ -39,7 +39,7 @@
                 let theirs = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: publicKey),
                 let secret = try? key.sharedSecretFromKeyAgreement(with: theirs)
             else { throw .malformed }
-            // The library leaves this to its callers.
+            // The library leaves this check (RFC 7748 section 6.1) to its callers.
             guard secret.withUnsafeBytes({ $0.reduce(0, |) }) != 0 else { throw .weakKey }
             let parties = Parties(
                 initiatorKey: isInitiator ? self.publicKey : publicKey,
@@ -75,7 +75,7 @@
         }
     }
 
-    /// The key of one direction, and the name by which its packets are told from others.
+    /// The key of one direction, with the ID that its packets carry.
     struct DatagramKey: Sendable {
         let id: UInt64
         /// 32 bytes.

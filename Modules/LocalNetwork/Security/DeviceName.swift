@@ -1,25 +1,25 @@
 #if UDP || MQTT || WebSocket
     import MeshBase
 
-    /// What a device is called, fit to be shown to a person: no controls, no invisible marks, no change of the direction of
-    /// writing, at most 64 bytes.
+    /// A device's name, made safe for display: without control characters, invisible characters or changes of the
+    /// writing direction, and at most 64 bytes.
     enum DeviceName {
-        /// In UTF-8.
+        /// Maximum number of bytes in UTF-8.
         static let bytesMax = 64
         static let unknown = "Unnamed device"
 
-        /// The name without what must not be shown, cut between characters; `unknown` when nothing is left. O(bytes).
+        /// Removes characters that can't be shown and cuts the name; returns `unknown` if nothing is left. O(bytes).
         static func sanitized(_ name: String) -> String {
             var words: [String] = []
             var word = ""
-            // What is cut off anyway is not looked at: a name may be long.
+            // A name may be very long, so skip the part that would be cut off anyway.
             for scalar in name.unicodeScalars.prefix(8 * bytesMax) {
                 switch scalar.properties.generalCategory {
                 case .spaceSeparator, .lineSeparator, .paragraphSeparator, .control:
                     if !word.isEmpty { words.append(word) }
                     word = ""
                 default:
-                    // Of two names that look alike one may have been made to.
+                    // An invisible character could make a name look like another one.
                     if scalar.isPrintable, scalar != "\u{200C}" { word.unicodeScalars.append(scalar) }
                 }
             }

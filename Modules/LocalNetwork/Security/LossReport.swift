@@ -1,34 +1,34 @@
 #if UDP || MQTT || WebSocket
-    /// The report of one of the user's devices that a peer is lost. Nothing happens until a person decides on it
-    /// (`TrustedPeers.confirm` or `TrustedPeers.dismiss`).
+    /// A report by one of the user's devices that a peer is lost. It has no effect until the user decides on it with
+    /// `TrustedPeers.confirm` or `TrustedPeers.dismiss`.
     public struct LossReport: Hashable, Sendable, Identifiable, CustomStringConvertible {
-        /// Tells one report from another.
+        /// The identifier of a report.
         public struct ID: Hashable, Sendable {
             let report: TrustLedger.Report
         }
 
-        /// Tells this report from others.
+        /// The identifier of this report.
         public let id: ID
-        /// The device that reports the loss. Its name is shown, and never relied on.
+        /// The device that reports the loss. Its name is for display only.
         public let reporter: TrustedPeer
-        /// The peer that is lost, by the word of the reporter.
+        /// The peer that is lost, according to the reporter.
         public let peer: TrustedPeer
 
         init(_ report: TrustLedger.Report, reporter: TrustedPeer, peer: TrustedPeer) {
             (id, self.reporter, self.peer) = (ID(report: report), reporter, peer)
         }
 
-        /// A question's text in English: "Phone reports that Watch is lost".
+        /// The text for a question to the user, in English: "Phone reports that Watch is lost".
         public var description: String { "\(reporter.name) reports that \(peer.name) is lost" }
     }
 
-    /// A peer that was revoked, here or by a report.
+    /// A peer that was revoked, on this device or by another device's report.
     public struct RevokedPeer: Hashable, Sendable, Identifiable {
         /// The ID of the peer's key.
         public let id: PeerID
-        /// The name that the peer was paired under.
+        /// The name of the peer when it was revoked.
         public let name: String
-        /// The number of this side's statement; nil if another device made it.
+        /// The number of this side's statement; nil if another device made the statement.
         let number: UInt64?
 
         init(id: PeerID, name: String, number: UInt64?) {

@@ -1,38 +1,38 @@
 #if UDP || MQTT || WebSocket
     public import MeshBase
 
-    /// The reason why a pairing has failed. The exchange is over, and no peer is trusted.
+    /// An error that ended a pairing. No peer is trusted.
     public struct PairingError: ExplainedError, Hashable, Sendable {
         public let description: String
 
-        /// A message that is none.
+        /// The other device sent bytes that aren't a pairing message.
         public static let malformed = PairingError(description: "malformed")
         /// A message is larger than `PairingExchange.messageBytesMax`.
         public static let oversized = PairingError(description: "oversized")
         /// The other device speaks another version of pairing.
         public static let unsupportedVersion = PairingError(description: "unsupportedVersion")
-        /// One device has a secret, the other wants to compare digits.
+        /// One device uses a secret, the other compares digits.
         public static let differentMethod = PairingError(description: "differentMethod")
-        /// A message at a moment at which there is none of its kind, or the second of one.
+        /// A message arrived at the wrong moment, or a second time.
         public static let outOfOrder = PairingError(description: "outOfOrder")
-        /// A message that only this side may send, or this side's own nonce: it was thrown back, or both took one role.
+        /// A message with this side's role or nonce arrived: it was sent back, or both sides took the same role.
         public static let reflected = PairingError(description: "reflected")
-        /// Both ends of the connection have one key.
+        /// Both ends of the connection have the same key.
         public static let samePeer = PairingError(description: "samePeer")
         /// The other device doesn't know this secret, or an attacker is between the two.
         public static let wrongSecret = PairingError(description: "wrongSecret")
         /// The other side revealed a nonce that isn't the one it committed to: an attacker may be between the two.
         public static let wrongCommitment = PairingError(description: "wrongCommitment")
-        /// The other device agrees to something else: an attacker is between the two.
+        /// The other device agreed to different keys, nonces or names: an attacker is between the two.
         public static let wrongAgreement = PairingError(description: "wrongAgreement")
-        /// The person at the other device has said no.
+        /// The user of the other device declined.
         public static let declined = PairingError(description: "declined")
-        /// The exchange wasn't decided within ``PairingExchange/lifetime``.
+        /// The users didn't finish the exchange within ``PairingExchange/lifetime``.
         public static let timedOut = PairingError(description: "timedOut")
-        /// The exchange had ended before: there is one try.
+        /// The exchange had already ended. Each exchange allows one try.
         public static let over = PairingError(description: "over")
 
-        /// What happened, in words for people.
+        /// A description of the error for users.
         package var happened: String {
             switch self {
             case .malformed: "the other device sent something that is no pairing message"

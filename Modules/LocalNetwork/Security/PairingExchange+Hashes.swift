@@ -4,7 +4,7 @@
     import MeshFoundation
 
     extension PairingExchange {
-        /// What the initiator opens with.
+        /// The word of the initiator's first message.
         var openingWord: [UInt8] {
             switch method {
             case .secret: localNonce
@@ -12,7 +12,8 @@
             }
         }
 
-        /// Binds the initiator to its nonce before it sees the responder's. The nonce hides: it has 256 random bits.
+        /// Binds the initiator to its nonce before it sees the responder's. The hash doesn't reveal the nonce, which
+        /// has 256 random bits.
         func commitment(to nonce: [UInt8], name: [UInt8]) -> [UInt8] {
             var transcript = transcript("commitment")
             transcript.append(nonce)
@@ -20,18 +21,18 @@
             return Array(SHA256.hash(data: transcript.bytes))
         }
 
-        /// The six digits. One of them is likelier than another by 2^-44 at most.
+        /// The six digits. No code is more probable than another by more than a factor of 1 + 2^-44.
         var code: String {
             let number = SHA256.hash(data: complete("code").bytes).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             let digits = String(number % 1_000_000)
             return String(repeating: "0", count: 6 - digits.count) + digits
         }
 
-        /// That this role knows the secret.
+        /// Proves that this role knows the secret.
         func proof(of role: Role) -> [UInt8] { authenticator("proof of \(role.name)") }
         func isProof(_ bytes: [UInt8], of role: Role) -> Bool { isAuthenticator(bytes, "proof of \(role.name)") }
 
-        /// That this role is satisfied; different for the two, so that it cannot be thrown back.
+        /// Confirms that this role accepts the pairing. The two roles' values differ, so neither can be reflected.
         func agreement(of role: Role) -> [UInt8] { authenticator("agreement of \(role.name)") }
         func isAgreement(_ bytes: [UInt8], of role: Role) -> Bool {
             isAuthenticator(bytes, "agreement of \(role.name)")
@@ -41,12 +42,12 @@
             Array(HMAC<SHA256>.authenticationCode(for: complete(purpose).bytes, using: key))
         }
 
-        /// Takes the same time whatever the bytes are.
+        /// Compares in constant time.
         private func isAuthenticator(_ bytes: [UInt8], _ purpose: String) -> Bool {
             HMAC<SHA256>.isValidAuthenticationCode(bytes, authenticating: complete(purpose).bytes, using: key)
         }
 
-        /// Of the method digits there is no secret: the connection says who is speaking, and people say whether it is right.
+        /// The HMAC key. With `digits` it is zeros: TLS authenticates the sender, and the users compare the digits.
         private var key: SymmetricKey {
             switch method {
             case .secret(let secret): SymmetricKey(data: secret.bytes)
@@ -54,7 +55,7 @@
             }
         }
 
-        /// Everything that both sides know in the end, the initiator's first.
+        /// The transcript of everything that both sides know at the end, with the initiator's values first.
         private func complete(_ purpose: String) -> Transcript {
             let isInitiator = role == .initiator
             var transcript = transcript(purpose)
@@ -76,8 +77,8 @@
     }
 
     extension PairingSecret {
-        /// Other secrets that only those who know this one have, by HKDF-SHA256.
-        /// - Parameter count: at most 8,160.
+        /// Derives further shared secrets from this one by HKDF-SHA256.
+        /// - Parameter count: Number of bytes, at most 8,160.
         package func derivedBytes(_ purpose: String, count: Int) -> [UInt8] {
             HKDF<SHA256>.deriveKey(
                 inputKeyMaterial: SymmetricKey(data: bytes), info: Array("SessionMesh \(purpose)".utf8),
@@ -90,7 +91,7 @@
         static let secretNumber: UInt8 = 1
         static let digitsNumber: UInt8 = 2
 
-        /// As it travels.
+        /// The method's number in messages.
         var number: UInt8 {
             switch self {
             case .secret: Self.secretNumber

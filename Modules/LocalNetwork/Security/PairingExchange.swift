@@ -1,31 +1,40 @@
 #if UDP || MQTT || WebSocket
-    /// An exchange by which two devices that have never met come to trust each other's keys. It runs over a TLS
-    /// connection on which each has proven its key and neither is trusted yet. A value without I/O and without a clock;
-    /// both sides have one.
+    // Terms of pairing; Docs/Internals/SecuritySpecification.md "Pairing" has every byte.
+    // - nonce: 32 random bytes, new for each side and exchange.
+    // - commitment: a SHA-256 hash of a nonce, sent before the nonce, which can't be changed afterwards.
+    // - proof: an HMAC-SHA256 that shows that a side knows the secret.
+    // - agreement: an HMAC-SHA256 by which a side accepts the pairing.
+    // - word: the 32-byte field of a message, which holds one of these.
+    // The method `digits` is that of Vaudenay: *Secure Communications over Insecure Channels Based on Short
+    // Authenticated Strings*, 2005. Numeric comparison in Bluetooth 2.1 is the same scheme.
+
+    /// One side of an exchange by which two devices that have never met come to trust each other's keys.
     ///
-    /// - `secret`: one device shows a `PairingSecret`, the other reads it. Each proves by HMAC-SHA256 over both keys, both
-    ///   nonces, both names and the roles that it knows the secret, which never travels.
-    /// - `digits`: both devices show six digits, and each person says whether they are the same. The initiator commits
-    ///   to its nonce before it sees the other's, and reveals it after, so that an attacker between the two has one
-    ///   try, which succeeds with a probability of 1 in 1,000,000 (Vaudenay: *Secure Communications over Insecure
-    ///   Channels Based on Short Authenticated Strings*, 2005; numeric comparison in Bluetooth 2.1 is the same).
+    /// The exchange runs over a TLS connection on which each device has proven its key, and neither key is trusted yet.
+    /// A value without I/O and without a clock.
     ///
-    /// One try and 60 seconds: whatever throws has ended the exchange, and another one takes a person who asks for it. After
-    /// an error, close the connection. Times are of any clock that does not jump.
+    /// - `secret`: one device shows a `PairingSecret`, and the other reads it. Each proves that it knows the secret by
+    ///   an HMAC-SHA256 over both keys, both nonces, both names and the roles. The secret itself isn't sent.
+    /// - `digits`: both devices show six digits, and each user confirms that they match. The initiator commits to its
+    ///   nonce before it sees the responder's nonce, and reveals it afterwards. So an attacker between the two has one
+    ///   try, which succeeds with a probability of 1 in 1,000,000.
+    ///
+    /// Any error ends the exchange, and so do 60 seconds. After an error, close the connection. Start another exchange
+    /// only if a user asks for it. Times come from any clock that doesn't jump.
     public struct PairingExchange: Sendable {
-        /// The proof that the two devices are the ones their users mean.
+        /// The proof that the two devices are those that their users mean.
         public enum Method: Sendable, Hashable {
-            /// One device shows it, the other reads it.
+            /// One device shows this secret, and the other reads it.
             case secret(PairingSecret)
-            /// Both show six digits, which their people compare.
+            /// Both devices show six digits, and their users compare them.
             case digits
         }
 
-        /// Exactly one side is the initiator: the one that has opened the connection.
+        /// The side of an exchange. The initiator is the side that opened the connection.
         public enum Role: UInt8, Sendable, Hashable {
-            /// The side that has opened the connection.
+            /// The side that opened the connection.
             case initiator = 1
-            /// The side that has accepted it.
+            /// The side that accepted the connection.
             case responder = 2
         }
 
@@ -46,20 +55,20 @@
         let localNonce: [UInt8]
         var remoteName: [UInt8] = []
         var remoteNonce: [UInt8] = []
-        /// Of the initiator, as the responder has got it; method digits.
+        /// The initiator's commitment, as the responder received it. Only for the method `digits`.
         var commitment: [UInt8] = []
         var stage = Stage.fresh
         var hasAgreed = false
         var peerHasAgreed = false
-        /// The time at which the exchange ends by itself.
+        /// The time at which the exchange times out.
         public let deadline: Duration
 
         /// Creates one side of an exchange.
         ///
         /// - Parameters:
-        ///   - local: the key that this side has proven on the connection.
-        ///   - remote: the key that the other side has.
-        ///   - localName: what the other person sees; sanitized, at most 64 bytes.
+        ///   - local: The peer ID that this side has proven on the connection.
+        ///   - remote: The peer ID that the other side has proven.
+        ///   - localName: The name shown to the other user. It is sanitized and cut to 64 bytes.
         public init(
             method: Method, role: Role, local: PeerID, remote: PeerID, localName: String, now: Duration
         ) {
@@ -81,24 +90,23 @@
             deadline = now + Self.lifetime
         }
 
-        /// Whether the exchange has ended.
+        /// True if the exchange has ended.
         public var isOver: Bool { stage == .over }
     }
 
-    /// A step for the caller to take, in order.
+    /// A step for the caller. Take the steps in order.
     public enum PairingStep: Sendable, Hashable {
-        /// Send these bytes to the other side, as one message.
+        /// The bytes to send to the other side, as one message.
         case send([UInt8])
-        /// Show these six digits, ask whether the other device shows the same, and call `confirm`.
+        /// The six digits to show. Ask the user if the other device shows the same, and call `confirm`.
         case compare(code: String)
-        /// The other side's key belongs to the device that the person means: trust it. `name` is what that device calls
-        /// itself, sanitized.
+        /// The end: trust the other side's key, which belongs to the intended device. `name` is its name, sanitized.
         case paired(name: String)
     }
 
     extension PairingExchange {
-        /// Begins, on both sides.
-        /// - Throws: `samePeer`, `over`; `outOfOrder` the second time.
+        /// Starts the exchange. Call it once on each side.
+        /// - Throws: `samePeer`, `over`, or `outOfOrder` on a second call.
         public mutating func begin() throws(PairingError) -> [PairingStep] {
             guard stage == .fresh else { throw fail(stage == .over ? .over : .outOfOrder) }
             guard local != remote else { throw fail(.samePeer) }
@@ -110,8 +118,8 @@
             return [send(.opening, word: openingWord, name: localName)]
         }
 
-        /// Takes a message of the other side.
-        /// - Throws: any `PairingError`; the exchange is over then.
+        /// Processes a message from the other side.
+        /// - Throws: Any `PairingError`. The exchange is over then.
         public mutating func receive(_ bytes: [UInt8], now: Duration) throws(PairingError) -> [PairingStep] {
             try check(now)
             do throws(PairingError) {
@@ -123,8 +131,8 @@
 
         /// Reports the user's answer about the digits.
         ///
-        /// - Returns: after a no, what tells the other side; the exchange is over then.
-        /// - Throws: `outOfOrder` when there is nothing to confirm or it has been confirmed, `timedOut`, `over`.
+        /// - Returns: If the user declined, the message for the other side; the exchange is over then.
+        /// - Throws: `outOfOrder` if there is nothing to confirm or it was already confirmed, `timedOut`, `over`.
         public mutating func confirm(_ agrees: Bool, now: Duration) throws(PairingError) -> [PairingStep] {
             try check(now)
             guard stage == .comparing, !hasAgreed else { throw fail(.outOfOrder) }
@@ -158,7 +166,7 @@
             }
         }
 
-        /// The responder has the initiator's nonce, or its commitment to one.
+        /// The responder receives the initiator's nonce, or the commitment to it.
         private mutating func answer(_ opening: PairingMessage) throws(PairingError) -> [PairingStep] {
             remoteName = opening.name
             stage = .awaitingReveal
@@ -172,7 +180,7 @@
             }
         }
 
-        /// The initiator has the responder's nonce, and its proof when there is a secret.
+        /// The initiator receives the responder's nonce and, with a secret, its proof.
         private mutating func reveal(_ answer: PairingMessage) throws(PairingError) -> [PairingStep] {
             remoteName = answer.name
             try setRemoteNonce(answer.word)
@@ -187,7 +195,7 @@
             }
         }
 
-        /// The responder has all that there is to know.
+        /// The responder receives the initiator's nonce or proof, and can decide.
         private mutating func conclude(_ reveal: PairingMessage) throws(PairingError) -> [PairingStep] {
             switch method {
             case .digits:

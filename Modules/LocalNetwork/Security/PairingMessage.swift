@@ -1,6 +1,6 @@
 #if UDP || MQTT || WebSocket
-    /// What travels while two devices pair: version, method, role of the sender and kind, one byte each, then what the kind
-    /// says. Docs/Internals/SecuritySpecification.md has it byte by byte.
+    /// A message of a pairing. It begins with version, method, sender's role and kind, one byte each; the body depends
+    /// on the kind. Docs/Internals/SecuritySpecification.md lists the bytes.
     struct PairingMessage: Equatable {
         enum Kind: UInt8 {
             case opening = 1
@@ -10,17 +10,17 @@
         static let version: UInt8 = 1
         static let headerByteCount = 4
         static let wordByteCount = 32
-        /// An answer with a proof is the longest.
+        /// An answer with a proof is the longest message.
         static let bytesMax = headerByteCount + 2 * wordByteCount + 1 + DeviceName.bytesMax
 
         var method: UInt8
         var role: PairingExchange.Role
         var kind: Kind
-        /// A nonce, a commitment, a proof; 32 bytes, empty in a refusal.
+        /// A nonce, commitment, proof or agreement of 32 bytes; empty in a refusal.
         var word: [UInt8] = []
-        /// UTF-8, at most 64 bytes; in openings and answers.
+        /// The sender's name in openings and answers: UTF-8, at most 64 bytes.
         var name: [UInt8] = []
-        /// In answers of the method secret.
+        /// The responder's proof, in answers of the method `secret`.
         var proof: [UInt8] = []
 
         var bytes: [UInt8] {

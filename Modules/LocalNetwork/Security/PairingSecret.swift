@@ -1,22 +1,21 @@
 #if UDP || MQTT || WebSocket
-    /// A secret that two devices prove to each other that they both know: 128 random bits, shown by one as text or QR
-    /// code and read by the other. Used for one pairing.
+    /// A shared secret for one pairing: 128 random bits. One device shows it as text or QR code; the other reads it.
     ///
-    /// The text is 28 characters of Crockford's base 32 in groups of four, of which the last bits are a checksum (CRC-12):
-    /// one wrong character, or two neighbours exchanged, is always noticed, anything else in 4095 of 4096 cases. Printing
-    /// the value does not show it.
+    /// The text is 28 characters of Crockford's base 32, in groups of four. It ends with a 12-bit checksum (CRC-12).
+    /// This detects any single wrong character and any two exchanged neighbors, and 4095 of 4096 other errors. Printing
+    /// the value doesn't reveal the secret.
     public struct PairingSecret: Sendable, Hashable {
         static let byteCount = 16
 
         let bytes: [UInt8]
 
-        /// A new one from the system's generator.
+        /// Generates a new secret with the system's random number generator.
         public init() {
             var generator = SystemRandomNumberGenerator()
             bytes = (0..<Self.byteCount).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }
         }
 
-        /// - Parameter bytes: 16.
+        /// - Parameter bytes: 16 bytes.
         init(bytes: [UInt8]) {
             precondition(bytes.count == Self.byteCount, "a secret has 16 bytes")
             self.bytes = bytes
@@ -24,8 +23,9 @@
 
         /// Reads a secret from its text.
         ///
-        /// - Parameter text: as `text`; case does not matter, hyphens and spaces may be anywhere, and the letters O, I and L
-        ///   are read as the digits that they look like. nil when the checksum or anything else is wrong.
+        /// - Parameter text: A text in the format of `text`. Case doesn't matter, and hyphens and spaces may be
+        ///   anywhere. The letters O, I and L are read as the digits 0, 1 and 1. The result is nil if the text is
+        ///   invalid or its checksum is wrong.
         public init?(_ text: String) {
             guard text.utf8.count <= Self.textBytesMax else { return nil }
             var digits: [UInt8] = []
@@ -34,7 +34,7 @@
                 digits.append(digit)
             }
             guard digits.count == Self.digitCount else { return nil }
-            // 28 digits of 5 bits: 16 bytes and the 12 bits of the checksum.
+            // 28 digits of 5 bits hold 16 bytes and the checksum's 12 bits.
             var bytes: [UInt8] = []
             var pending: UInt32 = 0
             var pendingBits = 0
@@ -50,7 +50,7 @@
             self.bytes = bytes
         }
 
-        /// 34 characters such as `0123-4567-…`: digits, capitals and hyphens, which QR codes pack densely.
+        /// The secret as 34 characters such as `0123-4567-…`. QR codes store digits, capitals and hyphens compactly.
         public var text: String {
             let checksum = Self.checksum(of: bytes)
             var text: [UInt8] = []
@@ -79,7 +79,7 @@
     extension PairingSecret {
         private static let digitCount = 28
         private static let textBytesMax = 128
-        /// Without I, L, O and U: https://www.crockford.com/base32.html
+        /// Crockford's alphabet, which lacks I, L, O and U: https://www.crockford.com/base32.html
         private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
 
         private static func value(of character: UInt8) -> UInt8? {
@@ -91,8 +91,8 @@
             }
         }
 
-        /// CRC-12 with the polynomial x^12 + x^11 + x^3 + x^2 + x + 1, which notices every error within 12 bits: one
-        /// character, or two neighbours. Begins with ones, so that no row of zeros is right.
+        /// CRC-12 with the polynomial x^12 + x^11 + x^3 + x^2 + x + 1. It detects every error within 12 bits: one
+        /// character, or two neighbors. It starts with ones, so a text of zeros is invalid.
         private static func checksum(of bytes: [UInt8]) -> UInt16 {
             bytes.reduce(0xFFF) { checksum, byte in
                 (0..<8).reduce(checksum ^ UInt16(byte) << 4) { checksum, _ in

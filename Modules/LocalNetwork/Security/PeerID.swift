@@ -3,19 +3,19 @@
 
     import MeshFoundation
 
-    /// The identity of a peer: the SHA-256 of its public key's SubjectPublicKeyInfo (DER). It outlives every
-    /// certificate.
+    /// The identity of a peer: the SHA-256 of its public key's SubjectPublicKeyInfo (DER). It stays the same when the
+    /// certificate changes.
     public struct PeerID: Hashable, Comparable, Sendable {
-        /// Bytes of an id.
+        /// The number of bytes in an ID.
         public static let byteCount = 32
 
         private var words: (UInt64, UInt64, UInt64, UInt64)
 
-        /// Creates an ID from its 32 bytes.
+        /// Creates an ID from its bytes.
         ///
-        /// - Parameter bytes: 32 of them; nil for any other count.
+        /// - Parameter bytes: 32 bytes. For any other number the result is nil.
         public init?(bytes: some Collection<UInt8>) {
-            // Called from other modules, where generic code costs a call for each byte.
+            // Other modules call this, and generic code across modules costs a call per byte.
             let id = bytes.withContiguousStorageIfAvailable { PeerID(UnsafeRawBufferPointer($0)) }
             guard let id = id ?? Array(bytes).withUnsafeBytes({ PeerID($0) }) else { return nil }
             self = id
@@ -29,12 +29,13 @@
             words = (word(0), word(1), word(2), word(3))
         }
 
-        /// Reads an ID from hexadecimal digits.
+        /// Creates an ID from hexadecimal digits.
         ///
-        /// - Parameter hex: 64 hexadecimal digits, upper or lower case; nil for anything else.
+        /// - Parameter hex: 64 hexadecimal digits, upper or lower case. For anything else the result is nil.
         public init?(_ hex: String) { self.init(digits: hex.utf8) }
 
-        /// - Parameter digits: 64 hexadecimal ones in ASCII, upper or lower case; nil for anything else.
+        /// - Parameter digits: 64 hexadecimal digits in ASCII, upper or lower case. For anything else the result is
+        ///   nil.
         package init?(digits: some Collection<UInt8>) {
             let id = digits.withContiguousStorageIfAvailable { PeerID(digits: $0) }
             guard let id = id ?? Array(digits).withUnsafeBufferPointer({ PeerID(digits: $0) }) else { return nil }
@@ -59,7 +60,7 @@
 
         /// Computes the ID of a public key.
         ///
-        /// - Parameter publicKeyDER: a SubjectPublicKeyInfo, as certificates have it.
+        /// - Parameter publicKeyDER: The SubjectPublicKeyInfo in DER, as in a certificate.
         public init(publicKeyDER: [UInt8]) {
             let digest = SHA256.hash(data: publicKeyDER)
             words = digest.withUnsafeBytes { bytes in
@@ -70,23 +71,23 @@
             }
         }
 
-        /// 32, as they travel.
+        /// The 32 bytes of the ID, as sent on the wire.
         public var bytes: [UInt8] {
             withUnsafeBytes(
                 of: (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)
             ) { Array($0) }
         }
 
-        /// Returns the hint that this peer announces on the network beside the label of an instance: the first 8 bytes
-        /// of SHA-256(id ‖ label). Devices that know the peer recognize it; to others it changes with the label. A hint
-        /// proves nothing.
+        /// Returns the hint that this peer announces on the network together with an instance label: the first 8 bytes
+        /// of SHA-256(ID ‖ label). Devices that know the peer recognize it. For other devices the hint changes with the
+        /// label. It proves nothing.
         public func hint(instance: String) -> [UInt8] {
             Array(SHA256.hash(data: bytes + Array(instance.utf8)).prefix(8))
         }
 
         public static func == (left: PeerID, right: PeerID) -> Bool { left.words == right.words }
 
-        /// Compares the bytes of two IDs, whose order is that of the descriptions.
+        /// Orders IDs by their bytes, which is also the order of their descriptions.
         public static func < (left: PeerID, right: PeerID) -> Bool { left.words < right.words }
 
         public func hash(into hasher: inout Hasher) {
@@ -105,9 +106,9 @@
     }
 
     extension PeerID: CustomStringConvertible {
-        /// 64 hexadecimal digits in lower case; the `id` of a `SessionPeer`.
+        /// The 64 hexadecimal digits in lower case; the `id` of a `SessionPeer`.
         public var description: String {
-            // Names of topics are made of it, two for each message.
+            // Fast, because each message needs it twice for topic names.
             String(unsafeUninitializedCapacity: 2 * Self.byteCount) { buffer in
                 var index = 0
                 for word in [words.0, words.1, words.2, words.3] {

@@ -5,18 +5,18 @@
     public import MeshFoundation
 
     extension PeerIdentity {
-        /// A certificate for TLS: self-signed, with a random serial number and a subject that says nothing. Each call makes
-        /// another one of the same key, so that peers know it by the peer id whichever it shows.
+        /// Creates a self-signed TLS certificate with a random serial number and a subject that reveals nothing. Each
+        /// call creates another certificate for the same key, so peers see the same peer ID.
         ///
-        /// Peers that have pinned the key do not look at the dates; they are there for tools.
+        /// Peers that have pinned the key ignore the dates, which other tools may read.
         ///
-        /// - Parameter validity: how long it is good for to those who do look.
-        /// - Throws: `SecurityError` with `invalidArgument` for dates that no certificate can hold.
-        /// - Returns: the certificate in DER (RFC 5280).
+        /// - Parameter validity: The duration for which the certificate is valid.
+        /// - Throws: `SecurityError` with `invalidArgument` for dates that a certificate can't represent.
+        /// - Returns: The certificate in DER (RFC 5280).
         public func makeCertificate(
             validFrom: Date = Date(), validity: Duration = .seconds(10 * 365 * 86_400)
         ) throws(SecurityError) -> [UInt8] {
-            // As numbers: of dates that are none, Date says that they are in every range.
+            // Compare numbers: a `Date` that isn't a number would count as within every range.
             let start = validFrom.timeIntervalSince1970
             let end = start + Double(validity.components.seconds)
             guard Self.secondsSince1970.contains(start), Self.secondsSince1970.contains(end), start <= end else {
@@ -36,7 +36,7 @@
                         try ExtendedKeyUsage([.serverAuth, .clientAuth])
                     },
                     issuerPrivateKey: .init(key))
-                // The library gives out what is signed and keeps the signature to itself: this signs anew.
+                // The library returns the signed content but not the signature, so sign again.
                 let content = Array(certificate.tbsCertificateBytes)
                 let signature = Array(try key.signature(for: content).derRepresentation)
                 return DER.sequence(content + Self.ecdsaWithSHA256 + DER.bitString(signature))
@@ -45,15 +45,15 @@
             }
         }
 
-        /// What the times of a certificate can say: 1950 to the end of 9999.
+        /// The dates that a certificate can represent: from 1950 to the end of 9999.
         private static let secondsSince1970 = -631_152_000.0...253_402_300_799
 
-        /// AlgorithmIdentifier of 1.2.840.10045.4.3.2 (RFC 5758 section 3.2).
+        /// The AlgorithmIdentifier of 1.2.840.10045.4.3.2 (RFC 5758 section 3.2).
         private static let ecdsaWithSHA256: [UInt8] = [
             0x30, 0x0A, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x03, 0x02,
         ]
 
-        /// 126 random bits: positive, and never shorter than 16 bytes.
+        /// Returns 126 random bits in 16 bytes. The number is positive and its first byte is never zero.
         private static func serialNumber() -> Certificate.SerialNumber {
             var bytes = (0..<16).map { _ in UInt8.random(in: 0 ... .max) }
             bytes[0] = bytes[0] & 0x3F | 0x40
@@ -61,10 +61,10 @@
         }
     }
 
-    /// The two shapes of X.690 that the signature is wrapped in.
+    /// The two DER structures (X.690) that contain the signature.
     private enum DER {
         static func sequence(_ content: [UInt8]) -> [UInt8] { [0x30] + length(content.count) + content }
-        /// Of whole bytes.
+        /// Encodes a bit string of complete bytes.
         static func bitString(_ bytes: [UInt8]) -> [UInt8] { [0x03] + length(bytes.count + 1) + [0] + bytes }
 
         private static func length(_ count: Int) -> [UInt8] {

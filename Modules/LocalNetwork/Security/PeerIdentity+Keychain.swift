@@ -4,10 +4,10 @@
     import Security
 
     extension PeerIdentity {
-        /// The one in the keychain under that label, which is made when there is none. It stays on this device, and can be
-        /// read once the device has been unlocked after it was started.
+        /// Reads the identity stored in the keychain under a label, or creates one. It stays on this device. It can be
+        /// read once the device has been unlocked after a restart.
         ///
-        /// - Parameter accessGroup: the keychain group that several apps share; nil for the app's own.
+        /// - Parameter accessGroup: The keychain group that several apps share; nil for the app's own.
         /// - Throws: `SecurityError` with `systemCallFailed`, whose `errorNumber` is the `OSStatus`, or `damaged`.
         public init(keychain label: String, accessGroup: String? = nil) throws(SecurityError) {
             let query = Self.query(label, accessGroup)
@@ -20,7 +20,7 @@
             item[kSecValueData as String] = made.key.rawRepresentation
             item[kSecAttrAccessible as String] = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
             let status = SecItemAdd(item as CFDictionary, nil)
-            // Another process was first.
+            // Another process was faster.
             if status == errSecDuplicateItem, let stored = try Self.load(query) {
                 self = stored
                 return
@@ -29,9 +29,10 @@
             self = made
         }
 
-        /// Makes a new identity in the place of the one in the keychain under that label. See `reset(file:)`.
+        /// Replaces the identity in the keychain under a label with a new one. The device must then be paired again, as
+        /// after `reset(file:)`.
         ///
-        /// - Throws: as `init(keychain:accessGroup:)`.
+        /// - Throws: `SecurityError`, like `init(keychain:accessGroup:)`.
         public static func reset(
             keychain label: String, accessGroup: String? = nil
         ) throws(SecurityError) -> PeerIdentity {

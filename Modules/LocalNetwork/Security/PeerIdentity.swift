@@ -3,15 +3,15 @@
     import MeshBase
     import MeshFoundation
 
-    /// The key by which others know this peer: ECDSA over P-256, made once and kept.
+    /// The private key of this peer, by which others recognize it: ECDSA over P-256, created once and stored.
     ///
-    /// A value; safe to use from any thread. What prints it shows the peer id and never the key.
+    /// A value; safe to use from any thread. Printing it shows the peer ID and never the key.
     public struct PeerIdentity: Sendable {
         let key: P256.Signing.PrivateKey
-        /// The ID under which others know this identity.
+        /// The ID of this identity.
         public let peerID: PeerID
 
-        /// A new one that lives in memory only.
+        /// Creates an identity that lives only in memory.
         public init() { self.init(P256.Signing.PrivateKey()) }
 
         init(_ key: P256.Signing.PrivateKey) {
@@ -19,17 +19,17 @@
             peerID = PeerID(publicKeyDER: Array(key.publicKey.derRepresentation))
         }
 
-        /// The one in that file, which is made with mode 0600 when there is none. Of two processes that make it at the same
-        /// time, both get the one of the first.
+        /// Reads the identity from a file, or creates the file with mode 0600. If two processes create it at the same
+        /// time, both get the first one's identity.
         ///
-        /// The file is a private key in PEM (PKCS #8, RFC 5958) that includes the public key; whatever differs by one byte
-        /// from what the key would be written as is damaged. It is never changed. Blocks while the disk works.
+        /// The file is a private key in PEM (PKCS #8, RFC 5958) that includes the public key. A file that differs by
+        /// one byte from the key's encoding is damaged. An existing file is never changed. Blocks during disk access.
         ///
-        /// - Throws: `SecurityError`: `notPrivate` when it belongs to another user or others may read it, `damaged`,
-        ///   `missing` when its folder does not exist, `invalidArgument`, `systemCallFailed`.
+        /// - Throws: `SecurityError`: `notPrivate` if the file belongs to another user or others may read it,
+        ///   `damaged`, `missing` if its folder doesn't exist, `invalidArgument`, `systemCallFailed`.
         public init(file path: String) throws(SecurityError) {
             let file = try PrivateFile(path)
-            // Somebody may make the file after we looked, and take it away after that.
+            // Another process may create the file after our read, and delete it again.
             for _ in 0..<4 {
                 if let bytes = try file.read(bytesMax: Self.fileBytesMax) {
                     self = try Self.decoded(bytes, from: path)
@@ -44,17 +44,18 @@
             throw SecurityError(.damaged, "'\(path)' comes and goes; let one process at a time make it")
         }
 
-        /// Makes a new identity in the place of the one in a file, for a device that has another device's identity: a restored
-        /// backup, or a copy. The device is another peer from then on, and has to be paired again.
+        /// Replaces the identity in a file with a new one, for a device that has another device's identity because of a
+        /// restored backup or a copy. The device is then a different peer and must be paired again.
         ///
-        /// - Throws: `SecurityError`: `notPrivate`, `missing`, `invalidArgument`, `systemCallFailed`. The file is as it was then.
+        /// - Throws: `SecurityError`: `notPrivate`, `missing`, `invalidArgument`, `systemCallFailed`. The file is
+        ///   unchanged then.
         public static func reset(file path: String) throws(SecurityError) -> PeerIdentity {
             let made = PeerIdentity()
             try PrivateFile(path).replace(made.fileBytes)
             return made
         }
 
-        /// PKCS #8, as TLS libraries take it. A secret.
+        /// The private key as PKCS #8 in DER, for TLS libraries. Keep it secret.
         public var privateKeyDER: [UInt8] { Array(key.derRepresentation) }
 
         /// The public key as a SubjectPublicKeyInfo in DER.

@@ -1,31 +1,31 @@
 #if UDP || MQTT || WebSocket
-    /// Which counters have been accepted: each at most once, as long as it is not too far behind the highest.
+    /// The record of accepted counters. Each is accepted at most once, and only if not too far behind the highest.
     ///
-    /// The bitmap of RFC 6479: a ring of words of which one is cleared ahead, so that nothing is ever shifted. O(1), and
-    /// O(words) for a leap.
+    /// The bitmap of RFC 6479: a ring of words, of which one is cleared ahead, so nothing is ever shifted. O(1), and
+    /// O(words) for a jump.
     struct ReplayWindow: Sendable {
         enum Verdict: Equatable {
             case fresh, seen, tooOld
         }
 
-        /// So many counters below the highest are known apart, the highest included: 1984.
+        /// The number of counters that the window distinguishes, up to and including the highest: 1984.
         static let size = UInt64((wordCount - 1) * 64)
         private static let wordCount = 32
 
         private var words = [UInt64](repeating: 0, count: wordCount)
-        /// One more than the highest; 0 while there is none.
+        /// The highest accepted counter plus 1; 0 while there is none.
         private(set) var end: UInt64 = 0
 
-        /// What `insert` would find. Changes nothing.
+        /// Returns the result that `insert` would have, without changing anything.
         func verdict(on counter: UInt64) -> Verdict {
             if counter >= end { return .fresh }
             if end - counter > Self.size { return .tooOld }
             return words[Self.index(of: counter)] & Self.bit(of: counter) == 0 ? .fresh : .seen
         }
 
-        /// Call it once the packet has been proven to be the peer's, never before: a forged counter would shut out what is
-        /// on its way (RFC 4303 section 3.4.3).
-        /// - Parameter counter: a fresh one, below `UInt64.max`.
+        /// Records an accepted counter. Call it only after the packet was authenticated: a forged counter would block
+        /// packets that are still on the way (RFC 4303 section 3.4.3).
+        /// - Parameter counter: A fresh counter below `UInt64.max`.
         mutating func insert(_ counter: UInt64) {
             if counter >= end {
                 clear(after: end, through: counter)
@@ -34,9 +34,9 @@
             words[Self.index(of: counter)] |= Self.bit(of: counter)
         }
 
-        /// Clears the words that the window moves into.
+        /// Clears the words into which the window moves.
         private mutating func clear(after end: UInt64, through counter: UInt64) {
-            // Of an empty window every word is clear; otherwise the word of the highest counter stays.
+            // In an empty window all words are clear. Otherwise keep the word of the highest counter.
             guard end > 0 else { return }
             let current = (end - 1) >> 6
             for step in 0..<min(UInt64(Self.wordCount), (counter >> 6) - current) {

@@ -4,23 +4,24 @@
     import MeshIdentity
     package import MeshTransport
 
-    /// Carries notices of lost peers between `TrustedPeers` of a user's devices, over a transport that proves its peers.
+    /// Carries notices of lost peers between the `TrustedPeers` of a user's devices, over a transport that proves its
+    /// peers' identities.
     ///
-    /// A peer is told when it becomes reachable and when there is something new, until it answers. Without lost peers nothing
-    /// is sent. Safe to use from any thread.
+    /// It sends a notice when a peer becomes reachable and when there is a new statement, until the peer answers.
+    /// Without lost peers it sends nothing. Safe to use from any thread.
     ///
-    /// Bounds: one notice at a time waits for each peer, of `RevocationNotice.bytesMax` bytes; a newer one takes its place.
+    /// Bounds: one notice of at most `RevocationNotice.bytesMax` bytes waits per peer. A newer one replaces it.
     package final class RevocationCarrier: Sendable {
         static let featureID = "sessionmesh.revocations"
         /// The scope of a feature that belongs to no session.
         static let scope = UUID(uuid: (0, 0, 0, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 2))
 
         private struct Progress {
-            /// The number of the peer's notice that is to be answered; 0 if none is.
+            /// The number of the peer's notice that we have yet to answer; 0 if there is none.
             var taken: UInt64 = 0
             var isWanted = false
             var isSending = false
-            /// The number of the last notice to the peer.
+            /// The number of the latest notice sent to the peer.
             var sentNumber: UInt64 = 0
             var eventID: UUID?
         }
@@ -38,8 +39,8 @@
         /// Creates a carrier, which works until it is released or the transport closes.
         ///
         /// - Parameters:
-        ///   - transport: not started yet. Its peers' IDs are those of their keys.
-        ///   - current: the same transport, held weakly; nil once it has gone.
+        ///   - transport: A transport that hasn't started, and whose peer IDs are those of the peers' keys.
+        ///   - current: Returns the same transport, which it holds weakly; nil once it has gone.
         package init(
             _ trustedPeers: TrustedPeers, over transport: any SessionSyncTransport,
             current: @escaping @Sendable () -> (any SessionSyncTransport)?
@@ -57,12 +58,12 @@
         }
 
         private func receive(_ envelope: AnySessionSyncEnvelope) {
-            // Delivery lets a peer send in its own name only.
+            // Delivery accepts messages only in the sender's own name.
             guard let sender = PeerID(envelope.metadata.sourcePeerID), trustedPeers.contains(sender),
                 envelope.encodedByteCount ?? 0 <= 2 * RevocationNotice.bytesMax,
                 let notice = (try? envelope.decodePayload(as: [UInt8].self)).flatMap({ RevocationNotice($0) })
             else { return }
-            // A notice that can't be kept isn't answered, so its sender repeats it.
+            // If the notice can't be stored, don't answer, so that the sender repeats it.
             guard (try? trustedPeers.take(notice, from: sender)) != nil, notice.wantsAnswer else { return }
             send(to: sender, answering: notice.number)
         }
@@ -97,7 +98,7 @@
             if isFirst { Task { await sendWanted(to: id) } }
         }
 
-        /// Sends the newest notice until no newer one is wanted. Waits while the peer is slow.
+        /// Sends notices until no newer one is requested. Waits while the peer is slow.
         private func sendWanted(to id: PeerID) async {
             while let (notice, peer, earlier) = nextNotice(for: id), let transport = transport() {
                 if let earlier { transport.cancel(eventID: earlier, featureID: Self.featureID) }
@@ -106,7 +107,7 @@
                     causalTimestamp: Date(), payloadType: "notice")
                 state.withLock { $0.progress[id]?.eventID = metadata.eventID }
                 let envelope = SessionSyncEnvelope(metadata: metadata, payload: notice.bytes)
-                // It's repeated when the peer is reachable again.
+                // If this fails, the notice is repeated when the peer is reachable again.
                 try? await transport.send(AnySessionSyncEnvelope(envelope), mode: .reliableEventually, to: peer)
             }
         }

@@ -1,7 +1,7 @@
 #if UDP || MQTT || WebSocket
-    /// What one device tells another about lost peers: all its statements, and how far it has taken those of the receiver.
+    /// A message about lost peers: all statements of the sender, and the receiver's number that it acknowledges.
     struct RevocationNotice: Hashable, Sendable {
-        /// Says that a peer is lost.
+        /// A claim that a peer is lost.
         struct Statement: Hashable, Sendable {
             let peer: PeerID
             let number: UInt64
@@ -12,11 +12,11 @@
         private static let headByteCount = 10
         private static let statementByteCount = PeerID.byteCount + 8
 
-        /// In ascending order of their numbers.
+        /// The statements, in ascending order of their numbers.
         let statements: [Statement]
-        /// The greatest number of the receiver's statements in the notice that this one answers; 0 if it answers none.
+        /// The number of the receiver's notice that this one answers; 0 if it isn't an answer.
         let taken: UInt64
-        /// Whether the sender lacks the receiver's answer.
+        /// True if the sender is waiting for the receiver's answer.
         let wantsAnswer: Bool
 
         init(statements: [Statement], taken: UInt64, wantsAnswer: Bool) {
@@ -26,9 +26,10 @@
         /// The number that an answer repeats; 0 without statements.
         var number: UInt64 { statements.last?.number ?? 0 }
 
-        /// Reads a notice.
+        /// Parses a notice.
         ///
-        /// - Parameter bytes: of a peer; nil for anything but one whole notice with ascending numbers.
+        /// - Parameter bytes: The bytes from a peer. The result is nil unless they are exactly one notice with
+        ///   ascending numbers.
         init?(_ bytes: [UInt8]) {
             let count = (bytes.count - Self.headByteCount) / Self.statementByteCount
             guard bytes.count >= Self.headByteCount, bytes.count <= Self.bytesMax, bytes[0] == Self.version,

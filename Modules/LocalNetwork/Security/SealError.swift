@@ -1,7 +1,8 @@
 #if UDP || MQTT || WebSocket
     public import MeshBase
 
-    /// Why a datagram was not sealed or opened, or no keys were agreed. One byte: an attacker may cause a million a second.
+    /// An error of sealing or opening a datagram, or of a key agreement. It has one byte, because an attacker can cause
+    /// a million a second.
     public struct SealError: ExplainedError, Hashable, Sendable {
         enum Value: UInt8 {
             case malformed, unknownKey, replayed, tooOld, forged, oversized, exhausted, weakKey
@@ -9,26 +10,26 @@
 
         let value: Value
 
-        /// Shorter or longer than any packet of ours, or not a public key.
+        /// The packet has an impossible length, or the bytes aren't a public key.
         public static let malformed = SealError(value: .malformed)
-        /// A packet of another channel, or of the other direction.
+        /// The packet belongs to another channel, or to the other direction.
         public static let unknownKey = SealError(value: .unknownKey)
         /// The packet was accepted before.
         public static let replayed = SealError(value: .replayed)
-        /// The packet is so far behind the newest that it may have been accepted before.
+        /// The packet is so old that the window no longer shows if it was accepted before.
         public static let tooOld = SealError(value: .tooOld)
-        /// The peer didn't seal this packet, or it was changed on its way.
+        /// The peer didn't seal this packet, or it was changed on the way.
         public static let forged = SealError(value: .forged)
         /// The plaintext is larger than `SealedDatagrams.plaintextBytesMax`.
         public static let oversized = SealError(value: .oversized)
         /// No counter is left, or too many forgeries were tried: the channel needs new keys.
         public static let exhausted = SealError(value: .exhausted)
-        /// The peer's public key is one with which the shared secret would be known to everybody (RFC 7748 section 6.1).
+        /// The peer's public key would make the shared secret predictable (RFC 7748 section 6.1).
         public static let weakKey = SealError(value: .weakKey)
 
         public var description: String { "\(value)" }
 
-        /// What happened, in words for people.
+        /// A description of the error for users.
         private var happened: String {
             switch value {
             case .malformed: "these bytes are no packet and no public key"

@@ -3,25 +3,31 @@
 
     package import MeshFoundation
 
-    /// Encrypted datagrams between two peers, which other hosts can't read, change, forge or replay: ChaCha20-Poly1305
-    /// (RFC 8439) under a key for each direction. Losses and any order are fine.
+    // Sealed datagrams; Docs/Internals/SecuritySpecification.md "Sealed datagrams" has every byte. Terms:
+    // - seal, open: encrypt and authenticate a packet by ChaCha20-Poly1305 (RFC 8439), and the reverse.
+    // - counter: the number of a packet under its key. It makes the nonce unique.
+    // - window: the record of the counters accepted lately (RFC 6479). It detects replays.
+    // - bundle: a packet that holds several messages.
+    // `DatagramKeyAgreement` derives the keys by X25519 (RFC 7748) and HKDF (RFC 5869).
+
+    /// A channel of encrypted datagrams between two peers. Other hosts can't read, change, forge or replay them.
+    /// Packets may be lost or reordered. Each direction has its own key.
     ///
-    /// A packet is the id of its key (8 bytes), a counter (8 bytes), the ciphertext and a tag (16 bytes); numbers are big-
-    /// endian. Header and plaintext are authenticated. Of a bundle, which holds several messages, the lowest bit of the key's
-    /// id is turned. Docs/Internals/SecuritySpecification.md has it byte by byte.
+    /// A packet consists of its key's ID (8 bytes), a counter (8 bytes), the ciphertext and a tag (16 bytes). Numbers
+    /// are big-endian. The header is authenticated too. In a bundle, the lowest bit of the key's ID is flipped.
     ///
-    /// Not copyable: two copies would use one nonce twice. Not safe to use from two threads at once; the two halves may be
-    /// taken apart and used from one thread each. `DatagramKeyAgreement` makes one.
+    /// Not copyable: two copies would use a nonce twice. Not safe to use from two threads at once. The two halves can
+    /// be separated and used on one thread each. `DatagramKeyAgreement` creates the channel.
     @frozen public struct SealedDatagrams: ~Copyable, Sendable {
-        /// The number of bytes that a packet is longer than its plaintext.
+        /// The number of bytes that a packet has in addition to its plaintext.
         public static let overhead = 32
-        /// Maximum size of a plaintext: what fits into the largest datagram of UDP over IPv4. Networks carry about
-        /// 1,200 bytes without fragmenting them.
+        /// Maximum size of a plaintext: it fits the largest UDP datagram over IPv4. Networks carry about 1,200 bytes
+        /// without fragmentation.
         public static let plaintextBytesMax = 65_507 - overhead
 
-        /// The half that sends.
+        /// The sending half.
         public var sealer: DatagramSealer
-        /// The half that receives.
+        /// The receiving half.
         public var opener: DatagramOpener
 
         init(sealer: consuming DatagramSealer, opener: consuming DatagramOpener) {
@@ -29,9 +35,9 @@
             self.opener = opener
         }
 
-        /// Begins every packet that `seal` makes.
+        /// The ID at the start of every packet that `seal` makes.
         public var remoteKeyID: UInt64 { sealer.keyID }
-        /// Begins every packet that `open` takes: the receiver finds the channel by it.
+        /// The ID at the start of every packet that `open` accepts. A receiver finds the channel by it.
         public var localKeyID: UInt64 { opener.keyID }
 
         /// Returns the key ID at the start of a packet, or nil if it is too short to be one.
@@ -40,7 +46,7 @@
             return UInt64(bigEndian: packet.loadUnaligned(as: UInt64.self))
         }
 
-        /// What turns a key's id into that of its bundles, and back.
+        /// The bit in which a key's ID and the ID of its bundles differ.
         package static let bundleBit: UInt64 = 1
 
         /// Seals a plaintext as one packet.
@@ -57,8 +63,8 @@
 
         /// Opens a packet and returns its plaintext.
         ///
-        /// - Throws: `malformed`, `unknownKey`, `replayed`, `tooOld`, `forged`, `exhausted`. Nothing is accepted then, and
-        ///   the packets still to come are judged as if this one had never been.
+        /// - Throws: `malformed`, `unknownKey`, `replayed`, `tooOld`, `forged`, `exhausted`. A rejected packet doesn't
+        ///   affect later ones.
         public mutating func open(_ packet: UnsafeRawBufferPointer) throws(SealError) -> [UInt8] {
             try opener.open(packet)
         }
@@ -67,12 +73,12 @@
         public mutating func open(_ packet: [UInt8]) throws(SealError) -> [UInt8] { try opener.open(packet) }
     }
 
-    /// The half that sends.
+    /// The sending half of a channel.
     public struct DatagramSealer: ~Copyable, Sendable {
         private let key: SymmetricKey
-        /// The ID of the sealing key, which stands in each packet.
+        /// The ID of the sealing key, which is in every packet.
         public let keyID: UInt64
-        /// Of the next packet. The highest number is never used.
+        /// The counter of the next packet. The highest value is never used.
         private(set) var counter: UInt64
 
         init(_ key: DatagramKey, counter: UInt64 = 0) {
@@ -99,9 +105,9 @@
             return packet
         }
 
-        /// Writes the packet where it is sent from.
-        /// - Parameter packet: room for `SealedDatagrams.overhead` bytes more than the plaintext has.
-        /// - Throws: as the other `seal`.
+        /// Writes a packet directly into a buffer.
+        /// - Parameter packet: A buffer with at least `SealedDatagrams.overhead` bytes more than the plaintext.
+        /// - Throws: `SealError`, like the other `seal`.
         package mutating func seal(
             _ plaintext: UnsafeRawBufferPointer, isBundle: Bool = false, into packet: UnsafeMutableRawBufferPointer
         ) throws(SealError) {
@@ -110,15 +116,15 @@
             precondition(packet.count >= SealedDatagrams.overhead + plaintext.count, "room for the packet")
             let header = DatagramHeader(
                 keyID: isBundle ? keyID ^ SealedDatagrams.bundleBit : keyID, counter: counter)
-            // Spent whatever happens next.
+            // Use up the counter even if sealing fails.
             counter += 1
             do {
                 try header.withBytes { header in
                     let box = try ChaChaPoly.seal(
                         plaintext, using: key, nonce: DatagramHeader.nonce(in: header), authenticating: header)
                     packet.copyMemory(from: UnsafeRawBufferPointer(rebasing: header[..<DatagramHeader.nonceOffset]))
-                    // What the library calls combined is the nonce, which the header ends with, ciphertext and tag. Not
-                    // `copyBytes`, which is generic and ten times as slow.
+                    // The library's `combined` is nonce, ciphertext and tag, and our header ends with the nonce. The
+                    // generic `copyBytes` would take ten times as long.
                     box.combined.withUnsafeBytes { combined in
                         UnsafeMutableRawBufferPointer(rebasing: packet[DatagramHeader.nonceOffset...])
                             .copyMemory(from: combined)
@@ -138,13 +144,13 @@
     /// The content of a packet.
     package struct OpenedDatagram: Sendable {
         package let plaintext: Data
-        /// Whether it is several messages.
+        /// True if the packet contains several messages.
         package let isBundle: Bool
     }
 
-    /// The half that receives.
+    /// The receiving half of a channel.
     public struct DatagramOpener: ~Copyable, Sendable {
-        /// So many forgeries may be tried on one key (RFC 9147 section 4.5.3).
+        /// Maximum number of forged packets per key (RFC 9147 section 4.5.3).
         static let forgeriesMax: UInt64 = 1 << 36
 
         private let key: SymmetricKey
@@ -152,8 +158,7 @@
         public let keyID: UInt64
         private var window = ReplayWindow()
         private(set) var forgeries: UInt64
-        /// One more than the highest counter that was accepted; 0 while none was. A packet that raises it is newer than all
-        /// before it.
+        /// The highest accepted counter plus 1; 0 at first. A packet that raises it is newer than all before.
         public var nextCounter: UInt64 { window.end }
 
         init(_ key: DatagramKey, forgeries: UInt64 = 0) {
@@ -164,14 +169,14 @@
 
         /// Opens a packet and returns its plaintext.
         ///
-        /// - Throws: as `SealedDatagrams.open`.
+        /// - Throws: `SealError`, like `SealedDatagrams.open`. A bundle is an `unknownKey` here.
         public mutating func open(_ packet: UnsafeRawBufferPointer) throws(SealError) -> [UInt8] {
             guard SealedDatagrams.keyID(of: packet) != keyID ^ SealedDatagrams.bundleBit else { throw .unknownKey }
             return try openPacket(packet).plaintext.withUnsafeBytes { Array($0) }
         }
 
-        /// Opens a packet of one message or of several.
-        /// - Throws: as `SealedDatagrams.open`.
+        /// Opens a packet that contains one message or several.
+        /// - Throws: `SealError`, like `SealedDatagrams.open`.
         package mutating func openPacket(
             _ packet: UnsafeRawBufferPointer
         ) throws(SealError) -> OpenedDatagram {
@@ -208,8 +213,8 @@
         }
     }
 
-    /// The first 16 bytes of a packet. The nonce is the last 12 of them: four bytes of the key's id, which tell nothing
-    /// apart, and the counter, which no two packets under a key have in common.
+    /// The first 16 bytes of a packet. The last 12 of them are the nonce: four bytes of the key's ID, and the counter,
+    /// which is unique per key.
     private struct DatagramHeader {
         static let byteCount = 16
         static let nonceOffset = 4
@@ -222,7 +227,7 @@
             self.counter = counter
         }
 
-        /// - Parameter packet: at least 16 bytes.
+        /// - Parameter packet: At least 16 bytes.
         init(_ packet: UnsafeRawBufferPointer) {
             keyID = UInt64(bigEndian: packet.loadUnaligned(as: UInt64.self))
             counter = UInt64(bigEndian: packet.loadUnaligned(fromByteOffset: 8, as: UInt64.self))

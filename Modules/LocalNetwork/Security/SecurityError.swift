@@ -1,27 +1,27 @@
 #if UDP || MQTT || WebSocket
     public import MeshBase
 
-    /// Why an identity or the list of trusted peers is of no use. The message says what to do next.
+    /// An error of an identity or of the list of trusted peers. Its message says what to do next.
     public struct SecurityError: CodedError {
-        /// Why it is thrown. Later versions may know more codes.
+        /// The reason for a ``SecurityError``. Later versions may add codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
             public let description: String
 
-            /// Others may read or change the file, or it is none. Nothing of it was used.
+            /// Others may read or change the file, or it isn't a regular file. Nothing of it was used.
             public static let notPrivate = Code(description: "notPrivate")
-            /// The stored bytes are not those that were written. They stay as they are.
+            /// The stored bytes aren't those that were written. The library doesn't change them.
             public static let damaged = Code(description: "damaged")
-            /// A newer version of the library has written it. It stays as it is.
+            /// A newer version of the library has written the file. This version doesn't change it.
             public static let newerVersion = Code(description: "newerVersion")
-            /// The folder does not exist.
+            /// The folder doesn't exist.
             public static let missing = Code(description: "missing")
-            /// There is no room for one more peer, or for one more administrator.
+            /// The maximum number of peers or of administrators has been reached.
             public static let full = Code(description: "full")
-            /// No peer of that ID is trusted.
+            /// No peer with that ID is trusted.
             public static let unknownPeer = Code(description: "unknownPeer")
-            /// The system refused; `errorNumber` says why.
+            /// The system refused an operation. `errorNumber` says why.
             public static let systemCallFailed = Code(description: "systemCallFailed")
-            /// A name of a file that no file can have, or dates that no certificate can hold.
+            /// A file name or a certificate date is invalid.
             public static let invalidArgument = Code(description: "invalidArgument")
         }
 
@@ -34,7 +34,7 @@
             (self.code, self.message, self.errorNumber) = (code, message, errorNumber)
         }
 
-        /// Empty where each message of the code says what to do.
+        /// The advice for the code; empty if each message of that code contains its own.
         public var advice: String {
             switch code {
             case .systemCallFailed: "Check that the device is unlocked and has free space, then try again."

@@ -1,6 +1,6 @@
 public import MeshBus
 
-/// A plugin that registers MeshSecurity. Its module is built with the trait UDP.
+/// A plugin that registers MeshSecurity, which needs the trait UDP, MQTT or WebSocket.
 public struct SecurityPlugin: Plugin {
     /// Creates the plugin, which has no settings.
     public init() {}

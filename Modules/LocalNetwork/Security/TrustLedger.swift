@@ -1,49 +1,55 @@
 #if UDP || MQTT || WebSocket
     import MeshFoundation
 
-    /// The trusted peers, the peers that were revoked here, and reports that wait for a person. A value without I/O and without
-    /// a clock: the core of `TrustedPeers`, and what its file holds.
+    // Terms of lost devices; Docs/Internals/SecuritySpecification.md "Lost devices" has the protocol.
+    // - statement: a peer's claim that another peer is lost. Its reporter sends it itself to each of the user's own
+    //   peers, until they answer.
+    // - number: the version of a statement, greater than those of the reporter's earlier ones.
+    // - report: a statement that waits for the user's decision.
+    // - administrator: a peer whose statements take effect without that decision.
+
+    /// The trusted peers, the peers that were revoked on this device, and the reports that await a decision. A value
+    /// without I/O and without a clock: the core of `TrustedPeers`, and the content of its file.
     ///
-    /// Terms: a *statement* says that a peer is lost. It has a *number*, greater than every earlier one of its reporter. Only the
-    /// reporter itself tells a statement, to each peer that is the user's own, until that peer answers.
-    ///
-    /// A paired peer may lie. It can make this side hold `TrustedPeers.reportsMax` reports and nothing else: a statement counts
-    /// only for a trusted peer other than its reporter, and once. After a peer was paired again, an earlier statement of an
-    /// administrator needs a tap too. A wrong clock can at worst ask for that tap, or spare it.
+    /// A paired peer may lie. It can only make this side hold up to `TrustedPeers.reportsMax` reports. A statement
+    /// counts once, and only for a trusted peer other than its reporter. If a peer was paired again later, an
+    /// administrator's earlier statement needs the user's decision too. A wrong clock can only cause or skip that
+    /// decision.
     struct TrustLedger: Equatable, Sendable {
-        /// A statement of another peer, which waits for a person.
+        /// A statement of another peer that awaits the user's decision.
         struct Report: Codable, Hashable, Sendable {
             let reporter: PeerID
             let peer: PeerID
             let number: UInt64
         }
 
-        /// Progress with one trusted peer.
+        /// The progress of statements to and from one trusted peer.
         struct Standing: Equatable, Sendable {
-            /// The greatest number of its statements on which a person or an administrator's right has decided.
+            /// The highest number of the peer's statements that the user decided on, or that took effect by the
+            /// administrator's right.
             var heard: UInt64 = 0
-            /// The greatest number of this side's statements that it has taken.
+            /// The highest number of this side's statements that the peer has acknowledged.
             var acknowledged: UInt64 = 0
         }
 
-        /// Rejects larger numbers: seconds never get so far, and JSON readers keep such numbers exact.
+        /// Maximum number. A clock's seconds never reach it, and JSON readers represent it exactly.
         static let numberMax: UInt64 = 1 << 53
 
         var peers: [PeerID: TrustedPeer] = [:]
-        /// Oldest first, each peer once; none of them is trusted.
+        /// The revoked peers, oldest first, without duplicates. None of them is trusted.
         var revoked: [RevokedPeer] = []
-        /// Oldest first, each reporter and peer once; both are trusted.
+        /// The waiting reports, oldest first, one per reporter and peer. Both are trusted.
         var reports: [Report] = []
-        /// Entries that aren't zero, of trusted peers.
+        /// The nonzero entries of trusted peers.
         var standings: [PeerID: Standing] = [:]
-        /// The number of this side's last statement.
+        /// The number of this side's latest statement.
         var lastNumber: UInt64 = 0
     }
 
     // MARK: - Decisions of the user
 
     extension TrustLedger {
-        /// Pairs a peer, or pairs it again: earlier statements about it and by it don't count any more.
+        /// Pairs a peer, or pairs it again: earlier statements about it and by it no longer count.
         mutating func trust(_ peer: TrustedPeer) throws(SecurityError) {
             forget(peer.id)
             peers[peer.id] = peer
@@ -58,7 +64,7 @@
             }
         }
 
-        /// - Returns: whether it was trusted.
+        /// - Returns: True if the peer was trusted.
         mutating func distrust(_ id: PeerID) -> Bool {
             guard peers[id] != nil else { return false }
             forget(id)
@@ -66,9 +72,9 @@
             return true
         }
 
-        /// Makes a statement of this side.
+        /// Revokes a peer and creates this side's statement about it.
         ///
-        /// - Parameter date: the time by this device's clock. Earlier statements keep smaller numbers, even if it went back.
+        /// - Parameter date: The current time of this device. Numbers ascend even if its clock goes back.
         mutating func revoke(_ id: PeerID, at date: Date) throws(SecurityError) {
             guard peers[id] != nil else {
                 throw SecurityError(.unknownPeer, "no trusted peer has the ID \(id), so it can't be revoked")
@@ -79,7 +85,7 @@
 
         /// Decides on a report.
         ///
-        /// - Returns: false if it doesn't wait any more.
+        /// - Returns: False if the report no longer waits.
         mutating func decide(_ report: Report, isLost: Bool) -> Bool {
             guard reports.contains(report) else { return false }
             reports.removeAll { $0 == report }
@@ -108,10 +114,10 @@
     // MARK: - Statements of other peers
 
     extension TrustLedger {
-        /// Takes what a peer says, which the connection has proven to be `reporter`. Only the user's own devices count.
+        /// Processes a notice of `reporter`, which the connection has proven. Only the user's own devices count.
         mutating func take(_ notice: RevocationNotice, from reporter: PeerID) {
             guard let peer = peers[reporter], peer.isOwn else { return }
-            // Any other number would be a lie, and could have the file written again and again.
+            // Accept only an existing statement's number. Others are false, and could cause endless writes to the file.
             if revoked.contains(where: { $0.number == notice.taken }),
                 notice.taken > standings[reporter]?.acknowledged ?? 0
             {
@@ -130,8 +136,9 @@
             }
         }
 
-        /// Of a full list, the reporter with the most reports loses its newest, unless that is this one. So a peer that reports
-        /// everyone takes no room from the others, and none can have the list changed for ever.
+        /// Adds a report. If the list is full, the reporter with the most reports loses its newest, unless this
+        /// report's sender would then have more. So a peer that reports everyone can't displace the others, and no
+        /// peer can change the list endlessly.
         private mutating func keep(_ report: Report) {
             guard !reports.contains(where: { $0.reporter == report.reporter && $0.peer == report.peer }) else { return }
             if reports.count >= TrustedPeers.reportsMax {
@@ -149,19 +156,19 @@
     // MARK: - Statements of this side
 
     extension TrustLedger {
-        /// The number of the newest statement of this side that still holds; 0 if there is none.
+        /// The highest number of this side's statements that still hold; 0 if there is none.
         var newestNumber: UInt64 { revoked.compactMap(\.number).max() ?? 0 }
 
-        /// Whether a peer has not taken all statements of this side yet.
+        /// True if the peer hasn't acknowledged all statements of this side.
         func owes(_ id: PeerID) -> Bool {
             peers[id]?.isOwn == true && newestNumber > standings[id]?.acknowledged ?? 0
         }
 
-        /// The notice for a peer.
+        /// Returns the notice for a peer.
         ///
-        /// - Parameter taken: the number of the peer's notice that this one answers; 0 if it answers none.
+        /// - Parameter taken: The number of the peer's notice that this one answers; 0 if it isn't an answer.
         func notice(for id: PeerID, answering taken: UInt64) -> RevocationNotice {
-            // A peer that isn't the user's own learns nothing of the user's devices.
+            // A peer that isn't the user's own gets no information about the user's devices.
             let isOwn = peers[id]?.isOwn == true
             let statements = revoked.compactMap { lost in
                 lost.number.map { RevocationNotice.Statement(peer: lost.id, number: $0) }
@@ -173,7 +180,7 @@
     }
 
     extension Date {
-        /// Seconds since 1970; 0 for earlier dates, and at most `TrustLedger.numberMax`.
+        /// The seconds since 1970, from 0 to `TrustLedger.numberMax`.
         fileprivate var wholeSeconds: UInt64 {
             let seconds = timeIntervalSince1970
             return seconds > 0 ? UInt64(min(seconds, Double(TrustLedger.numberMax))) : 0

@@ -1,27 +1,26 @@
 #if UDP || MQTT || WebSocket
     public import MeshFoundation
 
-    /// A peer that this one has been paired with.
+    /// A peer that is paired with this one.
     public struct TrustedPeer: Codable, Hashable, Sendable {
-        /// The ID of the peer whose key is pinned.
+        /// The ID of the peer, whose key is pinned.
         public let id: PeerID
-        /// The device's name as its user chose it: shown, and never relied on. At most 64 bytes of UTF-8 without
-        /// control characters.
+        /// The device's name, as its user chose it: at most 64 bytes of UTF-8 without control characters. For display
+        /// only; it proves nothing.
         public let name: String
-        /// The moment of the pairing by this device's clock, to the second.
+        /// The time of the pairing by this device's clock, rounded down to a second.
         public let since: Date
-        /// Whether it is a device of the same user, as the user has said while pairing. Sessions let such a device in without an
-        /// invitation.
+        /// True if the user marked the peer as their own device while pairing. Sessions admit it without an invitation.
         public let isOwn: Bool
-        /// Whether the user has said while pairing that this peer may report losses without a tap here: the peers that it
+        /// True if the user allowed this peer, while pairing, to report losses without confirmation: the peers that it
         /// reports are revoked at once. At most four trusted peers (`TrustedPeers.administratorsMax`).
         public let isAdministrator: Bool
 
         /// Creates an entry for a peer.
         ///
         /// - Parameters:
-        ///   - name: what must not be shown is taken out, and what is too long is cut.
-        ///   - isAdministrator: such a peer is the user's own, whatever `isOwn` says.
+        ///   - name: The device's name. Characters that can't be shown are removed, and long names are cut.
+        ///   - isAdministrator: True for an administrator, which is always the user's own device whatever `isOwn` says.
         public init(
             id: PeerID, name: String, since: Date = Date(), isOwn: Bool = false, isAdministrator: Bool = false
         ) {
@@ -39,7 +38,7 @@
                 id: try container.decode(PeerID.self, forKey: .id),
                 name: try container.decode(String.self, forKey: .name),
                 since: try container.decode(Date.self, forKey: .since),
-                // Written by a version that didn't ask.
+                // Earlier versions didn't write this field.
                 isOwn: try container.decodeIfPresent(Bool.self, forKey: .isOwn) ?? false,
                 isAdministrator: try container.decodeIfPresent(Bool.self, forKey: .isAdministrator) ?? false)
         }
@@ -50,7 +49,7 @@
             try container.encode(name, forKey: .name)
             try container.encode(since, forKey: .since)
             try container.encode(isOwn, forKey: .isOwn)
-            // Left out where it is false, as earlier versions write it.
+            // Omitted if false, so that the file is the same as from earlier versions.
             if isAdministrator { try container.encode(isAdministrator, forKey: .isAdministrator) }
         }
 

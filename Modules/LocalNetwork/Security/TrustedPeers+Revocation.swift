@@ -2,65 +2,66 @@
     import MeshBase
     package import MeshFoundation
 
-    /// A device that is lost: revoked on one of the user's devices, and reported to the others.
+    /// Lost devices: you revoke a device on one of your devices, and it reports that to the others.
     ///
-    /// The transports that use the list carry the reports between peers that are paired as the user's own (`isOwn`), and keep
-    /// trying until each has answered. A report names one peer, and takes effect when a person confirms it, or at once if its
-    /// reporter was paired as an administrator.
+    /// The transports that use the list carry the reports between peers paired as the user's own (`isOwn`). They keep
+    /// trying until each peer has answered. A report names one peer. It takes effect when a user confirms it, or at
+    /// once if its reporter was paired as an administrator.
     extension TrustedPeers {
-        /// Maximum number of administrators among the trusted peers. `trust` throws for another one.
+        /// Maximum number of administrators among the trusted peers. `trust` throws for a further one.
         public static let administratorsMax = 4
-        /// Maximum number of revoked peers that are remembered. The oldest gives way: no device is told of it any more, and
-        /// it counts as an unpaired one.
+        /// Maximum number of revoked peers that are remembered. Beyond it the oldest is forgotten: it counts as
+        /// unpaired, and no further device is informed.
         public static let revokedMax = 64
-        /// Maximum number of reports that wait for a person. The reporter with the most loses its newest for another's.
+        /// Maximum number of reports that wait for a decision. Beyond it, the reporter with the most may lose its
+        /// newest to another's.
         public static let reportsMax = 64
 
-        /// Revokes a peer that is lost, and reports that to the user's own devices.
+        /// Revokes a lost peer and reports that to the user's own devices.
         ///
-        /// Here it takes effect at once: its connections end, and open sessions go on without it and take back its
-        /// invitations, as do sessions that are opened later. Pairing it again in person undoes that.
+        /// On this device it takes effect at once. The peer's connections end. Open sessions, and those opened later,
+        /// continue without it and withdraw its invitations. Pairing it again in person undoes that.
         ///
-        /// - Throws: `SecurityError`: `unknownPeer` if it isn't trusted, and what `init(file:)` throws. Nothing has changed
-        ///   then.
+        /// - Throws: `SecurityError`: `unknownPeer` if the peer isn't trusted, and the errors of `init(file:)`. Nothing
+        ///   has changed then.
         public func revoke(_ id: PeerID) throws(SecurityError) { try revoke(id, at: Date()) }
 
         package func revoke(_ id: PeerID, at date: Date) throws(SecurityError) {
             try change { ledger throws(SecurityError) in try ledger.revoke(id, at: date) }
         }
 
-        /// The peers that were revoked and not paired again, the first one first. Looks at memory only.
+        /// The peers that were revoked and not paired again, oldest first. Reads only memory.
         public var revoked: [RevokedPeer] { ledger.revoked }
 
-        /// Whether a peer was revoked and not paired again. Looks at memory only; O(revoked peers).
+        /// Returns true if the peer was revoked and not paired again. Reads only memory; O(revoked peers).
         public func isRevoked(_ id: PeerID) -> Bool { ledger.revoked.contains { $0.id == id } }
 
-        /// The reports that wait for a person, the first one first. Looks at memory only.
+        /// The reports that wait for a decision, oldest first. Reads only memory.
         public var lossReports: [LossReport] { ledger.lossReports }
 
-        /// Returns a stream of the reports that wait: now, and after each change. Each call is a stream of its own; a slow
-        /// reader sees the newest list only.
+        /// Returns a stream of the waiting reports: now and after each change. Each call creates a separate stream. A
+        /// slow reader gets only the newest list.
         public func lossReportChanges() -> AsyncStream<[LossReport]> { reportTopic.subscribe() }
 
-        /// Confirms that a peer is lost: it is revoked here. Call it when a person has tapped, never without asking one.
+        /// Confirms that a peer is lost, and revokes it here. Call it only after the user has decided.
         ///
-        /// - Returns: false if the report doesn't wait any more, for example because one of the two was paired again.
-        /// - Throws: `SecurityError`, as `init(file:)`. The report still waits then.
+        /// - Returns: False if the report no longer waits, for example because one of the two peers was paired again.
+        /// - Throws: `SecurityError`, like `init(file:)`. The report still waits then.
         @discardableResult
         public func confirm(_ report: LossReport) throws(SecurityError) -> Bool {
             try decide(report, isLost: true)
         }
 
-        /// Drops a report: the peer stays trusted, and this statement of the reporter doesn't count again.
+        /// Drops a report. The peer stays trusted, and the reporter's statement doesn't count again.
         ///
-        /// - Returns: false if the report doesn't wait any more.
-        /// - Throws: `SecurityError`, as `init(file:)`. The report still waits then.
+        /// - Returns: False if the report no longer waits.
+        /// - Throws: `SecurityError`, like `init(file:)`. The report still waits then.
         @discardableResult
         public func dismiss(_ report: LossReport) throws(SecurityError) -> Bool {
             try decide(report, isLost: false)
         }
 
-        /// The IDs of revoked peers: now, and after each change.
+        /// Returns a stream of the revoked peers' IDs: now and after each change.
         package func revokedPeers() -> AsyncStream<Set<String>> { revokedTopic.subscribe() }
 
         private func decide(_ report: LossReport, isLost: Bool) throws(SecurityError) -> Bool {
@@ -69,7 +70,7 @@
             return hasWaited
         }
 
-        /// Takes a notice of a peer that the connection has proven. Reads the file only for a notice that changes something.
+        /// Processes a notice from a proven peer. Reads the file only if the notice changes something.
         func take(_ notice: RevocationNotice, from reporter: PeerID) throws(SecurityError) {
             let before = ledger
             var after = before

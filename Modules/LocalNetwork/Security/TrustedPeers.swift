@@ -1,17 +1,17 @@
 #if UDP || MQTT || WebSocket
     import MeshBase
 
-    /// The peers that this one has been paired with. It refuses all others.
+    /// The list of peers that are paired with this one. All other peers are refused.
     ///
-    /// Safe to use from any thread. In a file, it is shared with other processes of the same user: `trust` and `distrust`
-    /// change what the file says at that moment, and `reload` takes over what another process has written. Calls that
-    /// write block while the disk works.
+    /// Safe to use from any thread. A list in a file is shared with other processes of the same user. `trust` and
+    /// `distrust` change the file's current content, and `reload` reads changes of other processes. Calls that write
+    /// block during disk access.
     public final class TrustedPeers: Sendable {
         /// Maximum number of trusted peers. Every connection is compared with each of them.
         public static let countMax = 256
 
         private let file: PrivateFile?
-        /// Held while the file is read and written. Questions about trust don't wait for it.
+        /// Held while the file is read and written. Queries about trust don't wait for it.
         private let changing = Locked(())
         private let known: Locked<TrustLedger>
         private let topic = Topic<[TrustedPeer]>(bufferLimit: 1, overflow: .dropOldest, replaysLatest: true)
@@ -19,16 +19,16 @@
         let revokedTopic = Topic<Set<String>>(bufferLimit: 1, overflow: .dropOldest, replaysLatest: true)
         let ledgerTopic = Topic<TrustLedger>(bufferLimit: 1, overflow: .dropOldest, replaysLatest: true)
 
-        /// A list that lives in memory only.
+        /// Creates a list that lives only in memory.
         public init() {
             file = nil
             known = Locked(TrustLedger())
             publish(TrustLedger(), since: nil).complete()
         }
 
-        /// The list in that file, which is created with mode 0600 for the first trusted peer.
+        /// Opens the list in a file. The first trusted peer creates the file, with mode 0600.
         /// - Throws: `SecurityError`: `notPrivate`, `damaged`, `newerVersion`, `missing`, `invalidArgument`,
-        ///   `systemCallFailed`. The file stays as it is.
+        ///   `systemCallFailed`. The file isn't changed.
         public init(file path: String) throws(SecurityError) {
             let file = try PrivateFile(path)
             self.file = file
@@ -46,30 +46,29 @@
 
         var ledger: TrustLedger { known.withLock { $0 } }
 
-        /// Everybody, the longest trusted first.
+        /// All trusted peers, the earliest paired first.
         public var peers: [TrustedPeer] { ledger.sortedPeers }
 
-        /// The peer of that id, if it is trusted. Looks at memory only; O(1).
+        /// Returns the peer with that ID if it is trusted. Reads only memory; O(1).
         public subscript(id: PeerID) -> TrustedPeer? { known.withLock { $0.peers[id] } }
 
-        /// Whether that peer may come in. Looks at memory only; O(1).
+        /// Returns true if the peer is trusted. Reads only memory; O(1).
         public func contains(_ id: PeerID) -> Bool { self[id] != nil }
 
-        /// Whether the peer of that id was paired as a device of this user. Looks at memory only; O(1).
+        /// Returns true if the peer was paired as a device of this user. Reads only memory; O(1).
         public func isOwn(_ peerID: String) -> Bool { PeerID(peerID).flatMap { self[$0] }?.isOwn ?? false }
 
-        /// Lets that peer in from now on; in the place of what was known of it. It isn't revoked any more, and reports of it or
-        /// by it are dropped.
-        /// - Throws: `SecurityError`: `full` beyond `countMax` or for an administrator beyond `administratorsMax`, and what
-        ///   `init(file:)` throws. Nothing has changed then.
+        /// Trusts a peer, replacing its earlier entry. It is no longer revoked, and reports of it or by it are dropped.
+        /// - Throws: `SecurityError`: `full` beyond `countMax`, or beyond `administratorsMax` for an administrator, and
+        ///   the errors of `init(file:)`. Nothing has changed then.
         public func trust(_ peer: TrustedPeer) throws(SecurityError) {
             try change { ledger throws(SecurityError) in try ledger.trust(peer) }
         }
 
-        /// Stops trusting a peer on this device. A link that is connected to it learns of this by `changes`. Of a lost device the
-        /// others should know too: see `revoke`.
-        /// - Returns: whether it was trusted.
-        /// - Throws: `SecurityError`, as `init(file:)`. The peer is still trusted then.
+        /// Stops trusting a peer on this device. A link to that peer learns of it from `changes`. For a lost device use
+        /// `revoke`, which also informs your other devices.
+        /// - Returns: True if the peer was trusted.
+        /// - Throws: `SecurityError`, like `init(file:)`. The peer is still trusted then.
         @discardableResult
         public func distrust(_ id: PeerID) throws(SecurityError) -> Bool {
             var wasTrusted = false
@@ -77,17 +76,17 @@
             return wasTrusted
         }
 
-        /// Reads the file again, which another process may have written. If the file is gone, no peer is trusted.
-        /// - Returns: whether anything is different now.
-        /// - Throws: `SecurityError`, as `init(file:)`. What was known stays then.
+        /// Reads the file again, in case another process has written it. If the file is gone, no peer is trusted.
+        /// - Returns: True if anything has changed.
+        /// - Throws: `SecurityError`, like `init(file:)`. The list is unchanged then.
         @discardableResult
         public func reload() throws(SecurityError) -> Bool {
             guard let file else { return false }
             return try update { _ throws(SecurityError) in try Self.read(file) }
         }
 
-        /// Everybody who is trusted, now and after each change. Each call is a stream of its own; who is slow sees the newest
-        /// list only.
+        /// Returns a stream of the trusted peers: now and after each change. Each call creates a separate stream. A
+        /// slow reader gets only the newest list.
         public func changes() -> AsyncStream<[TrustedPeer]> { topic.subscribe() }
     }
 
@@ -109,7 +108,7 @@
             }
         }
 
-        /// - Returns: whether anything is different now; subscribers have it then.
+        /// - Returns: True if anything has changed and was published.
         @discardableResult
         private func update(
             _ body: (TrustLedger) throws(SecurityError) -> TrustLedger
@@ -120,7 +119,7 @@
                     let after = try body(before)
                     guard after != before else { return .success(nil) }
                     known.withLock { $0 = after }
-                    // In the order of the changes; who waits is woken once the lock is free.
+                    // Publish in the order of the changes, but wake waiting subscribers after the lock is released.
                     return .success(publish(after, since: before))
                 } catch {
                     return .failure(error)
@@ -131,7 +130,7 @@
             return handover != nil
         }
 
-        /// Hands each subscriber what has changed for it.
+        /// Enqueues the parts that have changed for their subscribers.
         private func publish(_ after: TrustLedger, since before: TrustLedger?) -> TopicHandover {
             var handover = ledgerTopic.enqueue(after)
             if after.peers != before?.peers { handover.merge(topic.enqueue(after.sortedPeers)) }

@@ -3,13 +3,13 @@
 
     import MeshFoundation
 
-    /// The file of trusted peers: a line that names layout, version and checksum, then JSON for people to read.
+    /// The file of trusted peers: a line with the format's name, version and checksum, then readable JSON.
     ///
-    /// Version 1 is an array of peers. It is still written while there is nothing else to keep, so that earlier versions read
-    /// it. Version 2 is an object with the rest of `TrustLedger`.
+    /// Version 1 is an array of peers. It is still written if there is nothing else to store, so that earlier versions
+    /// can read it. Version 2 is an object with all of `TrustLedger`.
     ///
-    /// The checksum finds damage: one digit of an id that has changed would be the id of somebody else. It keeps nobody
-    /// from writing, which the mode of the file does.
+    /// The checksum detects damage: a single changed digit would turn a peer ID into another. It doesn't prevent
+    /// tampering; the file's mode does.
     enum TrustedPeersLayout {
         static let bytesMax = 256 << 10
         private static let name = "sessionmesh-trusted-peers"
@@ -86,7 +86,7 @@
             lastNumber = ledger.lastNumber
         }
 
-        /// nil if it exceeds a bound.
+        /// The ledger; nil if it exceeds a bound.
         var ledger: TrustLedger? {
             var ledger = TrustLedger()
             for peer in peers where ledger.peers[peer.id] == nil { ledger.peers[peer.id] = peer }
@@ -103,7 +103,7 @@
     }
 
     extension TrustLedger {
-        /// Whether it holds peers only, as earlier versions know them.
+        /// True if version 1 of the format can hold the ledger: only peers, and no administrators.
         fileprivate var isPlain: Bool {
             self == TrustLedger(peers: peers) && !peers.values.contains(where: \.isAdministrator)
         }

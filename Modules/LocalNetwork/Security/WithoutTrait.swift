@@ -1,4 +1,4 @@
-// Without the trait, a mention of these types says how to turn it on.
+// Without the trait, these declarations make the compiler say how to turn it on.
 #if !(UDP || MQTT || WebSocket)
     @available(*, unavailable, message: "needs one of SessionMesh's traits 'UDP', 'MQTT' and 'WebSocket'")
     public enum PeerIdentity {}

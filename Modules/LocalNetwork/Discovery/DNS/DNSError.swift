@@ -1,20 +1,20 @@
-/// What is wrong with the bytes of a message, or with a name.
+/// An error in the bytes of a message, or in a name.
 package struct DNSError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable {
-        /// The bytes end before what they announce.
+        /// The message ends earlier than its lengths and counts announce.
         case truncated
-        /// More bytes, names or records than are read of one message.
+        /// The message exceeds the limits for bytes or for names.
         case tooLarge
-        /// A label of more than 63 bytes, a name of more than 255, or a length that means nothing.
+        /// A label of more than 63 bytes, a name of more than 255, or an undefined kind of label.
         case badName
-        /// A compression pointer that does not point backward.
+        /// A compression pointer that doesn't point backward.
         case badPointer
-        /// Data that do not have the form of their type.
+        /// Record data that don't have their type's format.
         case badData
     }
 
     package let code: Code
-    /// Where in the message.
+    /// The position in the message, in bytes.
     package let offset: Int
 
     package init(_ code: Code, at offset: Int = 0) {

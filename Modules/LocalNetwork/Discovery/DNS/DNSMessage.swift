@@ -1,4 +1,9 @@
-/// A message of the domain name system (RFC 1035 section 4) as multicast DNS reads it (RFC 6762 section 18).
+// The message format of DNS (RFC 1035 section 4), as multicast DNS uses it (RFC 6762 section 18). Terms in this folder:
+// - compression (RFC 1035 section 4.1.4): the end of a name is replaced by a pointer, the offset of an earlier copy.
+// - section: questions, answers, authorities or additionals, in this order in a message.
+// - cache-flush bit: the top bit of a record's class. The same bit of a question requests a unicast answer.
+
+/// A DNS message.
 package struct DNSMessage: Hashable, Sendable {
     package var id: UInt16 = 0
     package var flags = DNSFlags()
@@ -17,19 +22,19 @@ package struct DNSFlags: OptionSet, Hashable, Sendable {
 
     package static let response = DNSFlags(rawValue: 0x8000)
     package static let authoritative = DNSFlags(rawValue: 0x0400)
-    /// More known answers follow in another packet (RFC 6762 section 7.2).
+    /// Set if more known answers follow in another packet (RFC 6762 section 7.2).
     package static let truncated = DNSFlags(rawValue: 0x0200)
 
-    /// Zero for what multicast DNS knows.
+    /// The operation code; always zero in multicast DNS.
     package var operation: UInt16 { rawValue >> 11 & 0xF }
-    /// Zero for what multicast DNS knows.
+    /// The response code; always zero in multicast DNS.
     package var responseCode: UInt16 { rawValue & 0xF }
 }
 
 extension DNSMessage {
-    /// More is not read, and never written (RFC 6762 section 17).
+    /// Maximum number of bytes per message, for reading and writing (RFC 6762 section 17).
     package static let bytesMax = 9000
-    /// Of all names of a message together, without compression: many times what a message of `bytesMax` says in earnest.
+    /// Maximum number of bytes of all names in a message without compression. Far above that of any real message.
     package static let nameBytesMax = 65536
     static let headerBytes = 12
 }

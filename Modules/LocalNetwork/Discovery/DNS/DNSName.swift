@@ -1,13 +1,13 @@
-/// A domain name: labels, each of 1 to 63 bytes, at most 255 bytes on the wire.
+/// A domain name: labels of 1 to 63 bytes, with at most 255 bytes on the wire.
 ///
-/// Names that differ in the case of ASCII letters only are equal (RFC 1035 section 2.3.3, RFC 6762 section 16).
+/// Names that differ only in the case of ASCII letters are equal (RFC 1035 section 2.3.3, RFC 6762 section 16).
 package struct DNSName: Hashable, Sendable, CustomStringConvertible {
-    /// As on the wire, without compression: each label behind its length, and a zero at the end.
+    /// The uncompressed wire format: each label after its length, and a zero at the end.
     package let wire: [UInt8]
 
     package static let root = DNSName(checked: [0])
 
-    /// - Throws: `DNSError` with `badName` when a label or the whole does not fit.
+    /// - Throws: `DNSError` with `badName` if a label or the name has an invalid length.
     package init(labels: [[UInt8]]) throws(DNSError) {
         var wire: [UInt8] = []
         for label in labels {
@@ -20,16 +20,17 @@ package struct DNSName: Hashable, Sendable, CustomStringConvertible {
         self.init(checked: wire)
     }
 
-    /// Labels separated by dots, none of which can hold a dot.
-    /// - Throws: `DNSError` with `badName` when a label or the whole does not fit.
+    /// Creates a name from labels separated by dots. A label can't contain a dot.
+    /// - Throws: `DNSError` with `badName` if a label or the name has an invalid length.
     package init(_ text: String) throws(DNSError) {
         try self.init(labels: text.split(separator: ".", omittingEmptySubsequences: false).map { Array($0.utf8) })
     }
 
-    /// Bytes of which the caller knows that they are a name.
+    /// Creates a name from its wire format, without checking it.
     init(checked wire: [UInt8]) { self.wire = wire }
 
-    /// - Throws: `DNSError` with `badName` when a label or the whole does not fit.
+    /// Returns this name with one more label in front.
+    /// - Throws: `DNSError` with `badName` if the label or the result has an invalid length.
     package func prefixed(by label: [UInt8]) throws(DNSError) -> DNSName {
         guard (1...Self.labelBytesMax).contains(label.count), label.count + 1 + wire.count <= Self.bytesMax else {
             throw DNSError(.badName)
@@ -40,7 +41,7 @@ package struct DNSName: Hashable, Sendable, CustomStringConvertible {
     /// The bytes of the first label; empty for the root.
     package var firstLabel: ArraySlice<UInt8> { wire[1..<max(1, Int(wire[0]) + 1)] }
 
-    /// What follows the first label; nil for the root.
+    /// The name without its first label; nil for the root.
     package var parent: DNSName? {
         wire[0] == 0 ? nil : DNSName(checked: Array(wire[(Int(wire[0]) + 1)...]))
     }
@@ -68,7 +69,7 @@ package struct DNSName: Hashable, Sendable, CustomStringConvertible {
 // MARK: - Comparison
 
 extension DNSName {
-    // Lengths are below the letters, so that the bytes can be compared without a look at what each of them is.
+    // Length bytes are below 64, so they can't be mistaken for letters.
     package static func == (left: DNSName, right: DNSName) -> Bool {
         left.wire == right.wire
             || left.wire.count == right.wire.count

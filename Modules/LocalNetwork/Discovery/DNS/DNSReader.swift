@@ -1,8 +1,8 @@
 extension DNSMessage {
-    /// Reads one message; bytes behind it are ignored.
+    /// Reads one message and ignores bytes after it.
     ///
-    /// A name continues at compression pointers that point before the part that they end, so that reading ends. No more
-    /// than `bytesMax` bytes are read, and no more than `nameBytesMax` bytes of names come out.
+    /// A compression pointer must point before the start of the part that it ends, so reading always terminates. A
+    /// message has at most `bytesMax` bytes, and its names at most `nameBytesMax` in total.
     /// - Throws: `DNSError`.
     package init(_ bytes: UnsafeRawBufferPointer) throws(DNSError) {
         guard bytes.count <= Self.bytesMax else { throw DNSError(.tooLarge) }
@@ -14,7 +14,7 @@ extension DNSMessage {
             authorities: Int(try reader.readUInt16()), additionals: Int(try reader.readUInt16())
         )
         let records = counts.answers + counts.authorities + counts.additionals
-        // The least that so many take.
+        // The smallest question has 5 bytes, the smallest record 11.
         guard counts.questions * 5 + records * 11 <= reader.remaining else { throw DNSError(.truncated, at: 4) }
         for _ in 0..<counts.questions { questions.append(try reader.readQuestion()) }
         for _ in 0..<counts.answers { answers.append(try reader.readRecord()) }
@@ -29,11 +29,11 @@ extension DNSMessage {
     }
 }
 
-/// A place in a message. Valid only while its bytes are.
+/// A read position in a message. Valid only while the message's bytes are.
 private struct DNSReader {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
-    /// What the names may still come to.
+    /// The number of bytes that further names may have in total.
     private var nameBytesLeft = DNSMessage.nameBytesMax
 
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
@@ -70,7 +70,7 @@ private struct DNSReader {
         return DNSName(checked: wire)
     }
 
-    /// The name that begins there, and where what follows it does.
+    /// Returns the name at an offset, and the offset after it.
     private func name(at start: Int) throws(DNSError) -> (wire: [UInt8], end: Int) {
         var wire: [UInt8] = []
         var end: Int?
@@ -85,7 +85,7 @@ private struct DNSReader {
                 return (wire, end ?? offset + 1)
             case 1...DNSName.labelBytesMax:
                 guard offset + length < bytes.count else { throw DNSError(.truncated, at: offset) }
-                // The zero at the end counts too.
+                // Leave space for the terminating zero.
                 guard wire.count + length + 2 <= DNSName.bytesMax else { throw DNSError(.badName, at: offset) }
                 wire += bytes[offset...offset + length]
                 offset += 1 + length
@@ -120,7 +120,7 @@ private struct DNSReader {
         let data = try readData(type, length)
         guard offset == end else { throw DNSError(.badData, at: offset) }
         return DNSRecord(
-            // A lifetime with the highest bit set is none (RFC 2181 section 8).
+            // A lifetime with the top bit set counts as zero (RFC 2181 section 8).
             name, data, lifetime: lifetime > UInt32(Int32.max) ? 0 : lifetime, flushesCache: word & 0x8000 != 0,
             recordClass: DNSClass(rawValue: word))
     }
@@ -146,13 +146,13 @@ private struct DNSReader {
         }
     }
 
-    /// The bit maps of an NSEC record (RFC 4034 section 4.1.2), of which the first tells the types up to 255.
+    /// Reads the bit maps of an NSEC record (RFC 4034 section 4.1.2). Keeps only the first, with the types up to 255.
     private mutating func readTypes(upTo end: Int) throws(DNSError) -> [DNSType] {
         var types: [DNSType] = []
         var next = 0
         while offset < end {
             let (block, length) = (try readUInt8(), Int(try readUInt8()))
-            // Each block once, in order.
+            // Blocks must be in ascending order, without repetition.
             guard block >= next, (1...32).contains(length), offset + length <= end else {
                 throw DNSError(.badData, at: offset)
             }

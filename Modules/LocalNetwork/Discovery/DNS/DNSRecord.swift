@@ -1,4 +1,4 @@
-/// The number of a kind of records.
+/// The type of a record.
 package struct DNSType: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt16
 
@@ -10,11 +10,11 @@ package struct DNSType: RawRepresentable, Hashable, Sendable {
     package static let aaaa = DNSType(rawValue: 28)
     package static let srv = DNSType(rawValue: 33)
     package static let nsec = DNSType(rawValue: 47)
-    /// In questions only: whatever there is.
+    /// All types; only in questions.
     package static let any = DNSType(rawValue: 255)
 }
 
-/// The number of a class of records, without the bit that multicast DNS puts above it.
+/// The class of a record, without the top bit, to which multicast DNS gives another meaning.
 package struct DNSClass: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt16
 
@@ -24,12 +24,12 @@ package struct DNSClass: RawRepresentable, Hashable, Sendable {
     package static let any = DNSClass(rawValue: 255)
 }
 
-/// What is asked (RFC 1035 section 4.1.2).
+/// A question (RFC 1035 section 4.1.2).
 package struct DNSQuestion: Hashable, Sendable {
     package var name: DNSName
     package var type: DNSType
     package var recordClass: DNSClass
-    /// The asker would rather have the answer for itself (RFC 6762 section 5.4).
+    /// True if the querier prefers a unicast answer (RFC 6762 section 5.4).
     package var wantsUnicast: Bool
 
     package init(_ name: DNSName, _ type: DNSType, recordClass: DNSClass = .internet, wantsUnicast: Bool = false) {
@@ -44,9 +44,9 @@ package struct DNSQuestion: Hashable, Sendable {
 package struct DNSRecord: Hashable, Sendable {
     package var name: DNSName
     package var recordClass: DNSClass
-    /// What others remember of this name and type is void (RFC 6762 section 10.2).
+    /// True if receivers should drop older records of this name and type from their caches (RFC 6762 section 10.2).
     package var flushesCache: Bool
-    /// In seconds.
+    /// The lifetime in seconds.
     package var lifetime: UInt32
     package var data: DNSRecordData
 
@@ -63,22 +63,22 @@ package struct DNSRecord: Hashable, Sendable {
 
     package var type: DNSType { data.type }
 
-    /// Says the same: name, class, type and data.
+    /// True if the name, class, type and data are equal.
     package func isSame(as other: DNSRecord) -> Bool {
         recordClass == other.recordClass && data == other.data && name == other.name
     }
 }
 
 package enum DNSRecordData: Hashable, Sendable {
-    /// A or AAAA.
+    /// An A or AAAA record.
     case address(IPAddress)
     case pointer(DNSName)
     case service(priority: UInt16 = 0, weight: UInt16 = 0, port: UInt16, target: DNSName)
-    /// Strings, each behind its length.
+    /// A TXT record: strings, each after its length byte.
     case text([UInt8])
-    /// The types that there are at a name, of those up to 255 (RFC 6762 section 6.1).
+    /// An NSEC record: the types up to 255 that exist at a name (RFC 6762 section 6.1).
     case negative(next: DNSName, types: [DNSType])
-    /// Of any other type, the bytes as they came.
+    /// A record of another type, with its unparsed data.
     case opaque(DNSType, [UInt8])
 
     package var type: DNSType {
@@ -93,7 +93,7 @@ package enum DNSRecordData: Hashable, Sendable {
         }
     }
 
-    /// The bytes of the data without compression: what simultaneous probes compare (RFC 6762 section 8.2).
+    /// The data without compression, as compared for simultaneous probes (RFC 6762 section 8.2).
     package var bytes: [UInt8] {
         var writer = DNSWriter(compresses: false)
         writer.writeData(self)

@@ -1,23 +1,23 @@
-/// Writes one message, within a bound, names compressed (RFC 1035 section 4.1.4, RFC 6762 section 18.14).
+/// Writes one message up to a maximum size, with compressed names (RFC 1035 section 4.1.4, RFC 6762 section 18.14).
 ///
-/// Questions come first, then answers, authorities and additionals; what does not fit is left out whole, and the caller
-/// told.
+/// The caller appends questions first, then answers, authorities and additionals. An entry that doesn't fit is left out
+/// completely, and `append` returns false.
 package struct DNSWriter {
     package enum Section: Int, Sendable {
         case questions, answers, authorities, additionals
     }
 
-    /// What has been written behind the header.
+    /// The bytes written after the header.
     private(set) var body: [UInt8] = []
     private var counts: [UInt16] = [0, 0, 0, 0]
     private let bytesMax: Int
     private let compresses: Bool
-    /// Targets of SRV records are compressed, which other than multicast resolvers do not expect.
+    /// True to compress the names in SRV and NSEC data, which legacy queriers don't expect.
     private let compressesTargets: Bool
-    /// Where the ends of names are, from a label on, by their bytes; in the order in which they were written.
+    /// The offset at which each end of a name was first written, by its bytes. An end starts at a label.
     private var suffixes: [ArraySlice<UInt8>: Int] = [:]
 
-    /// - Parameter bytesMax: of the whole message; at most `DNSMessage.bytesMax`.
+    /// - Parameter bytesMax: Maximum size of the complete message; at most `DNSMessage.bytesMax`.
     package init(bytesMax: Int = DNSMessage.bytesMax, compresses: Bool = true, compressesTargets: Bool = true) {
         self.bytesMax = min(bytesMax, DNSMessage.bytesMax) - DNSMessage.headerBytes
         self.compresses = compresses
@@ -27,13 +27,13 @@ package struct DNSWriter {
     package var isEmpty: Bool { body.isEmpty }
     package func count(_ section: Section) -> Int { Int(counts[section.rawValue]) }
 
-    /// The message so far.
+    /// Returns the message written so far.
     package func message(id: UInt16 = 0, flags: DNSFlags) -> [UInt8] {
         ([id, flags.rawValue] + counts).flatMap { [UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)] }
             + body
     }
 
-    /// False when it does not fit, and then nothing has changed.
+    /// Appends a question. Returns false, without changing the message, if it doesn't fit.
     package mutating func append(_ question: DNSQuestion) -> Bool {
         append(to: .questions) { writer in
             writer.write(question.name, compressed: true)
@@ -42,7 +42,7 @@ package struct DNSWriter {
         }
     }
 
-    /// False when it does not fit, and then nothing has changed.
+    /// Appends a record. Returns false, without changing the message, if it doesn't fit.
     package mutating func append(_ record: DNSRecord, to section: Section) -> Bool {
         append(to: section) { writer in
             writer.write(record.name, compressed: true)
@@ -91,7 +91,7 @@ extension DNSWriter {
         }
     }
 
-    /// As one bit map; types above 255 have no place in it.
+    /// Writes the types up to 255 as one bit map and ignores the others.
     private mutating func write(_ types: [DNSType]) {
         var bits: [UInt8] = []
         for type in types where type.rawValue <= 255 {

@@ -1,18 +1,18 @@
-/// The data of a TXT record as attributes (RFC 6763 section 6).
+/// Conversion between the data of a TXT record and attributes (RFC 6763 section 6).
 package enum TextAttributes {
-    /// In all, as RFC 6763 section 6.2 advises.
+    /// Maximum size of the data, as RFC 6763 section 6.2 advises.
     package static let bytesMax = 1300
     package static let keyBytesMax = 9
 
-    /// Strings, each behind its length, and nothing else.
+    /// True if the data consist of complete strings, each after its length byte.
     package static func isWellFormed(_ bytes: [UInt8]) -> Bool {
         var offset = 0
         while offset < bytes.count { offset += 1 + Int(bytes[offset]) }
         return offset == bytes.count
     }
 
-    /// A string of each attribute; an empty one when there is none. Left out are those with a key that is none or was
-    /// there before, those that do not fit a string, and those that would bring the whole above `bytesMax`.
+    /// Encodes each attribute as one string, or an empty string if there are none. Leaves out invalid, overlong and
+    /// repeated keys, strings above 255 bytes, and attributes that would exceed `bytesMax`.
     package static func encode(_ attributes: [ServiceAttribute]) -> [UInt8] {
         var bytes: [UInt8] = []
         var keys: Set<String> = []
@@ -28,7 +28,7 @@ package enum TextAttributes {
         return bytes.isEmpty ? [0] : bytes
     }
 
-    /// Strings without a key and repeated keys are ignored, as section 6.4 demands.
+    /// Decodes attributes. Ignores strings without a key and repeated keys (section 6.4).
     package static func decode(_ bytes: [UInt8]) -> [ServiceAttribute] {
         var attributes: [ServiceAttribute] = []
         var keys: Set<String> = []

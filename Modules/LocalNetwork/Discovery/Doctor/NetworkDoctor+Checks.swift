@@ -56,7 +56,7 @@ extension NetworkDoctor {
         return finding
     }
 
-    /// Sockets of this package name their interface and need no route; other programs on this machine do.
+    /// Our sockets name their interface and need no route, but other programs on this machine do.
     func checkRoute() -> Finding {
         guard let socket = try? MulticastSocket(boundTo: 0, .v4) else {
             return Finding(id: "route", verdict: .warning, found: "this machine has no IPv4")
@@ -87,8 +87,7 @@ extension NetworkDoctor {
             found: isAlone ? "UDP port \(port) is free" : "UDP port \(port) is shared with another responder")
     }
 
-    /// Nothing depends on the clock, since the dates of certificates do not count for peers that are paired; but times
-    /// of events will be odd.
+    /// Only a warning: certificate dates don't matter between paired peers, but events get wrong times.
     func checkClock() -> Finding {
         let secondsIn2025 = 1_735_689_600
         guard time(nil) < secondsIn2025 else {
@@ -107,7 +106,7 @@ extension NetworkDoctor {
 // MARK: - A packet on each interface
 
 extension NetworkDoctor {
-    /// A packet sent on one interface, and what came back.
+    /// A packet sent on one interface, and the packets that came back.
     private struct Trial {
         let interface: NetworkInterface
         let family: IPAddress.Family
@@ -158,7 +157,8 @@ extension NetworkDoctor {
         return trial
     }
 
-    /// A question that nobody has an answer to, to know the packet by, and one that every responder answers.
+    /// A query with two questions. No host can answer the first one, which identifies our packet. Every responder
+    /// answers the second.
     private static func makeQuery() -> [UInt8] {
         func name(_ labels: [String]) -> [UInt8] {
             labels.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) } + [0]
@@ -173,7 +173,7 @@ extension NetworkDoctor {
         let clock = ContinuousClock()
         let deadline = clock.now + .milliseconds(Int(Self.waitMilliseconds))
         var rounds = 0
-        // A thread that was put aside meanwhile still reads what had come in time.
+        // If this thread was suspended meanwhile, still read the packets that arrived in time.
         while clock.now < deadline || rounds < Self.lateRoundsMax {
             rounds += 1
             var waiting = trials.map { pollfd(fd: $0.socket.descriptor, events: Int16(POLLIN), revents: 0) }
@@ -194,7 +194,7 @@ extension NetworkDoctor {
         if isAnswer, trial.neighbours.count < Self.neighboursMax { trial.neighbours.insert(packet.source) }
     }
 
-    /// - Parameter isAlone: the other version of IP does not work there either.
+    /// - Parameter isAlone: True if the other IP version doesn't work on this interface either.
     private func multicastFinding(_ trial: Trial, isAlone: Bool) -> Finding {
         let version = trial.family == .v4 ? "IPv4" : "IPv6"
         var finding = Finding(
@@ -215,7 +215,7 @@ extension NetworkDoctor {
         return finding
     }
 
-    /// Being alone is no fault, yet it is what a network looks like that keeps its devices apart.
+    /// No neighbor isn't a fault, but a network that isolates its devices looks the same, so add advice.
     private func neighbourFinding(_ trials: [Trial]) -> Finding? {
         guard trials.contains(where: \.hasReturned) else { return nil }
         let neighbours = trials.reduce(into: Set<IPAddress>()) { $0.formUnion($1.neighbours) }

@@ -1,10 +1,10 @@
 import MeshBase
 
-/// Finds out what keeps peers of the local network from finding each other.
+/// Diagnoses why peers on the local network don't find each other.
 ///
-/// It looks at interfaces, addresses, routes and the port, and sends a packet to the group of multicast DNS on each
-/// interface, which must come back and which other responders answer. It changes nothing, needs no rights, and takes
-/// about a second.
+/// It checks interfaces, addresses, routes and the port. It also sends a packet to the multicast DNS group on each
+/// interface. The packet must come back, and other responders answer it. The checks change nothing, need no privileges
+/// and take about a second.
 public struct NetworkDoctor: Sendable {
     /// The consequence of a finding for discovery.
     public enum Verdict: String, Hashable, Sendable, Codable {
@@ -12,7 +12,7 @@ public struct NetworkDoctor: Sendable {
         case fine
         /// Discovery works in part, or may not work.
         case warning
-        /// Discovery does not work.
+        /// Discovery doesn't work.
         case blocked
     }
 
@@ -22,11 +22,11 @@ public struct NetworkDoctor: Sendable {
         public var id: String
         /// The consequence of the finding for discovery.
         public var verdict: Verdict
-        /// The interface that was looked at; nil when the check is about the machine.
+        /// The interface that was checked; nil if the check concerns the machine.
         public var interface: String?
         /// The finding in one line.
         public var found: String
-        /// One line; nil when there is nothing to do.
+        /// The advice in one line; nil if there is nothing to do.
         public var advice: String?
     }
 
@@ -35,7 +35,7 @@ public struct NetworkDoctor: Sendable {
 
     /// Creates a doctor for the network interfaces of this machine.
     ///
-    /// - Parameter interfaces: the names of those that the discovery is to use; nil for what it chooses itself.
+    /// - Parameter interfaces: The names of the interfaces to check; nil for those that a discovery chooses by itself.
     public init(interfaces: Set<String>? = nil) { self.init(interfaces: interfaces, port: MulticastSocket.port) }
 
     init(interfaces: Set<String>?, port: UInt16) {
@@ -43,8 +43,8 @@ public struct NetworkDoctor: Sendable {
         self.port = port
     }
 
-    /// Runs every check, in an order in which the first fault explains those that follow. Waits on a thread of its own;
-    /// finds nothing where there is none to be had.
+    /// Runs every check. They are ordered so that the first fault explains the later ones. Runs on a thread of its own,
+    /// and returns an empty array if no thread can be created.
     public func examine() async -> [Finding] {
         await withCheckedContinuation { findings in
             do throws(SystemCallError) {

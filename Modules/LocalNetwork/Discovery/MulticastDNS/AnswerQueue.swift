@@ -1,6 +1,6 @@
-/// Answers that wait for their time on one interface and family, and when each record was sent last.
+/// The answers that wait to be sent on one interface and family, and the time at which each record set was last sent.
 ///
-/// At most `limit` replies wait; past it, one to the group joins another, and one to a single asker is dropped.
+/// At most `limit` replies wait. A further reply to the group joins another one; one to a single querier is dropped.
 struct AnswerQueue: Sendable {
     struct Reply: Sendable {
         enum Recipient: Hashable, Sendable {
@@ -11,11 +11,11 @@ struct AnswerQueue: Sendable {
         var sets: RecordSets
         var due: Duration
         var recipient = Recipient.group
-        /// Whose known answers take away from it.
+        /// The querier whose known answers are removed from this reply.
         var asker: IPAddress?
-        /// Until then more known answers may put it off (RFC 6762 section 7.2).
+        /// The latest time to which further known answers may postpone this reply (RFC 6762 section 7.2).
         var waitsUntil: Duration?
-        /// It defends a name against a probe, for which a shorter pause is enough.
+        /// True if the reply defends a name against a probe, which allows a shorter interval between repetitions.
         var isDefence = false
     }
 
@@ -25,7 +25,7 @@ struct AnswerQueue: Sendable {
 
     var nextDue: Duration? { replies.map(\.due).min() }
 
-    /// False when it was dropped.
+    /// Queues a reply. Returns false if it was dropped.
     mutating func enter(_ reply: Reply) -> Bool {
         guard !reply.sets.isEmpty else { return true }
         if let same = replies.firstIndex(where: {
@@ -52,12 +52,12 @@ struct AnswerQueue: Sendable {
 
     // MARK: Suppression
 
-    /// An asker knows these already (RFC 6762 section 7.1).
+    /// Removes records that the querier already knows (RFC 6762 section 7.1).
     mutating func suppress(_ known: RecordSets, askedBy asker: IPAddress) {
         reduce(by: known) { $0.asker == asker }
     }
 
-    /// Somebody else has told these to all (section 7.4).
+    /// Removes records that another host has just sent to the group (section 7.4).
     mutating func suppress(_ said: RecordSets) {
         reduce(by: said) { $0.recipient == .group && !$0.isDefence }
     }
@@ -67,7 +67,7 @@ struct AnswerQueue: Sendable {
         replies.removeAll { $0.sets.isEmpty }
     }
 
-    /// The asker has said that still more known answers follow.
+    /// Postpones the replies to a querier that announced more known answers.
     mutating func putOff(askedBy asker: IPAddress, to due: Duration) {
         for index in replies.indices where replies[index].asker == asker {
             guard let until = replies[index].waitsUntil else { continue }
@@ -77,7 +77,7 @@ struct AnswerQueue: Sendable {
 
     // MARK: Sending
 
-    /// When the set may be sent to the group again (section 6).
+    /// The earliest time at which the set may be sent to the group again (section 6).
     private func earliest(_ set: RecordSets, isDefence: Bool) -> Duration {
         guard let last = lastSent[set.place] else { return .zero }
         return last + (isDefence ? .milliseconds(250) : .seconds(1))
@@ -85,7 +85,7 @@ struct AnswerQueue: Sendable {
 
     func mayBeSent(_ set: RecordSets, _ now: Duration) -> Bool { earliest(set, isDefence: false) <= now }
 
-    /// Sent to the group within a quarter of its lifetime, so that others have it (section 5.4).
+    /// True if the set was sent less than a quarter of its lifetime ago, so that others have it (section 5.4).
     func wasSentLately(_ set: RecordSets, lifetime: UInt32, _ now: Duration) -> Bool {
         lastSent[set.place].map { $0 + .seconds(Double(lifetime) / 4) > now } ?? false
     }
@@ -94,19 +94,19 @@ struct AnswerQueue: Sendable {
         for set in sets.each { lastSent[set.place] = now }
     }
 
-    /// These are other records from now on.
+    /// Forgets when these sets were sent, because their records have changed.
     mutating func forgetSent(_ sets: RecordSets) {
         for set in sets.each { lastSent[set.place] = nil }
     }
 
-    /// What is due for single askers.
+    /// Removes and returns the replies that are due to single queriers.
     mutating func takeDueReplies(_ now: Duration) -> [Reply] {
         let due = replies.filter { $0.due <= now && $0.recipient != .group }
         if !due.isEmpty { replies.removeAll { $0.due <= now && $0.recipient != .group } }
         return due
     }
 
-    /// What is due for all, together. What was sent too short a time ago stays until it was not.
+    /// Removes and returns the record sets that are due to the group. Sets that were sent too recently stay queued.
     mutating func takeDueForGroup(_ now: Duration) -> RecordSets {
         let due = replies.filter { $0.due <= now && $0.recipient == .group }
         guard !due.isEmpty else { return [] }
@@ -115,7 +115,7 @@ struct AnswerQueue: Sendable {
         for reply in due {
             for set in reply.sets.each where earliest(set, isDefence: reply.isDefence) <= now { sending.insert(set) }
         }
-        // Those who asked a moment ago get the same answer.
+        // The packet also answers the group replies that aren't due yet.
         reduce(by: sending) { $0.recipient == .group }
         for reply in due {
             for set in reply.sets.subtracting(sending).each {

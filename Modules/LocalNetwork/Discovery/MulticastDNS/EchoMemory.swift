@@ -1,8 +1,8 @@
-/// The packets sent lately, so that those that come back are known for own ones.
+/// The packets sent recently, so that copies that come back are recognized.
 ///
-/// Multicast is looped back for others on this machine, and two interfaces may be on one network. An answer or a probe
-/// that is equal to an own one says nothing new, however often it comes. A question may be asked by another process on
-/// this machine in the same bytes: of those only one copy for each one sent and interface is an echo.
+/// Multicast is looped back to other processes on this machine, and two interfaces may be on one network. A response or
+/// probe that equals one of ours contains nothing new, so every copy is an echo. Another process here may send the same
+/// bytes as a question. So only one copy of a question per packet sent and receiving interface is an echo.
 struct EchoMemory: Sendable {
     private struct Entry {
         let digest: UInt64
@@ -12,7 +12,7 @@ struct EchoMemory: Sendable {
         var heardOn: [UInt32] = []
     }
 
-    /// The newest last; the oldest is forgotten first.
+    /// Oldest first. When full, the oldest is dropped.
     private var entries: [Entry] = []
     private static let limit = 64
     private static let travelTimeMax = Duration.seconds(2)
@@ -24,8 +24,8 @@ struct EchoMemory: Sendable {
     }
 
     /// - Parameters:
-    ///   - senders: the interfaces that have the address from which it came.
-    ///   - isQuestion: only one copy for each that was sent counts, and only for two seconds.
+    ///   - senders: The interfaces that have the packet's source address.
+    ///   - isQuestion: True to accept only one copy per packet sent and interface, within two seconds.
     mutating func isEcho(
         _ bytes: UnsafeRawBufferPointer, from senders: [UInt32], on interface: UInt32, family: IPAddress.Family,
         isQuestion: Bool, _ now: Duration
@@ -41,7 +41,7 @@ struct EchoMemory: Sendable {
         return true
     }
 
-    /// FNV-1a, 64 bits: nobody gains by a collision, which hides a packet that its sender could have left unsent.
+    /// FNV-1a, 64 bits. A collision only hides a packet, and its sender could just as well not have sent it.
     private static func digest(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     }

@@ -1,18 +1,17 @@
 import MeshBase
 
-/// What is under way on one interface.
+/// The state of one interface.
 struct InterfaceState: Sendable {
-    /// How far the names of this machine are on this interface.
+    /// The progress of our names on this interface.
     enum Claim: Hashable, Sendable {
-        /// Nothing is announced.
         case none
-        /// So many probes have been sent (RFC 6762 section 8.1).
+        /// The number of probes sent so far (RFC 6762 section 8.1).
         case probing(sent: Int)
-        /// So many announcements have been sent (section 8.3).
+        /// The number of announcements sent so far (section 8.3).
         case announcing(sent: Int)
         case established
 
-        /// The names are ours: they are answered for.
+        /// True if the names are ours, so that we answer for them.
         var isHeld: Bool {
             switch self {
             case .announcing, .established: true
@@ -21,10 +20,10 @@ struct InterfaceState: Sendable {
         }
     }
 
-    /// The question for services, asked for ever less often (section 5.2).
+    /// The recurring question for services, whose interval doubles (section 5.2).
     struct Browsing: Sendable {
         var at: Duration
-        /// From the next question to the one after.
+        /// The interval after the next question.
         var interval = Duration.seconds(1)
         var isFirst = true
 
@@ -37,7 +36,7 @@ struct InterfaceState: Sendable {
         }
     }
 
-    /// Looks for what lacks of a service.
+    /// The search for a service's missing records.
     struct Resolution: Sendable {
         let instance: DNSName
         var at: Duration
@@ -48,13 +47,13 @@ struct InterfaceState: Sendable {
 
     var interface: NetworkInterface
     var claim = Claim.none
-    /// When the claim goes on; nothing while it is none or established.
+    /// The time of the next probe or announcement; unused while the claim is none or established.
     var claimAt = Duration.zero
-    /// By family.
+    /// One queue per family.
     var answers = [AnswerQueue(), AnswerQueue()]
     var cache: RecordCache
     var browsing: Browsing?
-    /// At most one for each instance of which a pointer is known.
+    /// At most one per instance with a cached pointer.
     var resolutions: [Resolution] = []
     var newRecords: TokenBucket
     var unicastReplies: TokenBucket
@@ -68,14 +67,14 @@ struct InterfaceState: Sendable {
         questions = Self.bucket(Self.questionsPerSecond)
     }
 
-    /// In all the packets of a second, of what is asked again or is missing.
+    /// Maximum number of refresh and resolution questions per second, over all packets.
     private static let questionsPerSecond = 256
 
     private static func bucket(_ perSecond: Int) -> TokenBucket {
         TokenBucket(perSecond: Double(perSecond), atOnce: perSecond)
     }
 
-    /// The families in which packets can be sent here.
+    /// The families in which this interface can send.
     var families: [IPAddress.Family] {
         IPAddress.Family.allCases.filter { family in interface.addresses.contains { $0.ip.family == family } }
     }

@@ -1,29 +1,30 @@
 /// The options of multicast DNS. The defaults are those of RFC 6762.
 public struct MulticastDNSConfiguration: Hashable, Sendable {
-    /// The label under which this machine's addresses are announced, at most 63 bytes; nil for a random one. Everybody
-    /// on the network reads it, so it should not be the machine's name.
+    /// The host label under which this machine announces its addresses, at most 63 bytes; nil for a random one. It is
+    /// visible to everyone on the network, so don't use the machine's name.
     public var host: String?
-    /// Somebody else on this machine may listen to port 5353 too. Unicast answers would reach only one of them, so that
-    /// none are asked for (RFC 6762 section 15.1).
+    /// True if other processes on this machine may also listen on port 5353. Unicast answers would reach only one of
+    /// them, so none are requested (RFC 6762 section 15.1).
     package var sharesPort = true
-    /// How much a packet holds unless one record alone is larger.
+    /// Maximum number of bytes per packet. A single larger record gets a larger packet.
     package var packetBytesMax = 1400
-    /// The time for which others may cache records that name a host: A, AAAA and SRV. From 2 s up.
+    /// The time for which other hosts may cache records that contain a host name: A, AAAA and SRV. At least 2 s.
     public var hostLifetime: Duration = .seconds(120)
-    /// The time for which others may cache the other records.
+    /// The time for which other hosts may cache all other records. At least 2 s.
     public var serviceLifetime: Duration = .seconds(4500)
-    /// How often what is new is announced: at once, a second later, then after twice the time each. 2 to 8.
+    /// The number of announcements of a new or changed service, 2 to 8. They are sent at once, after a second, and then
+    /// at doubling intervals.
     package var announcementCount = 3
-    /// Interfaces in use; those that come later are left alone.
+    /// Maximum number of interfaces in use. Later ones are ignored.
     package var interfaceLimit = 32
-    /// Maximum number of services remembered on an interface. Beyond it, the host that has announced the most loses its
+    /// Maximum number of services cached per interface. Beyond it, the host that has announced the most loses its
     /// oldest one.
     public var serviceLimit = 256
-    /// Records remembered on an interface, which fare alike.
+    /// Maximum number of records cached per interface. Beyond it, the host that has sent the most loses its oldest one.
     public var recordLimit = 1024
-    /// Records remembered anew on an interface in a second, with as many in reserve; more are dropped.
+    /// Maximum number of new records cached per interface and second, and the largest burst. Further ones are dropped.
     let newRecordsPerSecond = 256
-    /// Answers to single askers on an interface in a second, with as many in reserve; more are dropped.
+    /// Maximum number of unicast answers per interface and second, and the largest burst. Further ones are dropped.
     let unicastRepliesPerSecond = 32
 
     /// Creates a configuration with the defaults of RFC 6762.

@@ -1,9 +1,9 @@
 extension MulticastDNSCore {
-    /// Announces this service in the place of the one before it; nil takes it back with a goodbye.
+    /// Announces this service in place of the previous one; nil withdraws it with a goodbye.
     ///
-    /// Another instance is probed for first; for the same one with another port or attributes the change is announced,
-    /// which should not happen more often than ten times a minute (RFC 6762 section 8.4). A label of more than 63 bytes is
-    /// shortened and told as renamed; attributes that do not fit are left out.
+    /// A new instance name is probed for first. If only the port or the attributes differ, the change is announced at
+    /// once. RFC 6762 section 8.4 allows at most ten such changes a minute. A label of more than 63 bytes is shortened
+    /// and reported as renamed. Attributes that don't fit are left out.
     package mutating func announce(_ announcement: ServiceAnnouncement?, _ now: Duration) {
         guard !isOver else { return }
         self.now = max(self.now, now)
@@ -49,7 +49,7 @@ extension MulticastDNSCore {
         }
     }
 
-    /// Says goodbye, forgets everything and stays silent for good.
+    /// Says goodbye, discards all state and ignores all later calls.
     package mutating func farewell(_ now: Duration) {
         guard !isOver else { return }
         self.now = max(self.now, now)
@@ -60,7 +60,8 @@ extension MulticastDNSCore {
         (told, changed) = ([:], [])
     }
 
-    /// Records of ours end (RFC 6762 section 10.1). Service types are not taken back: others may have the same.
+    /// Sends a goodbye for record sets of ours (RFC 6762 section 10.1). Callers leave out the service type: other hosts
+    /// may have services of the same type.
     mutating func sendGoodbye(
         _ own: OwnRecords, _ sets: RecordSets, _ index: Int, on interface: NetworkInterface? = nil
     ) {
@@ -90,13 +91,13 @@ extension MulticastDNSCore {
 // MARK: - Claims
 
 extension MulticastDNSCore {
-    /// On every interface, with whatever is new about the names.
+    /// Probes for our current names on every interface.
     mutating func startAnew() {
         for index in interfaces.indices { startProbing(index) }
     }
 
-    /// Waits for a moment, so that machines that are switched on together do not speak together, and much longer when
-    /// there were many conflicts (RFC 6762 section 8.1).
+    /// Starts probing after a random delay, so that machines that are switched on together don't probe at the same
+    /// time. After many conflicts it waits at least 5 s (RFC 6762 section 8.1).
     mutating func startProbing(_ index: Int, after delay: Duration? = nil) {
         var delay = delay ?? randomDelay(0...250)
         if conflictTimes.count == Self.conflictLimit, now - conflictTimes[0] < .seconds(10) {

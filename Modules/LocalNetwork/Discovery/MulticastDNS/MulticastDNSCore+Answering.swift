@@ -1,7 +1,7 @@
 import MeshBase
 
 extension MulticastDNSCore {
-    /// Answers what is asked about our names, to all or to the asker, at once or after a moment (RFC 6762 section 6).
+    /// Answers questions about our names (RFC 6762 section 6), to the group or the querier, at once or delayed.
     mutating func answer(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
         guard let own, interfaces[index].claim.isHeld else { return }
         let interface = interfaces[index].interface
@@ -48,7 +48,7 @@ extension MulticastDNSCore {
         if !interfaces[index].answers[family].enter(reply) { statistics.dropped += 1 }
     }
 
-    /// The rest of what an asker knows (RFC 6762 section 7.2).
+    /// Takes in the rest of a querier's known answers (RFC 6762 section 7.2).
     private mutating func continueKnownAnswers(
         _ known: RecordSets, _ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int
     ) {
@@ -60,8 +60,8 @@ extension MulticastDNSCore {
         }
     }
 
-    /// What somebody else has just told need not be told again (RFC 6762 section 7.4), and what they tell as if it were
-    /// about to end is told anew (section 6.6).
+    /// Drops queued answers that another host has just sent (RFC 6762 section 7.4). Sends our records again if that
+    /// host gave them less than half of their lifetime (section 6.6).
     mutating func compareAnswers(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
         guard let own, interfaces[index].claim.isHeld else { return }
         let interface = interfaces[index].interface
@@ -78,7 +78,7 @@ extension MulticastDNSCore {
         }
     }
 
-    /// Others than multicast resolvers get an answer for themselves, at once, of the usual form (RFC 6762 section 6.7).
+    /// Answers a legacy querier by unicast, at once and in the conventional format (RFC 6762 section 6.7).
     mutating func replyToLegacy(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
         guard let own, interfaces[index].claim.isHeld else { return }
         let interface = interfaces[index].interface

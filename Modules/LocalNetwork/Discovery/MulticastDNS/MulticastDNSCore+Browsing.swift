@@ -1,7 +1,7 @@
 import MeshBase
 
 extension MulticastDNSCore {
-    /// Looks for services from now on.
+    /// Starts looking for services.
     package mutating func browse(_ now: Duration) {
         guard !isOver, !isBrowsing else { return }
         self.now = max(self.now, now)
@@ -16,7 +16,7 @@ extension MulticastDNSCore {
 
     // MARK: Remembering
 
-    /// Keeps what leads from the service type to an address; anything else is nobody's business here.
+    /// Caches the records that lead from our service type to an address, and ignores all others.
     mutating func remember(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
         guard isBrowsing else { return }
         let records = (message.answers + message.additionals).filter { $0.recordClass == .internet }
@@ -38,7 +38,7 @@ extension MulticastDNSCore {
         for host in hosts { noteChanged(host: host) }
     }
 
-    /// One label before the type, which people can read.
+    /// True if the name is one label below our service type, in UTF-8 and without control characters.
     private func isInstance(_ name: DNSName) -> Bool {
         guard name.parent == names.type, let label = String(validating: name.firstLabel, as: UTF8.self) else {
             return false
@@ -46,7 +46,7 @@ extension MulticastDNSCore {
         return label.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
-    /// True when it is remembered from now on, or anew.
+    /// Returns true if the record is new or was renewed.
     @discardableResult
     private mutating func insert(_ record: DNSRecord, _ source: MulticastDNSSource, _ index: Int) -> Bool {
         var budget = interfaces[index].newRecords
@@ -88,7 +88,8 @@ extension MulticastDNSCore {
         ask(questions, index)
     }
 
-    /// The refreshing questions or their answers may have been lost; the pointer lives for much longer.
+    /// Asks again for a record that expired before its service's pointer did. The refresh questions or their answers
+    /// may have been lost.
     private mutating func resolveAgain(without record: DNSRecord, _ index: Int) {
         let cache = interfaces[index].cache
         switch record.data {
@@ -98,7 +99,7 @@ extension MulticastDNSCore {
         }
     }
 
-    /// It still leads somewhere from a pointer.
+    /// True if the record still belongs to a service with a pointer.
     private func isOfUse(_ record: DNSRecord, _ index: Int) -> Bool {
         let cache = interfaces[index].cache
         switch record.type {
@@ -113,7 +114,7 @@ extension MulticastDNSCore {
     mutating func sendQuestions(_ index: Int) {
         var questions: [DNSQuestion] = []
         if let browsing = interfaces[index].browsing, browsing.at <= now {
-            // Who has the port alone can be answered alone, once (RFC 6762 section 5.4).
+            // A responder that doesn't share port 5353 can get the first answers by unicast (RFC 6762 section 5.4).
             let wantsUnicast = browsing.isFirst && !configuration.sharesPort
             questions.append(DNSQuestion(names.type, .ptr, wantsUnicast: wantsUnicast))
             interfaces[index].browsing?.noteAsked(now)
@@ -135,13 +136,13 @@ extension MulticastDNSCore {
         multicast(builder.queries(questions.map { ($0, knownAnswers(to: $0, index)) }), index)
     }
 
-    /// What is remembered with more than half of its lifetime left (RFC 6762 section 7.1).
+    /// The cached answers with more than half of their lifetime left (RFC 6762 section 7.1).
     private func knownAnswers(to question: DNSQuestion, _ index: Int) -> [DNSRecord] {
         let cache = interfaces[index].cache
         let records = question.type == .ptr ? cache.pointers : cache[question.name]
         return records.compactMap { cached in
             guard cached.record.type == question.type, cached.isFresh(now) else { return nil }
-            // Who is to tell the rest is to tell this too: the rest comes with it.
+            // Leave out a pointer whose other records are missing: a repeated pointer brings them along.
             if case .pointer(let instance) = cached.record.data, !missing(of: instance, index).isEmpty { return nil }
             var record = cached.record
             record.lifetime = cached.remaining(now)
@@ -150,8 +151,8 @@ extension MulticastDNSCore {
         }
     }
 
-    /// What others ask need not be asked again (RFC 6762 section 7.3), if they know no more than we do: the answers
-    /// would be the same.
+    /// Skips our own question if another host has just asked it (RFC 6762 section 7.3). In a question for services,
+    /// that host must list no known answer that we lack: only then do the responders' answers suit us too.
     mutating func noteQuestions(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
         guard isBrowsing, source.wasMulticast, !message.flags.contains(.truncated) else { return }
         let soon = now + .seconds(1)

@@ -1,6 +1,6 @@
 extension MulticastDNSCore {
-    /// Somebody else may have a name of ours (RFC 6762 sections 8.1 and 9). Whoever is still probing gives way at once;
-    /// who has the name already probes for it again, and gives way if it is defended.
+    /// Looks for records of other hosts under our names (RFC 6762 sections 8.1 and 9). While we probe, we give up the
+    /// name at once. If we already hold it, we probe again, and give it up only if the other host defends it.
     mutating func findConflicts(_ message: DNSMessage, _ index: Int) {
         guard let own, interfaces[index].claim != .none else { return }
         let isHeld = interfaces[index].claim.isHeld
@@ -22,7 +22,7 @@ extension MulticastDNSCore {
         startAnew()
     }
 
-    /// We would say the same, on this interface or on another.
+    /// True if we would send the same record, on this interface or another.
     private func isOwn(_ record: DNSRecord, _ own: OwnRecords) -> Bool {
         interfaces.contains { state in
             own.records(of: RecordSets.announced, on: state.interface).contains { $0.isSame(as: record) }
@@ -50,8 +50,8 @@ extension MulticastDNSCore {
         own?.host = name
     }
 
-    /// Somebody probes for a name for which we probe too: the data that sort later have it, and the others look again in
-    /// a second (RFC 6762 section 8.2).
+    /// Resolves simultaneous probes for the same name (RFC 6762 section 8.2). The host whose records sort later wins;
+    /// the other probes again after a second.
     mutating func breakTies(_ message: DNSMessage, _ index: Int) {
         guard let own, case .probing = interfaces[index].claim, !message.authorities.isEmpty else { return }
         let ours = own.records(of: [.service, .text, .addressesV4, .addressesV6], on: interfaces[index].interface)
@@ -65,7 +65,7 @@ extension MulticastDNSCore {
         }
     }
 
-    /// Class, type and data of each, in order; bytes compare as they are.
+    /// The class, type and data of each record, sorted as unsigned bytes.
     private static func sorted(_ records: [DNSRecord]) -> [[UInt8]] {
         records.map { record in
             [record.recordClass.rawValue, record.type.rawValue]
@@ -75,30 +75,30 @@ extension MulticastDNSCore {
     }
 }
 
-/// The label of an instance, as people read it.
+/// Creates instance and host labels.
 enum InstanceLabel {
-    /// Shortened to what a label holds, at the end of a character.
+    /// Shortens a label to the maximum of a DNS label, without splitting a character.
     static func fitting(_ label: String, bytesMax: Int = DNSName.labelBytesMax) -> String {
         var label = label
         while label.utf8.count > bytesMax { label.removeLast() }
         return label
     }
 
-    /// `Name`, `Name (2)`, `Name (3)`, …
+    /// Returns the next label for people: `Name`, `Name (2)`, `Name (3)`, …
     static func next(after label: String) -> String {
         let (base, number) = parts(of: label, from: " (", to: ")")
         let suffix = " (\(number + 1))"
         return fitting(base, bytesMax: DNSName.labelBytesMax - suffix.utf8.count) + suffix
     }
 
-    /// `name`, `name-2`, `name-3`, …
+    /// Returns the next label for hosts: `name`, `name-2`, `name-3`, …
     static func next(after label: String, for base: String) -> String {
         let number = label == base ? 1 : parts(of: label, from: "-", to: "").number
         let suffix = "-\(number + 1)"
         return fitting(base, bytesMax: DNSName.labelBytesMax - suffix.utf8.count) + suffix
     }
 
-    /// What comes before the number and the number; 1 where there is none.
+    /// Splits a label into its base and its number, which is 1 if the label has none.
     private static func parts(of label: String, from open: String, to close: String) -> (base: String, number: Int) {
         guard label.hasSuffix(close) else { return (label, 1) }
         let end = label.dropLast(close.count)

@@ -1,7 +1,7 @@
 extension MulticastDNSCore {
     // MARK: Resolving
 
-    /// Asks for what lacks of that service, a moment later, if it still lacks then.
+    /// Schedules questions for a service's missing records. They are sent a moment later, if still missing.
     mutating func startResolving(_ instance: DNSName, _ index: Int) {
         guard !isOwnInstance(instance), !interfaces[index].resolutions.contains(where: { $0.instance == instance })
         else {
@@ -11,7 +11,7 @@ extension MulticastDNSCore {
         interfaces[index].resolutions.append(InterfaceState.Resolution(instance: instance, at: at))
     }
 
-    /// The questions whose answers would make the service complete.
+    /// The questions for the records that the service lacks on this interface.
     func missing(of instance: DNSName, _ index: Int) -> [DNSQuestion] {
         let cache = interfaces[index].cache
         guard cache.holdsPointer(to: instance) else { return [] }
@@ -45,7 +45,7 @@ extension MulticastDNSCore {
         if !changed.contains(instance) { changed.append(instance) }
     }
 
-    /// Tells what is different from what was told.
+    /// Reports the services that differ from the observer's last report.
     mutating func tellChanges() {
         for instance in changed {
             let service = found(instance)
@@ -75,8 +75,8 @@ extension MulticastDNSCore {
         own?.instance == instance || formerInstances.contains { $0.name == instance && $0.until > now }
     }
 
-    /// The service with all its addresses, once it has a pointer, SRV, TXT and an address on one interface. What other
-    /// interfaces add is more addresses, if it is the same port there.
+    /// The service with all its addresses. It needs a pointer, SRV, TXT and an address, all from one interface. Other
+    /// interfaces add addresses if they show the same port.
     private func found(_ instance: DNSName) -> FoundService? {
         guard !isOwnInstance(instance) else { return nil }
         var service: FoundService?
@@ -105,21 +105,21 @@ extension MulticastDNSCore {
 extension RecordCache {
     func holdsPointer(to instance: DNSName) -> Bool { self[instance].contains { $0.record.type == .ptr } }
 
-    /// As the last that was received says.
+    /// The port and target of the SRV record that was received last.
     func service(of instance: DNSName) -> (port: UInt16, target: DNSName)? {
         let latest = self[instance].filter { $0.record.type == .srv }.max { $0.order < $1.order }
         guard case .service(_, _, let port, let target)? = latest?.record.data else { return nil }
         return (port, target)
     }
 
-    /// As the last that was received says.
+    /// The data of the TXT record that was received last.
     func text(of instance: DNSName) -> [UInt8]? {
         let latest = self[instance].filter { $0.record.type == .txt }.max { $0.order < $1.order }
         guard case .text(let bytes)? = latest?.record.data else { return nil }
         return bytes
     }
 
-    /// IPv6 first; of each family those that are good beyond the link first.
+    /// The host's addresses: IPv6 first, and within a family link-local ones last.
     func addresses(of host: DNSName) -> [IPAddress] {
         self[host].compactMap { if case .address(let ip) = $0.record.data { ip } else { nil } }
             .sorted { left, right in
@@ -131,7 +131,7 @@ extension RecordCache {
 }
 
 extension DNSRecordData {
-    /// What takes more room than a packet is not remembered.
+    /// False for a TXT record above the maximum size, which isn't cached.
     var isOfUsualSize: Bool {
         if case .text(let bytes) = self { bytes.count <= TextAttributes.bytesMax } else { true }
     }

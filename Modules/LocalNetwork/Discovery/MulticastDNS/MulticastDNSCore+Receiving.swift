@@ -1,6 +1,6 @@
 extension MulticastDNSCore {
-    /// A packet has arrived. It may hold anything: what cannot be read, comes from beyond the link or is no message of
-    /// multicast DNS changes nothing and is counted. O(bytes)
+    /// Processes a packet, which may contain anything. Unreadable packets, those from beyond the link and those that
+    /// aren't multicast DNS are counted and have no other effect. O(bytes)
     package mutating func receive(_ bytes: UnsafeRawBufferPointer, from source: MulticastDNSSource, _ now: Duration) {
         self.now = max(self.now, now)
         statistics.packetsReceived += 1
@@ -32,7 +32,7 @@ extension MulticastDNSCore {
             if isEcho { return }
         }
         if isResponse {
-            // Only multicast DNS speaks from there (RFC 6762 section 6).
+            // A multicast DNS responder always sends from port 5353 (RFC 6762 section 6).
             guard source.port == Self.port else {
                 statistics.foreign += 1
                 return

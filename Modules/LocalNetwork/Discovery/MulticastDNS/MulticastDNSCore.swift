@@ -1,48 +1,54 @@
 import MeshBase
 
-/// Multicast DNS service discovery, responder and browser, as a value: packets, interfaces and wishes go in, each with a
-/// time; packets to send and what was found come out. No I/O and no clock; randomness comes from the seed.
+// Multicast DNS (RFC 6762) with service discovery (RFC 6763). Terms in this folder:
+// - record set: all records of one name and type. A responder sends them together or not at all.
+// - claim: the progress of our names on one interface: probing, announcing, established.
+// - probe: a question for a name that we want. It is sent three times before we use the name.
+// - goodbye: a record with lifetime zero. It tells other hosts to forget the record.
+// - known answer: a record that a querier lists with its question, so that responders don't repeat it.
+// - legacy querier: a conventional DNS resolver. It asks from a port other than 5353.
+// - echo: a packet of ours that came back.
+// Left out: passive observation of failures (section 10.5) and reverse mapping of addresses, both optional.
+
+/// A multicast DNS responder and browser, as a value without I/O, clock or threads.
 ///
-/// Every call does what is due by then, so that what follows from it is in the next `takeDirectives()`, which is to be
-/// called after each of them. Times are since any fixed moment and do not decrease.
+/// Packets, interfaces and requests go in, each with a time. Every call also does what is due by that time. Packets to
+/// send and events come out of `takeDirectives()`, which the caller calls after each other call. Times count from any
+/// fixed moment and never decrease. Randomness comes from the seed.
 ///
-/// - Records live on the interface on which they were sent or heard: an answer names the addresses of its interface, and
-///   with an interface goes what was heard on it. Both families of an interface are served, each with its own timing.
-/// - A name that somebody else has is given up for another: the instance gets a number, the host a new label.
-/// - Bounds: `MulticastDNSConfiguration`, `RecordCache`, `AnswerQueue`, `EchoMemory`. A call costs O(bytes) and, when a
-///   record is found, forgotten or refreshed, O(records of the interface).
-///
-/// Left out of RFC 6762: passive observation of failures (section 10.5) and reverse mapping of addresses, both optional.
-///
-/// Sources: RFC 6762 (multicast DNS), RFC 6763 (service discovery).
+/// - Records belong to the interface on which they were sent or heard. An answer lists the addresses of its interface.
+///   When an interface goes away, so do the records heard on it. IPv4 and IPv6 have separate timing.
+/// - If another host has one of our names, we choose another: the instance gets a number, the host a new label.
+/// - Bounds: `MulticastDNSConfiguration`, `RecordCache`, `AnswerQueue`, `EchoMemory`. A call costs O(bytes). If it
+///   finds, forgets or refreshes a record, it also costs O(records of the interface).
 package struct MulticastDNSCore: Sendable {
     let names: ServiceNames
     let configuration: MulticastDNSConfiguration
     var random: SplitMix64
     var now = Duration.zero
-    /// By index.
+    /// Sorted by interface index.
     var interfaces: [InterfaceState] = []
-    /// As asked for; its instance may have got another name since.
+    /// The requested announcement. A conflict may have renamed the instance since; `own` has its current name.
     var announcement: ServiceAnnouncement?
-    /// What is announced or about to be.
+    /// The records that we announce, or probe for.
     var own: OwnRecords?
     var host: DNSName
-    /// Names of this instance before: nobody is found under them for a while, in which others may still repeat them.
+    /// Earlier names of our instance. They aren't reported as found until the time given: caches may still repeat them.
     var formerInstances: [(name: DNSName, until: Duration)] = []
-    /// The last of those that slow down probing (RFC 6762 section 8.1).
+    /// The times of the latest conflicts. 15 of them within 10 s slow down probing (RFC 6762 section 8.1).
     var conflictTimes: [Duration] = []
     var isBrowsing = false
     var isOver = false
     var echoes = EchoMemory()
-    /// What has been told to whoever looks for services.
+    /// The services that the observer knows of, by instance.
     var told: [DNSName: FoundService] = [:]
-    /// Instances of which something has changed, in that order.
+    /// Instances whose records have changed since the last `tellChanges`, oldest first.
     var changed: [DNSName] = []
     var directives = MulticastDNSDirectives()
-    /// What has happened so far.
+    /// The counters so far.
     package internal(set) var statistics = DiscoveryStatistics()
 
-    /// - Throws: `DiscoveryError` with `invalidName` when the type is no type of services, or the host no label.
+    /// - Throws: `DiscoveryError` with `invalidName` if the type isn't a service type, or the host isn't a DNS label.
     package init(
         type: ServiceType, configuration: MulticastDNSConfiguration = .init(), seed: UInt64
     ) throws(DiscoveryError) {
@@ -56,14 +62,14 @@ package struct MulticastDNSCore: Sendable {
         self.host = host
     }
 
-    /// What is to be done since the last time.
+    /// Returns the packets and events since the last call, and the time of the next `tick`.
     package mutating func takeDirectives() -> MulticastDNSDirectives {
         defer { directives = MulticastDNSDirectives() }
         directives.wakeAt = interfaces.compactMap(\.nextDue).min()
         return directives
     }
 
-    /// Does what is due.
+    /// Does everything that is due.
     package mutating func tick(_ now: Duration) {
         self.now = max(self.now, now)
         for index in interfaces.indices {
@@ -83,9 +89,11 @@ package struct MulticastDNSCore: Sendable {
 // MARK: - Interfaces
 
 extension MulticastDNSCore {
-    /// There is a new interface, or the addresses of one have changed. Names are probed for and services looked for on
-    /// what is new; changed addresses are announced. An interface that shares no network with what it was is a new one.
-    /// At most `interfaceLimit` of them, and 16 addresses on each, count.
+    /// Adds an interface, or changes the addresses of one.
+    ///
+    /// A new interface starts probing and browsing. On a known one the new addresses are announced. An interface that
+    /// shares no network with its earlier addresses is treated as new. At most `interfaceLimit` interfaces are used,
+    /// and 16 addresses of each.
     package mutating func interfaceUp(_ interface: NetworkInterface, _ now: Duration) {
         guard !isOver else { return }
         self.now = max(self.now, now)
@@ -108,7 +116,7 @@ extension MulticastDNSCore {
         tick(now)
     }
 
-    /// It is gone, and so is what was heard on it.
+    /// Removes an interface and the records heard on it.
     package mutating func interfaceDown(_ index: UInt32, _ now: Duration) {
         self.now = max(self.now, now)
         if let place = place(of: index) { forgetInterface(place) }
@@ -130,7 +138,7 @@ extension MulticastDNSCore {
     private mutating func changeAddresses(_ index: Int, _ interface: NetworkInterface) {
         var gone = interfaces[index].interface
         gone.addresses.removeAll { interface.addresses.contains($0) }
-        // The new ones displace the old ones, if there are any of that family (RFC 6762 section 10.2).
+        // In caches, new addresses replace old ones of the same family (RFC 6762 section 10.2): no goodbye needed.
         gone.addresses.removeAll { old in interface.addresses.contains { $0.ip.family == old.ip.family } }
         if interfaces[index].claim.isHeld, let own { sendGoodbye(own, .addresses, index, on: gone) }
         interfaces[index].interface = interface
@@ -147,7 +155,7 @@ extension MulticastDNSCore {
 // MARK: - Sending
 
 extension MulticastDNSCore {
-    /// To the group, in each family of the interface or in one.
+    /// Sends packets to the multicast group, in one family or in each that the interface has.
     mutating func multicast(_ packets: [[UInt8]], _ index: Int, family: IPAddress.Family? = nil) {
         for family in interfaces[index].families.filter({ family == nil || family == $0 }) {
             for packet in packets {
@@ -166,7 +174,7 @@ extension MulticastDNSCore {
 
     var builder: PacketBuilder { PacketBuilder(bytesMax: configuration.packetBytesMax) }
 
-    /// Between these many milliseconds.
+    /// Returns a random delay within the range, in milliseconds.
     mutating func randomDelay(_ range: ClosedRange<UInt64>) -> Duration {
         .microseconds(Int64(range.lowerBound * 1000 + random.upTo((range.upperBound - range.lowerBound) * 1000)))
     }

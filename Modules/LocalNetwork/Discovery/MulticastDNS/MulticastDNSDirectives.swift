@@ -1,15 +1,15 @@
-/// Where a packet came from and how.
+/// The origin of a packet.
 package struct MulticastDNSSource: Hashable, Sendable {
     /// The sender's address.
     package var ip: IPAddress
-    /// The sender's port; 5353 of a responder.
+    /// The sender's port. A multicast DNS responder uses 5353.
     package var port: UInt16
     /// The interface on which it was received.
     package var interfaceIndex: UInt32
-    /// It was sent to the group and not to this machine alone.
+    /// True if the packet was sent to the multicast group, false if to this machine alone.
     package var wasMulticast: Bool
 
-    /// Where one packet came from.
+    /// Creates the origin of one packet.
     package init(ip: IPAddress, port: UInt16, interfaceIndex: UInt32, wasMulticast: Bool = true) {
         self.ip = ip
         self.port = port
@@ -18,40 +18,40 @@ package struct MulticastDNSSource: Hashable, Sendable {
     }
 }
 
-/// What is to be done now and when to come back.
+/// The packets to send now, the events to report, and the time of the next `tick`.
 package struct MulticastDNSDirectives: Sendable {
-    /// To be sent in this order, each with the time to live 255 (RFC 6762 section 11) and from port 5353.
+    /// The packets to send, in this order, from port 5353 and with a time to live of 255 (RFC 6762 section 11).
     package internal(set) var packets: [MulticastDNSPacket] = []
-    /// In the order in which they happened.
+    /// The events, oldest first.
     package internal(set) var events: [MulticastDNSEvent] = []
-    /// When to call `tick` at the latest; nil while nothing will be due without another call.
+    /// The latest time for the next `tick`; nil if only another call can make something due.
     package internal(set) var wakeAt: Duration?
 }
 
 /// A packet to send.
 package struct MulticastDNSPacket: Hashable, Sendable {
-    /// Where a packet goes.
+    /// The destination of a packet.
     package enum Destination: Hashable, Sendable {
-        /// 224.0.0.251 or ff02::fb, port 5353.
+        /// To 224.0.0.251 or ff02::fb, port 5353.
         case multicast(IPAddress.Family)
-        /// To one machine that asked.
+        /// To one querier.
         case unicast(IPAddress, port: UInt16)
     }
 
-    /// A whole DNS message.
+    /// A complete DNS message.
     package var bytes: [UInt8]
     /// The interface on which to send it.
     package var interfaceIndex: UInt32
-    /// Where it goes.
+    /// The destination of the packet.
     package var destination: Destination
 }
 
-/// What an observer of the discovery is told.
+/// An event for the observer of a discovery.
 package enum MulticastDNSEvent: Hashable, Sendable {
-    /// A service is there, or what it says of itself has changed.
+    /// A service appeared, or its records have changed.
     case found(FoundService)
-    /// A service has said goodbye, or has not been heard for the lifetime of its records.
+    /// A service said goodbye, or its records expired.
     case lost(instance: String)
-    /// The own service has another name now, because a neighbour holds the one that it had.
+    /// Our service has a new name, because another host holds the previous one.
     case renamed(to: String)
 }

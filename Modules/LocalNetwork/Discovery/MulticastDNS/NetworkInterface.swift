@@ -1,15 +1,15 @@
-/// A network that this machine is on, as multicast DNS needs to know it.
+/// A network interface of this machine, with the properties that multicast DNS needs.
 package struct NetworkInterface: Hashable, Sendable {
-    /// The number by which the system knows it.
+    /// The system's number of the interface.
     package var index: UInt32
-    /// As the system calls it, such as `eth0`.
+    /// The system's name of the interface, such as `eth0`.
     package var name: String
-    /// Its own addresses.
+    /// The interface's own addresses.
     package var addresses: [InterfaceAddress]
-    /// Whether it reaches this machine only.
+    /// True if the interface reaches only this machine.
     package var isLoopback: Bool
 
-    /// An interface as the system tells of it.
+    /// Creates an interface from the system's data.
     package init(index: UInt32, name: String, addresses: [InterfaceAddress], isLoopback: Bool = false) {
         self.index = index
         self.name = name
@@ -17,21 +17,21 @@ package struct NetworkInterface: Hashable, Sendable {
         self.isLoopback = isLoopback
     }
 
-    /// Whether a packet from there was sent by somebody on the link (RFC 6762 section 11): by a link-local address, or by
-    /// one within a prefix of this interface that is not the prefix's broadcast address.
+    /// True if the source is on this link (RFC 6762 section 11): a link-local address, or one within a prefix of this
+    /// interface, except the prefix's broadcast address.
     package func isOnLink(_ source: IPAddress) -> Bool {
         source.isLinkLocal || addresses.contains { $0.holds(source) }
     }
 }
 
-/// An address of an interface and how much of it its network shares.
+/// An address of an interface, with the length of its network prefix.
 package struct InterfaceAddress: Hashable, Sendable {
     /// The address.
     package var ip: IPAddress
-    /// In bits: 0 to 32, or 0 to 128.
+    /// The number of prefix bits: 0 to 32 for IPv4, 0 to 128 for IPv6.
     package let prefixLength: Int
 
-    /// An address and its network; the prefix is moved into its range.
+    /// Creates an address. A prefix length out of range is clamped.
     package init(ip: IPAddress, prefixLength: Int) {
         self.ip = ip
         self.prefixLength = min(max(prefixLength, 0), ip.family == .v4 ? 32 : 128)
@@ -40,7 +40,7 @@ package struct InterfaceAddress: Hashable, Sendable {
     func holds(_ other: IPAddress) -> Bool {
         switch (ip, other) {
         case (.v4(let own), .v4(let other)):
-            // A shift by the whole width gives zero.
+            // Swift's smart shift by the full width gives zero.
             let mask = ~UInt32(0) << UInt32(32 - prefixLength)
             let isBroadcast = prefixLength < 31 && other | mask == .max
             return own & mask == other & mask && !isBroadcast
@@ -54,13 +54,13 @@ package struct InterfaceAddress: Hashable, Sendable {
 }
 
 extension IPAddress {
-    /// The two families of the Internet Protocol; each has a multicast group of its own.
+    /// The two versions of the Internet Protocol. Each has its own multicast group.
     package enum Family: UInt8, Hashable, Sendable, CaseIterable {
-        /// 32 bits, 224.0.0.251; 128 bits, ff02::fb.
+        /// IPv4 has 32 bits and the group 224.0.0.251. IPv6 has 128 bits and ff02::fb.
         case v4, v6
     }
 
-    /// Which of the two it belongs to.
+    /// The IP version of the address.
     package var family: Family {
         switch self {
         case .v4: .v4
@@ -70,7 +70,7 @@ extension IPAddress {
 }
 
 extension IPAddress: Comparable {
-    /// IPv4 first, then by the bytes.
+    /// Orders IPv4 before IPv6, then by the bytes.
     public static func < (left: IPAddress, right: IPAddress) -> Bool {
         switch (left, right) {
         case (.v4(let left), .v4(let right)): left < right

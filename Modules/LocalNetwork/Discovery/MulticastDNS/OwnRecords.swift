@@ -1,36 +1,36 @@
-/// Some of the records that one announces, by record set: records of one name and type, which are sent together or not
+/// A selection of our own record sets. A record set is all records of one name and type, which are sent together or not
 /// at all (RFC 6762 section 10.2).
 struct RecordSets: OptionSet, Hashable, Sendable {
     let rawValue: UInt8
 
-    /// Which service types there are (RFC 6763 section 9).
+    /// The pointer that lists our service type (RFC 6763 section 9).
     static let meta = RecordSets(rawValue: 1)
     static let pointer = RecordSets(rawValue: 2)
     static let service = RecordSets(rawValue: 4)
     static let text = RecordSets(rawValue: 8)
     static let addressesV4 = RecordSets(rawValue: 16)
     static let addressesV6 = RecordSets(rawValue: 32)
-    /// That an instance has nothing else (RFC 6762 section 6.1).
+    /// The NSEC record: the instance has no other types (RFC 6762 section 6.1).
     static let instanceNegative = RecordSets(rawValue: 64)
-    /// That the host has nothing else.
+    /// The NSEC record: the host has no other types.
     static let hostNegative = RecordSets(rawValue: 128)
 
-    /// Others have records of these names too.
+    /// The sets of which other hosts have records too.
     static let shared: RecordSets = [.meta, .pointer]
     static let addresses: RecordSets = [.addressesV4, .addressesV6]
     static let announced: RecordSets = [.meta, .pointer, .service, .text, .addressesV4, .addressesV6]
     static let count = 8
 
-    /// Each as a set of its own, in the order in which they are sent.
+    /// The single sets, in the order in which they are sent.
     var each: [RecordSets] {
         (0..<Self.count).compactMap { contains(RecordSets(rawValue: 1 << $0)) ? RecordSets(rawValue: 1 << $0) : nil }
     }
 
-    /// The place of a single one among all.
+    /// The position of a single set among all.
     var place: Int { rawValue.trailingZeroBitCount }
 }
 
-/// The names that a service type gives.
+/// The DNS names that follow from a service type.
 struct ServiceNames: Sendable {
     let type: DNSName
     let domain: DNSName
@@ -52,7 +52,7 @@ struct ServiceNames: Sendable {
     }
 }
 
-/// What one says of an own service, and the records that follow.
+/// The data of our own service, and the records built from it.
 struct OwnRecords: Sendable {
     let names: ServiceNames
     var instance: DNSName
@@ -67,7 +67,7 @@ struct OwnRecords: Sendable {
         RecordSets([.service, .addressesV4, .addressesV6, .hostNegative]).contains(set) ? hostLifetime : serviceLifetime
     }
 
-    /// The sets that are not empty on that interface.
+    /// The sets that aren't empty on that interface.
     func present(on interface: NetworkInterface) -> RecordSets {
         var sets: RecordSets = [.meta, .pointer, .service, .text, .instanceNegative, .hostNegative]
         for address in interface.addresses { sets.insert(address.ip.family == .v4 ? .addressesV4 : .addressesV6) }
@@ -108,7 +108,7 @@ struct OwnRecords: Sendable {
 // MARK: - Questions
 
 extension OwnRecords {
-    /// The sets that answer; for a name of ours without records of that type, the one that says so.
+    /// The sets that answer a question. If one of our names has no record of the requested type, that is the NSEC set.
     func sets(answering question: DNSQuestion, on interface: NetworkInterface) -> RecordSets {
         guard question.recordClass == .internet || question.recordClass == .any else { return [] }
         let type = question.type
@@ -135,19 +135,19 @@ extension OwnRecords {
         return found.isEmpty ? .hostNegative : found
     }
 
-    /// What is sent along unasked, because it will be asked next (RFC 6763 section 12, RFC 6762 section 6.2).
+    /// The additional records, which a querier would ask for next (RFC 6763 section 12, RFC 6762 section 6.2).
     func supplements(to sets: RecordSets, on interface: NetworkInterface) -> RecordSets {
         var more: RecordSets = []
         if sets.contains(.pointer) { more.formUnion([.service, .text]) }
         if !sets.union(more).isDisjoint(with: [.service, .addressesV4, .addressesV6]) {
             more.formUnion(.addresses)
-            // Whoever looks for the other family need not ask.
+            // Saves the querier the question for the other family.
             if !present(on: interface).isSuperset(of: .addresses) { more.insert(.hostNegative) }
         }
         return more.intersection(present(on: interface)).subtracting(sets)
     }
 
-    /// The sets all of whose records are among these, with at least that share of the lifetime that we give them.
+    /// The sets whose records are all in the list, with at least the lifetime that `least` requires for ours.
     func sets(
         saidBy records: [DNSRecord], on interface: NetworkInterface, lifetime least: (UInt32) -> UInt32
     ) -> RecordSets {

@@ -1,10 +1,10 @@
-/// Distributes questions and records over packets.
+/// Packs questions and records into packets.
 struct PacketBuilder {
-    /// For what is more than one record.
+    /// Maximum number of bytes per packet, unless it holds a single larger record.
     let bytesMax: Int
 
-    /// Responses with all of these, in as few packets as they take; what is added unasked follows as an answer where it
-    /// does not fit the packet of its question.
+    /// Returns responses with all the records, in as few packets as possible. Additional records that don't fit the
+    /// first packet follow as answers in later ones.
     func responses(_ answers: [DNSRecord], additionals: [DNSRecord] = []) -> [[UInt8]] {
         var packets: [[UInt8]] = []
         var writer = DNSWriter(bytesMax: bytesMax)
@@ -27,8 +27,8 @@ struct PacketBuilder {
         return packets
     }
 
-    /// Queries with these questions. Known answers that do not fit follow in packets without questions, and each packet
-    /// but the last of them says so (RFC 6762 section 7.2).
+    /// Returns queries with these questions. Known answers that don't fit follow in packets without questions. Each
+    /// packet but the last is marked as truncated (RFC 6762 section 7.2).
     func queries(_ questions: [(question: DNSQuestion, known: [DNSRecord])]) -> [[UInt8]] {
         var packets: [[UInt8]] = []
         var writer = DNSWriter(bytesMax: bytesMax)
@@ -55,7 +55,7 @@ struct PacketBuilder {
         return packets
     }
 
-    /// A question for all that there is at each name, and what the asker means to say of it (RFC 6762 section 8.1).
+    /// Returns a probe: a question for all types of each name, with the records that we propose (RFC 6762 section 8.1).
     func probe(_ questions: [DNSQuestion], proposed: [DNSRecord]) -> [UInt8] {
         var writer = DNSWriter()
         for question in questions { _ = writer.append(question) }
@@ -63,7 +63,7 @@ struct PacketBuilder {
         return writer.message(flags: [])
     }
 
-    /// A response as others than multicast resolvers expect it (RFC 6762 section 6.7); nil when it does not fit.
+    /// Returns a response for a legacy querier (RFC 6762 section 6.7), or nil if it doesn't fit.
     func legacyResponse(to query: DNSMessage, _ answers: [DNSRecord], additionals: [DNSRecord]) -> [UInt8]? {
         var writer = DNSWriter(bytesMax: bytesMax, compressesTargets: false)
         for question in query.questions where !writer.append(question) { return nil }

@@ -1,41 +1,42 @@
 import MeshBase
 
-/// A record that somebody else has sent.
+/// A record that another host has sent.
 struct CachedRecord: Sendable {
     var record: DNSRecord
     let source: IPAddress
-    /// Larger than that of every record that was received before.
+    /// The position in the order of arrival: larger than that of every record received before.
     var order: UInt64
     var receivedAt: Duration
     var expiresAt: Duration
-    /// When to ask for it again; nil when it may go.
+    /// The time to ask for the record again; nil to let it expire.
     var refreshAt: Duration?
     var refreshes = 0
 
-    /// Worth to be told to others as known (RFC 6762 section 7.1): more than half of its lifetime is left.
+    /// True if we may list the record as a known answer (RFC 6762 section 7.1): more than half of its lifetime is left.
     func isFresh(_ now: Duration) -> Bool { (expiresAt - now) * 2 > .seconds(Int64(record.lifetime)) }
 
     func isToBeRefreshed(by time: Duration) -> Bool { refreshAt.map { $0 <= time } ?? false }
 
-    /// The lifetime that is left, in whole seconds.
+    /// The remaining lifetime, in whole seconds.
     func remaining(_ now: Duration) -> UInt32 { UInt32(clamping: max(expiresAt - now, .zero).components.seconds) }
 }
 
-/// What was heard on one interface (RFC 6762 section 10): services of one type, and the addresses of their hosts.
+/// The records heard on one interface (RFC 6762 section 10): services of one type, and the addresses of their hosts.
 ///
-/// - Bounds: `serviceLimit` pointers, `recordLimit` records in all, 32 of one instance or host. Past these the one who has
-///   sent most of those that are here loses the oldest, so that a flood displaces itself.
-/// - Only what leads on from a pointer is kept; lifetimes count up to 75 minutes.
+/// - Bounds: `serviceLimit` pointers, `recordLimit` records in all, 32 per instance or host. At one of the first two
+///   limits, the sender with the most cached records loses its oldest, so a flood evicts itself. At the third, new
+///   records are refused.
+/// - The caller inserts only records that a pointer leads to. Lifetimes are capped at 75 minutes.
 struct RecordCache: Sendable {
     let serviceLimit: Int
     let recordLimit: Int
     private(set) var count = 0
     private(set) var pointerCount = 0
-    /// Nothing expires and nothing is to be refreshed before; nil while there is nothing.
+    /// The earliest time at which a record expires or must be refreshed; nil if the cache is empty.
     private(set) var nextDue: Duration?
-    /// By owner, pointers by what they point to: an instance with all that is known of it, or a host.
+    /// The records by owner name: an instance or a host. Pointers are listed under the instance to which they point.
     private var records: [DNSName: [CachedRecord]] = [:]
-    /// How many SRV records name that host.
+    /// The number of SRV records that name each host.
     private var countByTarget: [DNSName: Int] = [:]
     private var evicted: [DNSRecord] = []
     private var order: UInt64 = 0
@@ -49,12 +50,12 @@ struct RecordCache: Sendable {
 
     func isTarget(_ host: DNSName) -> Bool { countByTarget[host] != nil }
 
-    /// The pointers, in the order in which they were received. O(n log n)
+    /// The pointers, in order of arrival. O(n log n)
     var pointers: [CachedRecord] {
         records.values.joined().filter { $0.record.type == .ptr }.sorted { $0.order < $1.order }
     }
 
-    /// Instances on that host, in the order in which they were received. O(n)
+    /// The instances on that host, in order of arrival. O(n)
     func instances(on host: DNSName) -> [DNSName] {
         records.values.joined()
             .filter { if case .service(_, _, _, host) = $0.record.data { true } else { false } }
@@ -74,9 +75,9 @@ extension RecordCache {
         if case .pointer(let instance) = record.data { instance } else { record.name }
     }
 
-    /// Takes in what was received; the caller has seen to it that it belongs here. O(1), O(n) when full.
+    /// Caches a record that the caller has checked to be relevant. O(1), O(n) when full.
     /// - Parameters:
-    ///   - mayAdd: asked before something new is kept.
+    ///   - mayAdd: Called before a new record is added; returns false to refuse it.
     mutating func insert(
         _ record: DNSRecord, from source: IPAddress, _ now: Duration, _ random: inout SplitMix64,
         mayAdd: () -> Bool
@@ -86,7 +87,7 @@ extension RecordCache {
         let key = Self.key(of: record)
         let place = records[key]?.firstIndex { $0.record.isSame(as: record) }
         guard record.lifetime > 0 else {
-            // A goodbye: the record stays for a second, in which others can object (section 10.1).
+            // A goodbye: keep the record for a second, so that other hosts can object (section 10.1).
             if let place { expire(key, place, by: now + .seconds(1)) }
             return .unchanged
         }
@@ -107,7 +108,8 @@ extension RecordCache {
         return .added
     }
 
-    /// What is older than a second gives way to what was just received, in a second (section 10.2).
+    /// Lets older records of the same name, type and class expire in a second (section 10.2). Records received within
+    /// the last second stay.
     private mutating func flush(_ key: DNSName, besides record: DNSRecord, _ now: Duration) {
         for place in (records[key] ?? []).indices {
             guard let other = records[key]?[place], other.record.type == record.type,
@@ -135,8 +137,8 @@ extension RecordCache {
 // MARK: - Time
 
 extension RecordCache {
-    /// Forgets what has expired and tells what to ask for again, both in the order in which they were received. O(n log n)
-    /// when something is due, else O(1).
+    /// Removes expired records and returns them with the records to ask for again, both in order of arrival. O(n log n)
+    /// if something is due, else O(1).
     mutating func advance(_ now: Duration, _ random: inout SplitMix64) -> (expired: [DNSRecord], refresh: [DNSRecord]) {
         guard let nextDue, nextDue <= now else { return ([], []) }
         let due = records.values.joined()
@@ -155,14 +157,14 @@ extension RecordCache {
         return (expired, refresh)
     }
 
-    /// Somebody has asked just now for what is to be refreshed soon (section 7.3).
+    /// Postpones the refresh of records that are due soon, because another host has just asked for them (section 7.3).
     mutating func noteAsked(_ name: DNSName, _ type: DNSType, by time: Duration, _ random: inout SplitMix64) {
         for cached in self[name] where cached.record.type == type && cached.isToBeRefreshed(by: time) {
             postponeRefresh(cached.record, beyond: .zero, &random)
         }
     }
 
-    /// To the next of its times; those that a device has slept through are left out.
+    /// Moves a record to its next refresh time after `now`. This skips the times that passed while the device slept.
     private mutating func postponeRefresh(_ record: DNSRecord, beyond now: Duration, _ random: inout SplitMix64) {
         let key = Self.key(of: record)
         guard let place = records[key]?.firstIndex(where: { $0.record.isSame(as: record) }) else { return }
@@ -189,9 +191,9 @@ extension CachedRecord {
         scheduleRefresh(&random)
     }
 
-    /// At 80, 85, 90 and 95 % of the lifetime, and up to 2 % later (section 5.2).
+    /// Schedules a refresh at 80, 85, 90 and 95 % of the lifetime, plus up to 2 % (section 5.2).
     fileprivate mutating func scheduleRefresh(_ random: inout SplitMix64) {
-        // What lives for so short a time was not meant to be kept alive.
+        // Records with a lifetime below 10 s aren't meant to be kept alive.
         guard refreshes < 4, record.lifetime >= 10 else {
             refreshAt = nil
             return
@@ -204,7 +206,7 @@ extension CachedRecord {
 // MARK: - Counting
 
 extension RecordCache {
-    /// What had to give way since the last time.
+    /// Returns the records that were evicted since the last call.
     mutating func takeEvicted() -> [DNSRecord] {
         defer { evicted = [] }
         return evicted
@@ -215,7 +217,7 @@ extension RecordCache {
         if count >= recordLimit { evict(from: Array(records.values.joined())) }
     }
 
-    /// Of two who have sent as many, the one with the higher address loses.
+    /// Evicts the oldest record of the sender with the most candidates. On a tie, the higher address loses.
     private mutating func evict(from candidates: [CachedRecord]) {
         var counts: [IPAddress: Int] = [:]
         for cached in candidates { counts[cached.source, default: 0] += 1 }

@@ -1,20 +1,19 @@
 import MeshBase
 
-/// Announces and finds services by a multicast DNS responder of our own (RFC 6762, RFC 6763), on port 5353, which it
+/// Announces and finds services with its own multicast DNS responder (RFC 6762, RFC 6763), on port 5353, which it
 /// shares with other responders.
 ///
-/// `MulticastDNSCore` decides everything; this is its sockets, its clock and its list of interfaces, on one thread of its
-/// own, which ends with `stop`. Interfaces that come, go or change are noticed within two seconds. Of each socket at most
-/// 16 packets are read in one turn.
+/// It runs on a thread of its own until `stop`. It notices new, removed and changed interfaces within two seconds. In
+/// each turn it reads at most 16 packets per socket.
 ///
-/// Not for Apple systems, where port 5353 is not ours to take: see `SystemDiscovery`.
+/// Don't use it on Apple systems, where port 5353 belongs to the system. Use `SystemDiscovery` there.
 public final class MulticastDNS: ServiceDiscovery {
     private let type: ServiceType
     private let options: MulticastDNSOptions
     private let tally = Locked(DiscoveryStatistics())
     private let thread = DiscoveryThread()
 
-    /// Looks at no network before it is started.
+    /// Creates a discovery. It doesn't use the network before `start`.
     public init(type: ServiceType = .sessionMesh, options: MulticastDNSOptions = MulticastDNSOptions()) {
         self.type = type
         self.options = options
@@ -22,10 +21,9 @@ public final class MulticastDNS: ServiceDiscovery {
 
     deinit { thread.stop(nil) }
 
-    /// Without an interface that can be used it waits for one.
-    /// - Throws: `DiscoveryError` with `noInterface` when one that the options name does not exist, `portTaken`,
-    ///   `notPermitted`, `invalidName` when the type or the host's label is no name, `systemCallFailed` or
-    ///   `alreadyStarted`.
+    /// Starts announcing and looking for services. If no interface is usable, it waits for one.
+    /// - Throws: `DiscoveryError` with `noInterface` if an interface in the options doesn't exist, `portTaken`,
+    ///   `notPermitted`, `invalidName` if the type or host label is invalid, `systemCallFailed` or `alreadyStarted`.
     public func start(_ observer: any ServiceObserver) throws {
         try checkInterfaces()
         try checkPort()
@@ -40,7 +38,7 @@ public final class MulticastDNS: ServiceDiscovery {
 
     public var statistics: DiscoveryStatistics { tally.withLock { $0 } }
 
-    /// A name that is spelled wrong would otherwise be waited for.
+    /// Rejects an unknown interface name: it is probably misspelled, and the discovery would wait for it forever.
     private func checkInterfaces() throws(DiscoveryError) {
         guard let names = options.interfaces else { return }
         let known = Set(try NetworkInterfaces.all().map(\.interface.name))
@@ -49,7 +47,7 @@ public final class MulticastDNS: ServiceDiscovery {
         }
     }
 
-    /// Fails where no socket could be opened later. A machine may lack either version of IP.
+    /// Fails now if no socket could be opened later. A machine may lack one of the IP versions.
     private func checkPort() throws(DiscoveryError) {
         do throws(DiscoveryError) {
             _ = try MulticastSocket(boundTo: options.port, .v4)
@@ -61,15 +59,17 @@ public final class MulticastDNS: ServiceDiscovery {
 
 /// The options of `MulticastDNS`.
 public struct MulticastDNSOptions: Hashable, Sendable {
-    /// The names of the interfaces to use, and no others; nil for what `NetworkInterfaces.usable` chooses.
+    /// The names of the interfaces to use; nil for those that `NetworkInterfaces.usable` chooses.
     public var interfaces: Set<String>?
-    /// The time between two looks at the list of network interfaces.
+    /// The interval between two checks of the network interfaces.
     public var interfaceCheck = Duration.seconds(2)
     /// The options that the protocol leaves open.
     public var configuration = MulticastDNSConfiguration()
-    /// Another one than 5353 meets nobody but who chose the same.
+    /// A port other than 5353 reaches only responders that use the same port.
     package var port = MulticastSocket.port
 
-    /// The defaults, on the interfaces of these names.
+    /// Creates the default options.
+    ///
+    /// - Parameter interfaces: The names of the interfaces to use; nil to choose them automatically.
     public init(interfaces: Set<String>? = nil) { self.interfaces = interfaces }
 }

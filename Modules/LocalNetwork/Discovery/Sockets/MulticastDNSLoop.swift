@@ -1,13 +1,13 @@
 import MeshBase
 
-/// Runs a `MulticastDNSCore`: gives it packets, interfaces and the time, and does what it directs.
+/// Runs a `MulticastDNSCore`: passes it packets, interfaces and the time, and carries out its directives.
 final class MulticastDNSLoop: DiscoveryLoop {
     private struct Line: Hashable {
         var interfaceIndex: UInt32
         var family: IPAddress.Family
     }
 
-    /// Of one socket in one turn.
+    /// Maximum number of packets read from one socket in one turn.
     private static let packetsMax = 16
     private static let packetBytesMax = 9000
 
@@ -87,8 +87,8 @@ extension MulticastDNSLoop {
         case .multicast(let group): (family, ip, port) = (group, MulticastSocket.group(group), options.port)
         case .unicast(let to, let toPort): (family, ip, port) = (to.family, to, toPort)
         }
-        // Where a family does not work, as IPv6 on Linux's loopback interface, nobody else has it either. What the system
-        // does not take is lost, as on any network.
+        // A packet that the system doesn't send is lost, as on any network. Where a family doesn't work, as IPv6 on
+        // Linux's loopback interface, no other responder uses it either.
         try? lines[Line(interfaceIndex: packet.interfaceIndex, family: family)]?
             .send(packet.bytes, to: ip, port: port, scope: packet.interfaceIndex)
     }
@@ -99,7 +99,7 @@ extension MulticastDNSLoop {
                 guard let packet = try socket.receive(into: &buffer) else { return }
                 take(packet, line.interfaceIndex)
             } catch {
-                // A new one is opened at the next look at the interfaces.
+                // The next check of the interfaces opens a new socket.
                 lines[line] = nil
                 return
             }
@@ -109,7 +109,7 @@ extension MulticastDNSLoop {
     private func take(_ packet: MulticastSocket.Packet, _ line: UInt32) {
         let interfaceIndex = packet.way?.interfaceIndex ?? line
         let wasMulticast = packet.way?.destination.isGroup ?? true
-        // A socket for IPv6 also gets what comes to the group on other interfaces, which have their own.
+        // An IPv6 socket also gets group packets from other interfaces, which have their own sockets.
         if wasMulticast, interfaceIndex != line { return }
         let source = MulticastDNSSource(
             ip: packet.source, port: packet.port, interfaceIndex: interfaceIndex, wasMulticast: wasMulticast)
@@ -123,7 +123,7 @@ extension MulticastDNSLoop {
 
 extension MulticastDNSLoop {
     private func checkInterfaces() {
-        // What cannot be listed now is listed the next time.
+        // If the interfaces can't be listed now, the next check tries again.
         guard let all = try? NetworkInterfaces.all() else { return }
         let usable = NetworkInterfaces.usable(all, names: options.interfaces)
         for index in interfaces.keys.sorted() where !usable.contains(where: { $0.interface.index == index }) {
@@ -137,7 +137,7 @@ extension MulticastDNSLoop {
         }
     }
 
-    /// Uses the interface from now on, if there is a socket for it.
+    /// Passes the interface to the core, if a socket for it is open.
     private func adopt(_ interface: NetworkInterface) {
         let hasLine = lines.keys.contains { $0.interfaceIndex == interface.index }
         guard hasLine, interfaces[interface.index] != interface else { return }
@@ -155,9 +155,9 @@ extension MulticastDNSLoop {
         let interface = entry.interface
         for family in Set(interface.addresses.map(\.ip.family)) {
             let line = Line(interfaceIndex: interface.index, family: family)
-            // IPv6 has no route for groups on an interface that does not claim to carry multicast.
+            // IPv6 has no multicast route on an interface that isn't marked as carrying multicast.
             guard lines[line] == nil, family == .v4 || entry.carriesMulticast else { continue }
-            // What does not work now is tried again at the next look.
+            // If this fails, the next check tries again.
             lines[line] = try? MulticastSocket(on: interface, family, port: options.port)
         }
     }

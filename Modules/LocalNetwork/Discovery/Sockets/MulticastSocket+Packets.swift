@@ -9,24 +9,24 @@
 #endif
 
 extension MulticastSocket {
-    /// What is known of a packet; its bytes are where it was received.
+    /// The metadata of a packet. Its bytes are in the buffer that received it.
     struct Packet {
         var count: Int
         var source: IPAddress
         var port: UInt16
-        /// nil where the system does not tell.
+        /// The packet's route; nil if the system doesn't report it.
         var way: Way?
     }
 
-    /// How a packet came here.
+    /// The receiving interface and the destination address of a packet.
     struct Way: Hashable {
         var interfaceIndex: UInt32
         var destination: IPAddress
     }
 
-    /// Does not wait.
-    /// - Parameter scope: the number of the interface to which a link-local address or a group belongs.
-    /// - Throws: `DiscoveryError` when the packet does not leave.
+    /// Sends a packet without blocking.
+    /// - Parameter scope: The number of the interface to which a link-local address or a group belongs.
+    /// - Throws: `DiscoveryError` if the packet can't be sent.
     func send(_ bytes: [UInt8], to ip: IPAddress, port: UInt16, scope: UInt32) throws(DiscoveryError) {
         let scope = ip.isLinkLocal || ip.isGroup ? scope : 0
         let count = ip.withSocketAddress(port: port, scope: scope) {
@@ -35,9 +35,9 @@ extension MulticastSocket {
         guard count >= 0 else { throw DiscoveryError(call: "sendto", errno) }
     }
 
-    /// Does not wait. What the buffer does not hold of the packet is lost.
-    /// - Returns: nil when there is none now.
-    /// - Throws: `DiscoveryError` when there will be no more.
+    /// Receives a packet without blocking. Bytes beyond the buffer's size are lost.
+    /// - Returns: Nil if no packet is available.
+    /// - Throws: `DiscoveryError` if the socket can't receive any more.
     func receive(into buffer: inout [UInt8]) throws(DiscoveryError) -> Packet? {
         var from = sockaddr_in6()
         var control = PacketInfo()
@@ -62,13 +62,13 @@ extension MulticastSocket {
         }
         guard count >= 0 else {
             switch errno {
-            // An answer of somebody's to an earlier packet, or no memory just now: the next may be fine.
+            // A host rejected an earlier packet, or memory is short: the next packet may arrive.
             case EAGAIN, EINTR, ECONNREFUSED, ENOMEM, ENOBUFS: return nil
             default: throw DiscoveryError(call: "recvmsg", errno)
             }
         }
         return withUnsafeBytes(of: &from) { from in
-            // The port is at the same place in both versions.
+            // The port is at the same offset in both families.
             let place = from.baseAddress?.assumingMemoryBound(to: sockaddr.self)
             guard let place, let source = IPAddress(place) else { return nil }
             return Packet(
@@ -77,11 +77,11 @@ extension MulticastSocket {
     }
 }
 
-/// What the system tells of a packet beside its bytes: ip(7), and RFC 3542 section 6. Read as bytes, which are the same
-/// everywhere save for where they begin.
+/// The control data of a packet: ip(7) and RFC 3542 section 6. Parsed as bytes, because the layout is the same on all
+/// systems except for the offset of the first field.
 struct PacketInfo {
     #if canImport(Darwin)
-        // Swift does not see those of RFC 3542.
+        // Swift doesn't import these constants of RFC 3542.
         static let request6: Int32 = 61
         private static let type6: Int32 = 46
         private static let alignment = 4
@@ -95,7 +95,7 @@ struct PacketInfo {
     private var words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
     private var count = 0
 
-    /// - Parameter body: writes there, and says how much.
+    /// - Parameter body: Writes to the buffer, and sets the number of bytes written.
     mutating func withBuffer<Result>(_ body: (UnsafeMutableRawBufferPointer, inout Int) -> Result) -> Result {
         withUnsafeMutableBytes(of: &words) { body($0, &count) }
     }

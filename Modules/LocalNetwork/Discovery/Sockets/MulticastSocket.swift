@@ -8,10 +8,10 @@
     import Android
 #endif
 
-/// A socket that has joined the group of multicast DNS on one interface and sends on that one: RFC 6762 section 3.
+/// A socket that has joined the group of multicast DNS on one interface and sends there (RFC 6762 section 3).
 ///
-/// One for each interface and family, since the interface that a packet leaves by is a property of the socket. The
-/// port is shared with whoever shares it too, as other responders on this machine do.
+/// Each interface and family has its own, because the outgoing interface is a property of the socket. The port is
+/// shared with other responders on this machine that share it too.
 final class MulticastSocket {
     static let port: UInt16 = 5353
     static let group4 = IPAddress.v4(0xE000_00FB)
@@ -32,8 +32,8 @@ final class MulticastSocket {
         }
     }
 
-    /// Bound and joined nowhere.
-    /// - Parameter shares: lets others have the port too.
+    /// Creates a socket that is bound to the port and hasn't joined a group.
+    /// - Parameter shares: True to let other sockets use the port too.
     init(boundTo port: UInt16, _ family: IPAddress.Family, shares: Bool = true) throws(DiscoveryError) {
         descriptor = systemSocket(family == .v4 ? AF_INET : AF_INET6)
         guard descriptor >= 0 else { throw DiscoveryError(call: "socket", errno) }
@@ -57,7 +57,7 @@ final class MulticastSocket {
         request.imr_multiaddr = in_addr(Self.group4)
         request.imr_ifindex = Int32(truncatingIfNeeded: interface.index)
         try set(level, IP_ADD_MEMBERSHIP, request, "IP_ADD_MEMBERSHIP on \(interface.name)")
-        // On a loopback interface the kernel would choose no source address by itself.
+        // On a loopback interface the kernel chooses no source address by itself.
         if let own = interface.addresses.first(where: { $0.ip.family == .v4 }) {
             request.imr_address = in_addr(own.ip)
         }
@@ -92,7 +92,7 @@ final class MulticastSocket {
 }
 
 extension IPAddress {
-    /// - Parameter scope: the number of the interface that a link-local address belongs to.
+    /// - Parameter scope: The number of the interface to which a link-local address belongs.
     func withSocketAddress<Result>(
         port: UInt16, scope: UInt32 = 0, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
     ) -> Result {

@@ -8,20 +8,20 @@
     import Android
 #endif
 
-/// The networks that this machine is on.
+/// The network interfaces of this machine.
 package enum NetworkInterfaces {
-    /// One of them and what it is good for.
+    /// An interface and its capabilities.
     package struct Entry: Hashable, Sendable {
-        /// Its number, name and addresses.
+        /// The interface's number, name and addresses.
         package var interface: NetworkInterface
-        /// Switched on, and connected.
+        /// True if the interface is switched on and connected.
         package var isUp: Bool
-        /// Whether it takes packets to a group.
+        /// True if the interface accepts multicast packets.
         package var carriesMulticast: Bool
-        /// There is one other side only, as with a tunnel.
+        /// True if the interface leads to a single other host, as a tunnel does.
         package var isPointToPoint: Bool
 
-        /// An interface that is up and carries multicast, unless told otherwise.
+        /// Creates an entry. By default the interface is up and carries multicast.
         package init(
             _ interface: NetworkInterface, isUp: Bool = true, carriesMulticast: Bool = true,
             isPointToPoint: Bool = false
@@ -33,7 +33,7 @@ package enum NetworkInterfaces {
         }
     }
 
-    /// All that the system knows, in the order of their numbers. Asks the kernel and does not wait.
+    /// Returns all interfaces that the system lists, sorted by number. Asks the kernel and doesn't block.
     /// - Throws: `DiscoveryError` with `systemCallFailed`.
     package static func all() throws(DiscoveryError) -> [Entry] {
         var first: UnsafeMutablePointer<ifaddrs>?
@@ -52,9 +52,9 @@ package enum NetworkInterfaces {
         return entries.values.filter { $0.interface.index > 0 }.sorted { $0.interface.index < $1.interface.index }
     }
 
-    /// Which of them multicast DNS should use: those that are up, have an address and are asked for by name; without
-    /// names those that carry multicast and lead to more than one other side; and where there is none, the loopback
-    /// interface, which does not claim to carry multicast on Linux but does.
+    /// Returns the interfaces for multicast DNS: those that are up, have an address and are among `names`. Without
+    /// names it returns those that carry multicast and aren't point-to-point. If there are none, it returns the
+    /// loopback interface: on Linux that carries multicast without saying so.
     package static func usable(_ entries: [Entry], names: Set<String>? = nil) -> [Entry] {
         let alive = entries.filter { $0.isUp && !$0.interface.addresses.isEmpty }
         if let names { return alive.filter { names.contains($0.interface.name) } }
@@ -73,7 +73,7 @@ package enum NetworkInterfaces {
 }
 
 extension InterfaceAddress {
-    /// nil for what is no address of the Internet Protocol.
+    /// Returns nil if the address isn't IPv4 or IPv6.
     fileprivate init?(_ record: ifaddrs) {
         guard let address = record.ifa_addr, let ip = IPAddress(address) else { return nil }
         // Some tunnels have no mask.
@@ -84,7 +84,8 @@ extension InterfaceAddress {
 }
 
 extension IPAddress {
-    /// - Parameter family: the one to read it as; a mask does not always say. nil takes what is there.
+    /// - Parameter family: The family to read the address as, because a mask may not contain it; nil to use the
+    ///   address's own.
     init?(_ address: UnsafePointer<sockaddr>, family: sa_family_t? = nil) {
         let start = UnsafeRawPointer(address)
         switch Int32(family ?? address.pointee.sa_family) {

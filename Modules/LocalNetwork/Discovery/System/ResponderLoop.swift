@@ -1,9 +1,9 @@
 #if SystemDiscovery || canImport(Darwin)
     import MeshBase
 
-    /// Performs what is asked of the system's responder, and tells the observer what it answers.
+    /// Passes requests to the system's responder and reports its answers to the observer.
     final class ResponderLoop: DiscoveryLoop {
-        /// What is asked about one place.
+        /// The queries about one place.
         private struct Inquiry {
             var resolve: ResponderQuery?
             var host: String?
@@ -25,7 +25,7 @@
         private var browse: ResponderQuery?
         private var registration: ResponderQuery?
         private var announcement: ServiceAnnouncement?
-        /// The name that it goes by; nil until the responder has told.
+        /// The name under which the service is registered; nil until the responder has confirmed one.
         private var name: String?
         private var inquiries: [ServicePlace: Inquiry] = [:]
         private var directory = ServiceDirectory()
@@ -50,13 +50,13 @@
         }
 
         var sources: [DiscoverySource] {
-            // The browser goes first: when it has lost the responder, the others need not be read any more.
+            // The browser goes first: if it has lost the responder, the others needn't be read.
             let queries =
                 [browse, registration].compactMap(\.self)
                 + inquiries.sorted { $0.key.interfaceIndex < $1.key.interfaceIndex }.flatMap(\.value.queries)
             return queries.map { query in
                 DiscoverySource(descriptor: query.descriptor) { [self] in
-                    // Whoever was closed by an earlier answer has none.
+                    // A query closed by an earlier answer returns none.
                     for answer in query.process() { take(answer, of: query) }
                 }
             }
@@ -66,7 +66,7 @@
             (inquiries.values.compactMap(\.retryAt) + [retryAt].compactMap(\.self)).min()
         }
 
-        /// Says goodbye.
+        /// Says goodbye by closing every query.
         func end() { closeAll() }
 
         private func take(_ answer: ResponderQuery.Answer, of query: ResponderQuery) {
@@ -98,7 +98,7 @@
             guard new != old else { return }
             announcement = new
             if let registration, let new, new.instance == old?.instance, new.port == old?.port {
-                // Only what is said of it has changed. If that fails it is announced anew.
+                // Only the attributes have changed. If the update fails, register again.
                 if (try? registration.update(text: TextAttributes.encode(new.attributes))) != nil { return }
             }
             registration?.close()
@@ -118,7 +118,7 @@
             }
         }
 
-        /// Avahi renames what somebody else on the network has, but not what another program on this machine has.
+        /// Avahi renames a service if another host has its name, but not if another program on this machine has it.
         private func register(_ announcement: ServiceAnnouncement) throws(ResponderError) -> ResponderQuery {
             var name = name ?? InstanceLabel.fitting(announcement.instance)
             for _ in 1..<Self.namesMax {
@@ -187,7 +187,7 @@
                 if inquiries[place]?.host != host { lookUp(host, of: place) }
             case .address(let address, let isThere): directory.address(address, of: place, isThere: isThere)
             case .failed:
-                // No address of that version, or nobody answers for the service now.
+                // The host has no address of that family, or the service doesn't answer now.
                 query.close()
                 guard inquiries[place]?.resolve === query else { break }
                 inquiries[place]?.resolve = nil
@@ -209,7 +209,7 @@
     // MARK: - A responder that comes and goes
 
     extension ResponderLoop {
-        /// - Returns: false when there has never been a responder.
+        /// - Returns: False if no responder has ever been available.
         private func retryWhatIsDue() -> Bool {
             let now = clock.now
             for (place, inquiry) in inquiries where inquiry.retryAt.map({ $0 <= now }) ?? false {

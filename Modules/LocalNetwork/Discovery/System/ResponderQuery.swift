@@ -5,10 +5,10 @@
         import CDNSSD
     #endif
 
-    /// One thing that the system's responder has been asked to do, and what it has answered so far.
+    /// One request to the system's responder, and its answers so far.
     ///
-    /// Owned by the thread that made it. The responder holds it by a pointer, from the call that begins the query until
-    /// `close`; answers come only during `process`, and only gather here.
+    /// Owned by the thread that created it. The library holds it by a pointer from its creation until `close`. Answers
+    /// arrive only during `process`, which collects them.
     final class ResponderQuery {
         enum Answer {
             case registered(name: String)
@@ -18,7 +18,7 @@
             case failed(ResponderError)
         }
 
-        /// More at once are forgotten.
+        /// Maximum number of answers during one `process`. Further ones are dropped.
         static let answersMax = 1024
 
         private var service: DNSServiceRef?
@@ -37,7 +37,7 @@
             }
         }
 
-        /// Once, before anything is asked: see the library's shim.
+        /// Runs once, before the first query; see the library's shim.
         private static let prepareLibrary: Void = {
             #if !canImport(Darwin)
                 sessionmesh_dnssd_prepare()
@@ -46,7 +46,7 @@
 
         var descriptor: Int32 { service.map(DNSServiceRefSockFD) ?? -1 }
 
-        /// Reads what the responder has said. To be called when the descriptor is readable.
+        /// Reads the responder's answers. Call it when the descriptor is readable.
         func process() -> [Answer] {
             guard let service else { return [] }
             let status = DNSServiceProcessResult(service)
@@ -63,7 +63,7 @@
             guard status == DNSServiceErrorType(kDNSServiceErr_NoError) else { throw ResponderError(status: status) }
         }
 
-        /// The responder forgets it. Idempotent; not to be called during `process`.
+        /// Ends the query. Idempotent; must not be called during `process`.
         func close() {
             guard let service else { return }
             self.service = nil
@@ -119,7 +119,7 @@
 
     // MARK: - The responder's callbacks
 
-    // Each runs within `process`, on the query's thread, with the query as its context.
+    // Each callback runs within `process`, on the query's thread, with the query as its context.
 
     private func answer(
         _ context: UnsafeMutableRawPointer?, _ status: DNSServiceErrorType, _ make: () -> ResponderQuery.Answer?
@@ -177,15 +177,15 @@
         }
     }
 
-    /// What the responder says instead of doing something.
+    /// An error that the responder returned.
     struct ResponderError: Error {
         let status: DNSServiceErrorType
 
-        // Avahi's header lacks the names of these two.
+        // Avahi's header lacks these two constants.
         private static let serviceNotRunning = -65563
         private static let policyDenied = -65570
 
-        /// Another program on this machine announces something under that name.
+        /// True if another program on this machine announces the same name.
         var isNameConflict: Bool { Int(status) == kDNSServiceErr_NameConflict }
 
         var meaning: DiscoveryError {

@@ -1,15 +1,15 @@
 #if SystemDiscovery || canImport(Darwin)
-    /// An instance as one network shows it.
+    /// An instance on one network.
     struct ServicePlace: Hashable {
         var instance: String
         var domain: String
         var interfaceIndex: UInt32
     }
 
-    /// What the system's responder has said of services, and what of that the observer knows: a value.
+    /// The services that the system's responder has reported, and those that the observer knows. A value.
     ///
-    /// An instance may be at several places; it is found as soon as one of them has a port and an address, and lost with
-    /// its last place.
+    /// An instance may be at several places. It is found once one of them has a port and an address, and lost with its
+    /// last place.
     struct ServiceDirectory {
         enum Change: Hashable {
             case found(FoundService)
@@ -20,12 +20,12 @@
         static let addressesMax = 16
 
         private struct Entry {
-            /// Avahi shows a place once for each version of IP.
+            /// The number of reports of this place. Avahi reports it once per IP version.
             var appearances = 1
             var port: UInt16?
             var attributes: [ServiceAttribute] = []
             var addresses: [IPAddress] = []
-            /// Whichever place was resolved last knows best.
+            /// The order of resolution. The place that was resolved last has the current port and attributes.
             var revision: UInt64 = 0
         }
 
@@ -36,7 +36,7 @@
         private var revision: UInt64 = 0
         private var droppedCount: UInt64 = 0
 
-        /// - Returns: whether the place is new, and to be resolved.
+        /// - Returns: True if the place is new and must be resolved.
         mutating func appeared(_ place: ServicePlace) -> Bool {
             if entries[place] != nil {
                 entries[place]?.appearances += 1
@@ -50,7 +50,7 @@
             return true
         }
 
-        /// - Returns: whether the place is gone for good.
+        /// - Returns: True if the last report of the place was withdrawn.
         mutating func disappeared(_ place: ServicePlace) -> Bool {
             guard let entry = entries[place] else { return false }
             guard entry.appearances == 1 else {
@@ -85,13 +85,13 @@
             touched.insert(place.instance)
         }
 
-        /// The host of that place is another one now.
+        /// Discards the addresses of a place whose host has changed.
         mutating func forgetAddresses(of place: ServicePlace) {
             entries[place]?.addresses = []
             touched.insert(place.instance)
         }
 
-        /// What is announced under this name is not reported.
+        /// Sets the name of our own service, which isn't reported.
         mutating func setOwn(_ instance: String?) {
             for name in [ownInstance, instance].compactMap(\.self) { touched.formUnion(instances(alike: name)) }
             ownInstance = instance
@@ -102,7 +102,7 @@
             touched.formUnion(reported.keys)
         }
 
-        /// What the observer does not know yet.
+        /// Returns the changes that the observer doesn't know yet.
         mutating func takeChanges() -> [Change] {
             defer { touched = [] }
             return touched.sorted().compactMap { instance in
@@ -131,7 +131,7 @@
                 attributes: newest.attributes)
         }
 
-        /// IPv6 goes first; the rest is for the order to be the same each time.
+        /// Puts IPv6 first. The other criteria only make the order deterministic.
         private static func isBetter(_ a: ServiceAddress, _ b: ServiceAddress) -> Bool {
             let (bytes, others) = (a.ip.bytes, b.ip.bytes)
             if bytes.count != others.count { return bytes.count > others.count }

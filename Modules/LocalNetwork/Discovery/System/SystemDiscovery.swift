@@ -11,18 +11,18 @@
         import Android
     #endif
 
-    /// Announces and looks through the system's own responder, by the interface `dns_sd.h`: Bonjour on Apple systems, where
-    /// port 5353 is not ours to take, and Avahi's compatibility library on Linux.
+    /// Announces and finds services through the system's responder and its interface `dns_sd.h`: Bonjour on Apple
+    /// systems, where port 5353 belongs to the system, and Avahi's compatibility library on Linux.
     ///
-    /// One thread of its own talks to the responder, so that its blocking calls don't occupy another. When a responder
-    /// that has answered goes away, every service is lost and the object asks again after 1, 2, 4 … 30 s; when there is
-    /// none to begin with, the observer is told `failed` with `unavailable`. The order of attributes is not kept.
+    /// It makes the responder's blocking calls on a thread of its own. If a responder that has worked goes away, all
+    /// services are lost, and the object tries again after 1, 2, 4 … 30 s. If none is running at the start, the
+    /// observer gets `failed` with `unavailable`. The order of attributes isn't kept.
     ///
-    /// Bounds: 64 services, one on two interfaces counting twice; 16 addresses of each; what exceeds that is dropped and
-    /// counted. Packets are the responder's business: `statistics` counts what was dropped and conflicts only.
+    /// Bounds: 64 services, where one on two interfaces counts twice, and 16 addresses of each. Further ones are
+    /// dropped and counted. `statistics` counts only drops and conflicts, because the responder handles the packets.
     ///
-    /// Avahi's library complains on stderr about programs that use it, unless `AVAHI_COMPAT_NOWARN` is in the process's
-    /// environment. Changing the environment is up to the program, since that is safe only before its first thread.
+    /// Avahi's library prints a warning to stderr unless the environment contains `AVAHI_COMPAT_NOWARN`. Set it before
+    /// the program starts its first thread; later changes of the environment aren't safe.
     public final class SystemDiscovery: ServiceDiscovery {
         private let type: ServiceType
         private let interface: String?
@@ -31,7 +31,7 @@
 
         /// Creates a discovery that uses the system's responder.
         ///
-        /// - Parameter interface: the name of the only network interface to use; nil for all that the responder uses.
+        /// - Parameter interface: The name of the only network interface to use; nil for all that the responder uses.
         public init(type: ServiceType = .sessionMesh, interface: String? = nil) {
             self.type = type
             self.interface = interface
@@ -41,8 +41,8 @@
 
         /// Starts announcing and looking for services.
         ///
-        /// - Throws: `DiscoveryError` with `noInterface` when there is none of that name, `alreadyStarted`, or
-        ///   `systemCallFailed` when there is no thread or pipe to be had.
+        /// - Throws: `DiscoveryError` with `noInterface` if no interface has that name, `alreadyStarted`, or
+        ///   `systemCallFailed` if no thread or pipe can be created.
         public func start(_ observer: any ServiceObserver) throws {
             let interfaceIndex = try interface.map(Self.index) ?? 0
             try thread.start { [type, tally] in
@@ -50,8 +50,9 @@
             }
         }
 
-        /// A label of more than 63 bytes is shortened and told as renamed; attributes that do not fit are left out. An empty
-        /// label, which would stand for this machine's name, is not announced and counted as dropped.
+        /// Announces this service in place of the previous one; nil withdraws it with a goodbye. A label of more than
+        /// 63 bytes is shortened and reported as renamed. Attributes that don't fit are left out. An empty label, which
+        /// would stand for this machine's name, or one with a zero byte isn't announced and counts as dropped.
         public func announce(_ announcement: ServiceAnnouncement?) {
             if let label = announcement?.instance.utf8, label.isEmpty || label.contains(0) {
                 tally.withLock { $0.dropped += 1 }

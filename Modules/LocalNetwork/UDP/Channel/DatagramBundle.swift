@@ -3,18 +3,18 @@
     import MeshSecurity
     import NIOCore
 
-    /// Several messages in one sealed packet: of each its length (2 bytes, the highest first), then itself.
+    /// A format for several messages in one sealed packet: for each its length (2 bytes, big-endian), then the message.
     ///
-    /// What has gathered by the time the event loop sends is bundled; nothing waits for company. A packet costs the same
-    /// sealing, call to the system and wake-up for one message as for several. A message that fills a packet by itself
-    /// travels alone, as all do to a peer that has not said that it takes bundles.
+    /// The event loop bundles the messages that have collected by the time it sends; none waits for others. A packet
+    /// needs sealing, a system call and a wake-up only once, however many messages it has. A message that fills a
+    /// packet travels alone. So do all messages to a peer that hasn't announced support for bundles.
     enum DatagramBundle {
         static let lengthBytes = 2
-        /// Of one packet's plaintext, bundle or not.
+        /// Maximum size of a packet's plaintext, with or without a bundle.
         static let bytesMax = PayloadLimit.udpSealed.bytes
 
-        /// Seals messages in their order, as few packets as they fit into.
-        /// - Parameter bundles: whether the peer takes them.
+        /// Seals messages in order, in as few packets as possible.
+        /// - Parameter bundles: True if the peer supports bundles.
         static func seal(
             _ messages: [[UInt8]], bundles: Bool, with sealer: inout DatagramSealer
         ) -> [ByteBuffer] {
@@ -28,7 +28,7 @@
             return packets
         }
 
-        /// How far the messages from `start` on fit into one packet; at least one is in it.
+        /// Returns the end of the messages from `start` that fit into one packet, which has at least one.
         private static func endOfBundle(_ messages: [[UInt8]], from start: Int) -> Int {
             var (end, bytes) = (start, 0)
             while end < messages.endIndex, bytes + lengthBytes + messages[end].count <= bytesMax {
@@ -38,7 +38,7 @@
             return max(end, start + 1)
         }
 
-        /// - Returns: nil when the key is used up: to lose a message is within the promise of the lane.
+        /// - Returns: Nil if the key is used up. The lane allows losses.
         private static func seal(_ messages: ArraySlice<[UInt8]>, with sealer: inout DatagramSealer) -> ByteBuffer? {
             guard let first = messages.first else { return nil }
             guard messages.count > 1 else { return seal(first, isBundle: false, with: &sealer) }
@@ -64,7 +64,7 @@
         }
 
         /// Calls `take` with each message, in order.
-        /// - Returns: false when the bytes are no bundle; what came before the fault has been taken.
+        /// - Returns: False if the bytes are invalid. The messages before the error were passed on.
         static func read(_ plaintext: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) -> Void) -> Bool {
             var rest = plaintext[...]
             while !rest.isEmpty {

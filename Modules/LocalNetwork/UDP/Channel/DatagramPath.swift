@@ -1,24 +1,24 @@
 #if UDP
-    /// Whether a peer hears our sealed datagrams. A value; time is passed in.
+    /// The knowledge whether a peer receives our sealed datagrams. A value; time is passed in.
     ///
-    /// A probe goes out at once, and again after pauses that double from 50 ms, until the peer says over the stream that it
-    /// has opened a datagram. Then datagrams take this way. A datagram that leaves when the peer hasn't said so lately asks
-    /// for its word, with a probe each beat. Without it for some beats, datagrams take the stream again. A path that carries
-    /// nothing is not probed.
+    /// A probe is sent at once, and again after pauses that double from 50 ms, until the peer confirms over the stream
+    /// that it has opened a datagram. From then on datagrams go by UDP. If the last confirmation is older than a beat,
+    /// the next datagram requests another, and a probe follows each beat. Without a confirmation for `missedMax` beats,
+    /// datagrams take the stream again. An unused path isn't probed.
     struct DatagramPath {
         private let beat: Duration
         private let missedMax: Int
         private(set) var isProven = false
         private var pause = Duration.milliseconds(50)
-        /// When the next probe is due; nil while none is needed.
+        /// The time of the next probe; nil while none is needed.
         private(set) var probeAt: Duration?
         private var probedAt: Duration?
         private var heardAt = Duration.zero
-        /// When the first datagram left that asks for the peer's word.
+        /// The time of the first datagram that waits for a confirmation.
         private var askedAt: Duration?
         private var toldAt: Duration?
 
-        /// The longest pause between probes of a path that isn't proven, in beats.
+        /// The longest pause between probes of an unproven path, in beats.
         private static let pauseMax = 5
 
         init(beat: Duration, missedMax: Int, now: Duration) {
@@ -27,7 +27,7 @@
             probeAt = now
         }
 
-        /// The peer says that it hears us.
+        /// Notes that the peer has confirmed our datagrams.
         mutating func heard(_ now: Duration) {
             isProven = true
             heardAt = now
@@ -35,23 +35,24 @@
             pause = .milliseconds(50)
         }
 
-        /// Datagrams with content leave.
-        /// - Returns: whether they ask for the peer's word, so that `probeAt` is new.
+        /// Notes that datagrams with content are sent.
+        /// - Returns: True if they request a confirmation, so that `probeAt` has changed.
         mutating func sent(_ now: Duration) -> Bool {
             guard isProven, askedAt == nil, now - heardAt >= beat else { return false }
             (askedAt, probeAt) = (now, now + beat)
             return true
         }
 
-        /// A datagram of the peer's has taken the stream: the peer may not know the way here any more, and a probe shows it.
-        /// - Returns: whether `probeAt` is new.
+        /// Notes that a datagram of the peer came over the stream. A probe shows the peer our port, which it may have
+        /// lost.
+        /// - Returns: True if `probeAt` has changed.
         mutating func fellBack(_ now: Duration) -> Bool {
             guard probeAt == nil, probedAt.map({ now - $0 >= beat }) ?? true else { return false }
             probeAt = now
             return true
         }
 
-        /// - Returns: whether a probe is to be sent.
+        /// - Returns: True if a probe must be sent.
         mutating func tick(_ now: Duration) -> Bool {
             if let askedAt, now - askedAt >= beat * missedMax {
                 isProven = false
@@ -68,8 +69,8 @@
             return true
         }
 
-        /// A datagram of the peer's has been opened.
-        /// - Returns: whether the peer is to be told.
+        /// Notes that a datagram of the peer was opened.
+        /// - Returns: True if the peer must be sent a confirmation.
         mutating func opened(_ now: Duration) -> Bool {
             if let toldAt, now - toldAt < beat / 2 { return false }
             toldAt = now

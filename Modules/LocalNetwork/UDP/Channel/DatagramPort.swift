@@ -2,18 +2,18 @@
     import MeshSecurity
     import NIOCore
 
-    /// The one socket for the sealed datagrams of all peers. It answers nothing: who has no key of a connection that stands
-    /// gets no byte back. Confined to the event loop.
+    /// The socket for the sealed datagrams of all peers. It answers nothing, so a sender without the key of an open
+    /// connection gets no byte back. Confined to the event loop.
     final class DatagramPort: ChannelInboundHandler, @unchecked Sendable {
         typealias InboundIn = AddressedEnvelope<ByteBuffer>
 
-        /// Datagrams that one call to the system may bring, and the room for each.
+        /// Maximum number of datagrams per system call, and of bytes in each.
         static let vectorCount = 32
         static let packetBytesMax = 2048
 
         private let channel: any Channel
         private unowned let hub: LinkHub
-        /// An IPv6 socket speaks to IPv4 by mapped addresses.
+        /// True for an IPv6 socket, which reaches IPv4 by mapped addresses.
         private let isIPv6: Bool
 
         init(_ channel: any Channel, _ hub: LinkHub) {
@@ -27,10 +27,10 @@
             envelope.data.withUnsafeReadableBytes { hub.received(datagram: $0, from: envelope.remoteAddress) }
         }
 
-        /// What the network says to single packets, such as that nobody is there, is no end of the socket.
+        /// Ignores errors: a network error for one packet, such as an unreachable port, doesn't affect the socket.
         func errorCaught(context: ChannelHandlerContext, error: any Error) {}
 
-        /// - Parameter done: is called once all have been handed to the system or have failed.
+        /// - Parameter done: Called once the system has accepted or refused all packets.
         func write(_ packets: [ByteBuffer], to address: SocketAddress, done: (() -> Void)? = nil) {
             guard let last = packets.last else { return }
             let address = isIPv6 ? address.mappedToIPv6 : address

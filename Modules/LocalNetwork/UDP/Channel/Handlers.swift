@@ -3,8 +3,8 @@
     import NIOSSL
     import NIOTLS
 
-    /// Stands before TLS: ends a connection that says too much before it has proven who is there, and one that is to end
-    /// without a word.
+    /// The handler before TLS. It ends a connection that sends too much before it has proven its peer, and closes
+    /// connections that end without a goodbye.
     final class UnprovenGate: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
@@ -17,10 +17,10 @@
             self.exceeded = exceeded
         }
 
-        /// The other side has proven itself.
+        /// Lifts the limit, once the other side has proven its identity.
         func open() { bytesLeft = nil }
 
-        /// Ends the connection below TLS, which would wait for an answer.
+        /// Closes the socket below TLS, which would wait for an answer.
         func abort() { context?.close(mode: .all, promise: nil) }
 
         func handlerAdded(context: ChannelHandlerContext) { self.context = context }
@@ -34,7 +34,7 @@
         }
     }
 
-    /// What happens above TLS, told to whoever owns the connection. Called on the event loop.
+    /// The owner of a connection, to which the events above TLS are reported. Called on the event loop.
     protocol SecuredConnection: AnyObject {
         func handshakeCompleted(protocol: String?)
         func read(_ bytes: ByteBuffer)
@@ -42,7 +42,7 @@
         func closed()
     }
 
-    /// Stands after TLS.
+    /// The handler after TLS.
     final class SecuredHandler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 

@@ -1,20 +1,20 @@
 #if UDP
-    /// Decides when a silent side of a connection sends a ping, and when a peer that isn't heard is dead. A value; time is
-    /// passed in.
+    /// The decision when to ping on a silent connection, and when an unheard peer is dead. A value; time is passed in.
     ///
-    /// Only records of the stream count. Delivery's probes travel on it every 20 s, so between patient peers no ping is due.
+    /// Only records on the stream count. Delivery's probes take the stream every 20 s, so patient peers normally need
+    /// no pings.
     struct Heartbeat {
         private let interval: Duration
         private let silenceMax: Duration
         private var saidAt: Duration
         private var heardAt: Duration
-        /// An earlier deadline, until the peer is heard.
+        /// An earlier deadline that applies until the peer is heard.
         private var doubtedUntil: Duration?
 
         /// - Parameters:
-        ///   - beat: the time between signs of life of a peer that isn't patient.
-        ///   - missedMax: such a connection is dead after this number of beats without one.
-        ///   - isPatient: both sides wait five beats before a ping, and ten for a sign of life.
+        ///   - beat: The interval between signs of life of a peer that isn't patient.
+        ///   - missedMax: The number of missed beats after which such a peer is dead.
+        ///   - isPatient: True if both sides have agreed to ping after five silent beats and to wait ten.
         init(beat: Duration, missedMax: Int, isPatient: Bool, now: Duration) {
             interval = isPatient ? beat * 5 : beat
             silenceMax = isPatient ? beat * 10 : beat * missedMax
@@ -29,7 +29,7 @@
             doubtedUntil = nil
         }
 
-        /// The peer must be heard until then.
+        /// Sets a deadline by which the peer must be heard.
         mutating func doubt(until deadline: Duration) { doubtedUntil = doubtedUntil ?? deadline }
 
         private var deadAt: Duration {
@@ -37,20 +37,20 @@
             return min(deadline, doubtedUntil ?? deadline)
         }
 
-        /// Returns why the connection is dead; nil while it isn't.
+        /// Returns the reason why the connection is dead, or nil if it isn't.
         func death(_ now: Duration) -> String? {
             now >= deadAt ? "nothing was heard for \(now - heardAt)" : nil
         }
 
-        /// - Returns: whether a ping is to be put into the stream. It counts as said there and then: one that waits behind
-        ///   what the peer does not read is as good as another behind it.
+        /// Returns true if a ping must be sent. It counts as sent at once: if it waits behind data that the peer
+        /// doesn't read, a second ping behind it would be no use.
         mutating func tick(_ now: Duration) -> Bool {
             guard now - saidAt >= interval else { return false }
             saidAt = now
             return true
         }
 
-        /// When the next `tick` is due.
+        /// The time of the next `tick`.
         var dueAt: Duration { min(saidAt + interval, deadAt) }
     }
 #endif

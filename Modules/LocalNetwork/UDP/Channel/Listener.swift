@@ -2,14 +2,14 @@
     import NIOCore
     import NIOPosix
 
-    /// The socket to which others connect.
+    /// The socket that accepts TCP connections.
     enum Listener {
         static let backlog: Int32 = 64
 
-        /// Blocks for a moment; not to be called on an event loop.
+        /// Binds the socket. Blocks briefly, so don't call it on an event loop.
         /// - Parameters:
-        ///   - address: nil for every one, IPv6 and IPv4, or IPv4 where there is no other.
-        ///   - accept: called on the event loop; a connection that it does not accept is closed at once.
+        ///   - address: The local IP address; nil for all, IPv6 and IPv4, or only IPv4 on machines without IPv6.
+        ///   - accept: Called on the event loop. If it returns false, the connection is closed at once.
         static func bind(
             _ address: String?, _ port: UInt16, on loop: any EventLoop,
             accept: @escaping @Sendable (any Channel) -> Bool

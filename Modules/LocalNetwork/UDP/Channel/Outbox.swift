@@ -2,17 +2,17 @@
     import MeshTransport
     import NIOCore
 
-    /// What was taken for one peer and is not yet with the system. A value behind a lock: senders put in, the event loop
-    /// takes out.
+    /// The packets accepted for one peer and not yet passed to the system. A value behind a lock: senders put packets
+    /// in, and the event loop takes them out.
     struct Outbox: ~Copyable {
         enum Admission {
-            /// `wakes`: the event loop does not know yet.
+            /// The packet was accepted. `wakes` is true if the event loop must be notified.
             case taken(wakes: Bool)
             case full
             case gone
         }
 
-        /// What the event loop writes next.
+        /// The data that the event loop writes next.
         struct Batch {
             var stream = ByteBuffer()
             var datagrams: [[UInt8]] = []
@@ -23,20 +23,20 @@
         private var isOpen = true
         private var isFlushDue = false
         private var owesWritable = false
-        /// Records to be written, and where the last one begins if more can be added to it.
+        /// The records to write, and the offset of the last one if packets can still be appended to it.
         private var stream = ByteBuffer()
         private var openRecord: Int?
-        /// Of the connection's own records in `stream`, a bit for each kind.
+        /// The kinds of the connection's own records in `stream`, one bit each.
         private var waitingKinds: UInt8 = 0
-        /// Written, and good for the next records.
+        /// A written buffer, to be reused.
         private var spare = ByteBuffer()
         private var datagrams: [[UInt8]] = []
         private var fallback: [[UInt8]] = []
         private(set) var fallbackDropped: UInt64 = 0
-        /// With the event loop and not yet with the system.
+        /// The amounts that the event loop has taken and the system hasn't accepted yet.
         private var writingBytes = 0
         private var writingDatagrams = 0
-        /// Whether datagrams are sealed and sent, or take the stream.
+        /// True to send datagrams by UDP, false to send them over the stream.
         var usesDatagrams = false
 
         init(_ bounds: UDPLinkBounds) { self.bounds = bounds }
@@ -55,7 +55,7 @@
             return .taken(wakes: !isFlushDue)
         }
 
-        /// Small packets share a record: it is a stream.
+        /// Appends small packets to the same record, because the lane is a stream of bytes.
         private mutating func putStream(_ bytes: [UInt8]) -> Bool {
             let waiting = writingBytes + stream.readableBytes
             guard waiting == 0 || waiting + bytes.count <= bounds.streamBytesMax else { return false }
@@ -81,14 +81,14 @@
                 return true
             }
             guard writingDatagrams + datagrams.count < bounds.datagramCountMax else { return false }
-            // An empty one would be a probe. Losing it is within the promise of the lane.
+            // An empty datagram would be a probe. It may be dropped, because the lane allows losses.
             if !bytes.isEmpty { datagrams.append(bytes) }
             return true
         }
 
-        /// A record of the connection's own. Of each kind one waits: a second would say the same, and a peer that reads
-        /// nothing makes no more of them by asking.
-        /// - Returns: whether the event loop has to be told.
+        /// Queues a record of the connection itself. At most one of each kind waits: a second would add nothing. So a
+        /// peer that sends pings and reads nothing can't fill the queue.
+        /// - Returns: True if the event loop must be notified.
         mutating func put(_ kind: Record.Kind) -> Bool {
             guard waitingKinds & (1 << kind.rawValue) == 0 else { return false }
             waitingKinds |= 1 << kind.rawValue
@@ -98,14 +98,14 @@
             return !isFlushDue
         }
 
-        /// Takes no more; what was taken is still written.
+        /// Rejects further packets. Packets that were accepted are still written.
         mutating func close() { isOpen = false }
     }
 
     // MARK: - Taking out
 
     extension Outbox {
-        /// One batch of the stream is with the system at a time; what comes meanwhile gathers.
+        /// Takes the next batch. Only one batch of the stream is with the system at a time.
         mutating func take() -> Batch {
             isFlushDue = false
             var batch = Batch()
@@ -125,7 +125,8 @@
             return batch
         }
 
-        /// - Returns: whether senders are to be told that there is room, and whether more waits to be taken.
+        /// Notes that the system has accepted a batch or datagrams.
+        /// - Returns: Whether to notify senders of free space, and whether more waits to be taken.
         mutating func wrote(_ written: ByteBuffer, datagramCount: Int) -> (hasRoom: Bool, hasMore: Bool) {
             writingBytes -= written.readableBytes
             if written.capacity > 0, written.capacity <= 4 * RecordDecoder.bodyBytesMax {
@@ -142,7 +143,7 @@
             return (true, hasMore)
         }
 
-        /// Of the stream, with the event loop or on its way there.
+        /// The bytes of the stream that wait, or that the system hasn't accepted yet.
         var streamBytes: Int { writingBytes + stream.readableBytes }
 
         var isEmpty: Bool {

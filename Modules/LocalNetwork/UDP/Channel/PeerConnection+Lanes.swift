@@ -5,16 +5,16 @@
     import MeshTransport
     import NIOCore
 
-    // Once both sides have greeted.
+    // The part of a connection after both sides have sent their hello.
     extension PeerConnection {
-        /// What decides between two connections to one peer.
+        /// The facts that decide between two connections to one peer.
         var contender: Contender? { hello.map { Contender(startID: $0.startID, isDialedHere: isDialedHere) } }
 
-        /// The key id by which datagrams for this connection are found.
+        /// The key ID by which the hub assigns datagrams to this connection.
         var keyID: UInt64? { opener?.keyID }
 
-        /// Makes the keys and opens the lanes; the hub tells the observer at once.
-        /// - Throws: `SealError` when the other side's key is none.
+        /// Derives the keys and opens the lanes. The hub reports the connection to the observer right after.
+        /// - Throws: `SealError` if the other side's public key is invalid.
         func begin(as address: LinkAddress) throws(SealError) {
             guard phase == .greeting, let peer, let hello, let agreement = agreement.take() else { throw .malformed }
             let sealed = try agreement.agree(
@@ -37,7 +37,7 @@
             route = DatagramRoute(remote: remoteAddress, port: hello.datagramPort)
         }
 
-        /// Looks what is due, again and again.
+        /// Does everything that is due, and schedules the next call.
         func tick() {
             guard phase == .connected, let heartbeat else { return }
             let now = hub.now
@@ -52,7 +52,7 @@
             plan()
         }
 
-        /// A datagram without content.
+        /// Returns a sealed datagram without content.
         private func probe() -> ByteBuffer? {
             guard var sealer = sealer.take() else { return nil }
             let packet = DatagramBundle.seal([], isBundle: false, with: &sealer)
@@ -60,7 +60,8 @@
             return packet
         }
 
-        /// Another connection to the peer has come: this one may be dead. Asks, and waits less long than usual.
+        /// Pings the peer and shortens the deadline: another connection to the same peer suggests that this one is
+        /// dead.
         func doubt() {
             guard phase == .connected else { return }
             let times = hub.configuration.times
@@ -69,7 +70,7 @@
             plan()
         }
 
-        /// Sets the timer to what is due next.
+        /// Sets the timer to the next time at which something is due.
         func plan() {
             guard phase == .connected, let path, let heartbeat else { return }
             let next = min(path.probeAt ?? heartbeat.dueAt, heartbeat.dueAt)
@@ -77,13 +78,13 @@
             timer = hub.after(max(next - hub.now, .milliseconds(1))) { [weak self] in self?.tick() }
         }
 
-        /// Datagrams are sealed and sent while the peer hears them, and take the stream otherwise.
+        /// Sends datagrams by UDP if the peer receives them there, and over the stream otherwise.
         func chooseWay() {
             let usesDatagrams = path?.isProven == true && route?.address != nil && hub.datagrams != nil
             outbox?.withLock { $0.usesDatagrams = usesDatagrams }
         }
 
-        /// A packet under this connection's key.
+        /// Processes a packet with this connection's key ID.
         func take(datagram packet: UnsafeRawBufferPointer, from source: SocketAddress) {
             guard phase == .connected else { return }
             let next = opener?.nextCounter ?? 0
@@ -119,7 +120,7 @@
     // MARK: - Sending
 
     extension PeerConnection {
-        /// From any thread, once the observer was told of the connection.
+        /// Queues a packet. May be called on any thread once the connection was reported to the observer.
         /// - Throws: `full` or `unreachable`.
         func send(_ bytes: [UInt8], on lane: LinkLane) throws(LinkError) {
             guard let outbox else { throw LinkError(.unreachable) }
@@ -136,7 +137,7 @@
             flush()
         }
 
-        /// Hands what has gathered to the system.
+        /// Passes all queued packets to the system.
         func flush() {
             guard let batch = outbox?.withLock({ $0.take() }) else { return }
             if !batch.datagrams.isEmpty { flush(batch.datagrams) }
@@ -177,9 +178,10 @@
     // MARK: - The end
 
     extension PeerConnection {
+        /// Ends the connection.
         /// - Parameters:
-        ///   - reason: what went wrong; nil for an end in good order.
-        ///   - goodbye: is said after what was taken; nil ends the connection where it is.
+        ///   - reason: The error; nil for an orderly end.
+        ///   - goodbye: The goodbye to send after everything accepted; nil to close at once.
         func end(_ reason: String?, saying goodbye: Goodbye?) {
             guard phase != .ended else { return }
             let wasConnected = phase == .connected
@@ -194,7 +196,7 @@
             finishFarewell()
         }
 
-        /// Ends the connection without waiting for anything.
+        /// Closes the connection without waiting for anything.
         func abort() {
             farewell = nil
             timer?.cancel()
@@ -212,7 +214,7 @@
     }
 
     extension Goodbye {
-        /// What a connection ends with that was not told of yet.
+        /// The refusal that this goodbye means if it arrives before the peer's hello.
         var refusal: UDPRefusal.Code {
             switch code {
             case .unsupportedVersion: .unsupportedVersion

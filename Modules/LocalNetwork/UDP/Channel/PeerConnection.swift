@@ -7,15 +7,15 @@
 
     /// One connection to a peer, from the first byte to the last.
     ///
-    /// It proves who is there, greets, and then carries both lanes. Confined to the event loop, save `send`, which any thread
-    /// may call; whatever concerns more than this connection is the hub's.
+    /// It proves the peer's identity, exchanges hellos, and then carries both lanes. Confined to the event loop, except
+    /// for `send`, which any thread may call. The hub handles everything that involves other connections.
     final class PeerConnection: SecuredConnection, @unchecked Sendable {
         enum Phase {
-            /// TLS is under way.
+            /// The TLS handshake is in progress.
             case proving
-            /// The peer is who it should be; its greeting is awaited.
+            /// The peer has proven its identity, and its hello is awaited.
             case greeting
-            /// The hub has told the observer, or is about to.
+            /// The hub reports the connection to the observer now or has done so.
             case connected
             case ended
         }
@@ -24,20 +24,20 @@
         let isDialedHere: Bool
         let remote: String
         let remoteAddress: SocketAddress?
-        /// Who must be there; nil for any trusted peer.
+        /// The peer that must be there; nil for any trusted peer.
         let expected: PeerID?
         let channel: any Channel
         let hub: LinkHub
         var phase = Phase.proving
         private(set) var peer: PeerID?
         private(set) var hello: Hello?
-        /// Where it came from, while it counts as one that has not proven itself.
+        /// The source address, while the connection counts as unproven.
         var admittedFrom: String?
-        /// Which endpoint of which round has led here.
+        /// The try that led to this connection, if this side dialed.
         var dial: DialRound.Try?
-        /// What the peer said at the end.
+        /// The peer's goodbye.
         private(set) var goodbye: Goodbye?
-        /// Why its key was refused.
+        /// The reason for which the peer's key was refused.
         private var verdict: (code: UDPRefusal.Code, peer: PeerID?)?
         private var tls: NIOSSLHandler?
         private(set) var gate: UnprovenGate?
@@ -45,9 +45,9 @@
         private var decoder = RecordDecoder()
         var timer: Scheduled<Void>?
 
-        // Once connected.
+        // Set once connected.
         var address: LinkAddress = ""
-        /// The peer is not trusted, and was let in as a guest.
+        /// True if the peer was admitted as a guest.
         var isGuest = false
         var connectedAt = Duration.zero
         var agreement: DatagramKeyAgreement?
@@ -57,7 +57,7 @@
         var heartbeat: Heartbeat?
         var path: DatagramPath?
         var route: DatagramRoute?
-        /// What is said once everything that was taken has been written.
+        /// The goodbye to send once everything accepted has been written.
         var farewell: Goodbye?
 
         init(
@@ -76,7 +76,7 @@
             self.agreement = consume agreement
         }
 
-        /// Builds the pipeline and lets the time for the handshake run.
+        /// Builds the pipeline and starts the timer for the handshake.
         func prepare(_ policy: TLSPolicy) throws {
             let gate = UnprovenGate(bytesMax: hub.configuration.bounds.unprovenBytesMax) { [weak self] in
                 self?.refuse(.oversizedHandshake, "it has sent too much before it had proven who it is")
@@ -94,7 +94,7 @@
     // MARK: - Who is there
 
     extension PeerConnection {
-        /// Asked during the handshake, if it is a full one, and again after it.
+        /// Decides on the peer's key. Called during a full handshake, and again after every handshake.
         private func judge(_ id: PeerID?) -> Bool {
             guard let id else {
                 verdict = (.noCertificate, nil)
@@ -104,7 +104,7 @@
                 verdict = (.wrongPeer, id)
                 return false
             }
-            // The own identity elsewhere is let in so far that it can be told from this link itself.
+            // Our own identity is admitted to the hello, which tells this link from a copy of its key.
             guard id == hub.configuration.identity.peerID || hub.isWelcome(id) else {
                 verdict = (.unknownPeer, id)
                 return false
@@ -143,7 +143,7 @@
             refuse(code, message, of: verdict?.peer)
         }
 
-        /// Not let in. The other side learns no more than that.
+        /// Refuses the connection and closes it without telling the other side why.
         func refuse(_ code: UDPRefusal.Code, _ message: String, of id: PeerID? = nil) {
             guard phase == .proving || phase == .greeting else { return }
             hub.refused(
@@ -160,7 +160,7 @@
             case .proving:
                 let code = UDPRefusal.Code(handshake: error)
                 refuse(code, code == .refusedByPeer ? Self.refusal : "\(error)")
-            // Of TLS 1.3 the client learns only after the handshake that the server refuses it.
+            // A TLS 1.3 client learns that the server refuses it only after the handshake.
             case .greeting: refuse(.refusedByPeer, Self.refusal)
             case .connected: end("the connection failed: \(error)", saying: nil)
             case .ended: gate?.abort()

@@ -1,19 +1,25 @@
 #if UDP
     import NIOCore
 
-    /// What travels inside TLS: records of a length (4 bytes, of the body), a kind (1 byte) and a body. Numbers have the
-    /// highest byte first. Kinds that are unknown are skipped, and so is what follows the known fields of a body.
+    // The protocol inside TLS; Docs/Internals/SecuritySpecification.md "The link" has its rules. Terms:
+    // - record: a length (4 bytes, of the body), a kind (1 byte) and a body. Numbers are big-endian.
+    // - hello: the first record of each side, with its versions, start ID, datagram key and datagram port.
+    // - start ID: a random number that a link generates when it starts.
+    // - goodbye: the last record of a side, with the reason for the end.
+    // - heard: the confirmation that the receiver's UDP datagrams arrive (see `DatagramPath`).
+
+    /// A record of the protocol inside TLS. Receivers skip unknown kinds, and bytes after the known fields of a body.
     enum Record: Equatable {
         case hello(Hello)
         /// A piece of the lane `stream`.
         case stream(ByteBuffer)
-        /// A packet of the lane `datagram`, which had no other way.
+        /// A packet of the lane `datagram` that can't go by UDP.
         case datagram(ByteBuffer)
-        /// Somebody is here.
+        /// A request for a sign of life, which is `pong`.
         case ping
         case pong
         case goodbye(Goodbye)
-        /// Sealed datagrams of the receiver have been opened lately.
+        /// A confirmation that UDP datagrams of the receiver were opened recently.
         case heard
         case unknown(UInt8)
 
@@ -22,30 +28,30 @@
             case stream, datagram, ping, pong, goodbye, heard
         }
 
-        /// Length and kind.
+        /// The number of bytes of length and kind.
         static let headerBytes = 5
     }
 
-    /// The first record of either side, before which nothing is told to anybody.
+    /// The first record of each side. No connection is reported to the observer before it.
     struct Hello: Equatable {
         static let version: UInt8 = 1
         static let publicKeyBytes = 32
 
-        /// The newest and the oldest version that it speaks.
+        /// The newest and the oldest protocol version that the sender supports.
         var newest = Hello.version
         var oldest = Hello.version
-        /// Drawn at random when the link began.
+        /// The start ID of the sender's link.
         var startID: UInt64
-        /// Of the key agreement for datagrams, of this connection only.
+        /// The sender's public key for datagrams, for this connection only.
         var publicKey: [UInt8]
-        /// Where it receives datagrams; 0 for nowhere.
+        /// The UDP port at which the sender receives datagrams; 0 for none.
         var datagramPort: UInt16
-        /// What it understands beside that; a bit for each.
+        /// The optional features that the sender supports, one bit each.
         var features: UInt8 = 0
 
-        /// Of `features`: sealed packets that hold several messages.
+        /// The bit of `features` for sealed packets that hold several messages.
         static let bundles: UInt8 = 1
-        /// Of `features`: a connection that is silent for five heartbeats, and dead only after ten.
+        /// The bit of `features` for a patient heartbeat: a ping after five silent beats, and death only after ten.
         static let patience: UInt8 = 2
 
         var takesBundles: Bool { features & Self.bundles != 0 }
@@ -54,9 +60,9 @@
         var isUnderstood: Bool { oldest <= Self.version && newest >= Self.version }
     }
 
-    /// Why a side ends a connection.
+    /// The reason for which a side ends a connection.
     struct Goodbye: Equatable, CustomStringConvertible {
-        /// What the receiver makes of a code that it does not know is the same as `protocolError`: it comes again, ever later.
+        /// The codes of a goodbye. A receiver treats an unknown one as `protocolError` and retries with growing delays.
         enum Code: UInt8 {
             case closing = 1
             case duplicate, unpaired, unsupportedVersion, protocolError, clonedIdentity

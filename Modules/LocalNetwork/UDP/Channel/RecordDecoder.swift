@@ -2,11 +2,11 @@
     import MeshBase
     import NIOCore
 
-    /// Cuts the bytes that come out of TLS into records. Holds at most one record that is not complete.
+    /// Splits the bytes from TLS into records. Holds at most one incomplete record.
     struct RecordDecoder {
-        /// The largest body once the other side has greeted.
+        /// Maximum size of a body after the hello.
         static let bodyBytesMax = 64 << 10
-        /// The largest body of the greeting.
+        /// Maximum size of a body up to the hello.
         static let greetingBytesMax = 1 << 10
 
         enum Failure: Error, Equatable, CustomStringConvertible {
@@ -22,10 +22,10 @@
         }
 
         private var pending = ByteBuffer()
-        /// What the next record may have.
+        /// Maximum size of the next record's body.
         var bodyBytesMax = RecordDecoder.greetingBytesMax
 
-        /// Bytes that are held.
+        /// The number of bytes held.
         var pendingBytes: Int { pending.readableBytes }
 
         mutating func append(_ bytes: ByteBuffer) {
@@ -37,8 +37,8 @@
             }
         }
 
-        /// - Returns: nil until there is a whole one.
-        /// - Throws: `Failure`; nothing after it can be read.
+        /// Returns the next record, or nil if it isn't complete yet.
+        /// - Throws: `Failure`. The decoder can't continue after it.
         mutating func next() throws(Failure) -> Record? {
             guard let length = pending.getInteger(at: pending.readerIndex, as: UInt32.self) else { return nil }
             guard length <= bodyBytesMax else { throw .tooLong(Int(clamping: length)) }

@@ -3,12 +3,12 @@
     import NIOCore
     import NIOSSL
 
-    /// How connections are secured: TLS 1.3 and nothing before it, a certificate from both sides, whose key is compared with
-    /// what is expected. Nothing else in a certificate matters: who pinned a key needs no authority and no clock.
+    /// The rules for TLS: only version 1.3, and a certificate from both sides, whose key is compared with the pinned
+    /// ones. Nothing else in a certificate counts, so neither an authority nor a correct clock is needed.
     ///
-    /// Of a connection that resumes an earlier one the certificate is not shown again, so nobody is asked during its
-    /// handshake: `peerID(of:)` is the check that counts, after every handshake. Tickets die with the context, which is made
-    /// anew when somebody is unpaired.
+    /// A resumed connection doesn't present the certificate again, so its handshake doesn't ask the callback. The
+    /// decisive check is `peerID(of:)` after every handshake. Tickets become invalid with the context, which is
+    /// replaced when a peer is unpaired.
     struct TLSPolicy {
         static let session = "sessionmesh/1"
         static let pairing = "sessionmesh-pair/1"
@@ -16,7 +16,7 @@
         let server: NIOSSLContext
         let client: NIOSSLContext
 
-        /// - Parameter protocols: for ALPN (RFC 7301).
+        /// - Parameter protocols: The protocols for ALPN (RFC 7301).
         /// - Throws: `UDPLinkError.invalidIdentity`.
         init(_ identity: PeerIdentity, protocols: [String]) throws(UDPLinkError) {
             do {
@@ -46,7 +46,8 @@
             configuration.shutdownTimeout = .milliseconds(500)
         }
 
-        /// - Parameter accepts: is asked on the event loop whose key the other side has; nil for one without any.
+        /// - Parameter accepts: Called on the event loop with the other side's peer ID, or nil if it has no
+        ///   certificate. Returns false to refuse it.
         func handler(isServer: Bool, accepts: @escaping (PeerID?) -> Bool) throws -> NIOSSLHandler {
             let verify: NIOSSLCustomVerificationCallback = { certificates, promise in
                 promise.succeed(accepts(certificates.first.flatMap(Self.peerID)) ? .certificateVerified : .failed)
@@ -56,7 +57,7 @@
                 : try NIOSSLClientHandler(context: client, serverHostname: nil, customVerificationCallback: verify)
         }
 
-        /// Whose key the other side of a connection has proven to have; nil before the handshake is over.
+        /// The peer ID that the other side has proven; nil before the handshake is complete.
         static func peerID(of handler: NIOSSLHandler) -> PeerID? {
             guard handler.tlsVersion == .tlsv13 else { return nil }
             return handler.peerCertificate.flatMap(peerID)
@@ -68,7 +69,7 @@
     }
 
     extension UDPRefusal.Code {
-        /// What a failed handshake was about.
+        /// Derives the reason for a refusal from a failed handshake.
         init(handshake error: any Error) {
             let text = "\(error)"
             if text.contains("UNSUPPORTED_PROTOCOL") || text.contains("PROTOCOL_VERSION")

@@ -1,5 +1,5 @@
 #if UDP
-    /// Counts the connections that have not proven who is there, in all and from one address.
+    /// Counts the connections that haven't proven their peer yet, in total and per address.
     struct Admission {
         private let countMax: Int
         private let perAddressMax: Int
@@ -11,7 +11,8 @@
             perAddressMax = bounds.unprovenConnectionsPerAddressMax
         }
 
-        /// - Returns: whether there is room for one more from there; it is counted then.
+        /// Counts one more connection if the bounds allow it.
+        /// - Returns: True if it was counted.
         mutating func enter(_ address: String) -> Bool {
             guard count < countMax, counts[address, default: 0] < perAddressMax else { return false }
             count += 1
@@ -19,7 +20,7 @@
             return true
         }
 
-        /// One that has entered has proven itself, or has gone.
+        /// Uncounts a connection that has proven its peer or has ended.
         mutating func leave(_ address: String) {
             guard let there = counts[address] else { return }
             count -= 1

@@ -3,7 +3,7 @@
     import MeshDiscovery
     import MeshSecurity
 
-    // What discovery says is a hint from anybody on the network: it names places to try, of peers that are trusted already.
+    // Discovery is a hint from any host on the network. It only adds places to try for peers that are already trusted.
     extension DialPlan {
         mutating func found(_ service: FoundService, _ now: Duration) {
             for forgotten in services.insert(service) { forget(forgotten) }
@@ -15,7 +15,7 @@
             forget(instance)
         }
 
-        /// Who is trusted has changed: services that meant nothing may mean something now.
+        /// Updates the trusted peers. A known service may now belong to one of them.
         mutating func trust(_ peers: [PeerID], _ now: Duration) {
             for target in entries.keys {
                 guard let peer = entries[target]?.peer else { continue }
@@ -41,13 +41,13 @@
                     Endpoint(host: .address($0), port: service.port)
                 })
             guard entry.places[service.instance] != place else { return }
-            // A label that is drawn anew every hour is no new beginning.
+            // The hourly change of the label doesn't mean that the peer has restarted.
             let isKnownStart = entry.places.values.contains { $0.startID == place.startID }
             if !isKnownStart, entry.hold == .untilRestart { entry.hold = nil }
             entry.places[service.instance] = place
             entry.backoff.reset()
             entries[target] = entry
-            // Whoever floods the network with names costs no more than this.
+            // A flood of names doesn't increase the number of rounds.
             schedule(target, now + (local < peer ? times.backoffMin / 10 : times.deference))
         }
 
@@ -59,7 +59,7 @@
         }
     }
 
-    /// What discovery has found, also of strangers: they may become trusted. Bounded; the oldest is forgotten.
+    /// The discovered services, also of unknown peers, which may become trusted. Bounded; the oldest is forgotten.
     struct ServiceTable {
         static let countMax = 256
 
@@ -69,7 +69,7 @@
 
         var all: [FoundService] { services.keys.sorted().compactMap { services[$0] } }
 
-        /// - Returns: the instances that made room.
+        /// - Returns: The instances that were forgotten.
         mutating func insert(_ service: FoundService) -> [String] {
             remove(service.instance)
             lastNumber += 1

@@ -3,47 +3,57 @@
     import MeshDiscovery
     import MeshSecurity
 
-    /// Whom to dial, where and when. A value; time is passed in.
+    // Terms of dialing:
+    // - target: a trusted peer to find by discovery, or a manually configured place.
+    // - round: one attempt to reach a target: overlapping tries at its endpoints, as in RFC 8305 (see `DialRound`).
+    // - place: the endpoints that one discovered instance announces for a peer.
+    // - start ID: a random number that a link generates when it starts. A new one shows that the peer has restarted.
+    // - hold: a reason not to dial a target until its peer restarts or is paired again.
+    // - deference: the peer with the higher ID lets the other one dial first.
+    // - allowance: a token bucket that limits the dials to discovered places, which anyone on the network can announce.
+    // Failed rounds are repeated with exponential backoff and jitter.
+
+    /// The peers and places to dial, and the times for it. A value; time is passed in.
     ///
-    /// Of two peers that find each other the one with the lower id dials at once, the other when nothing has come of that for
-    /// a while. What fails is tried again, ever later; a peer that has begun anew, or is somewhere else, is tried soon. While
-    /// a peer is connected nobody dials it, whoever has dialed.
+    /// When two peers find each other, the one with the lower ID dials at once. The other dials if no connection has
+    /// come after a while. Failures are repeated at growing intervals. A peer that has restarted or moved is dialed
+    /// soon. While a peer is connected, neither side dials it.
     struct DialPlan {
         enum Target: Hashable {
             case peer(PeerID)
-            /// A place that was named by hand, by its number.
+            /// A manually configured place, by its number.
             case manual(Int)
         }
 
-        /// One round of tries, to be reported as `failed` or `connected`.
+        /// One round of tries, to be reported back as `failed`, `refused` or `connected`.
         struct Round: Equatable {
             var target: Target
-            /// Who must be there; nil for any trusted peer.
+            /// The peer that must be there; nil for any trusted peer.
             var expected: PeerID?
             var endpoints: [Endpoint]
         }
 
-        /// Why it is of no use to dial at present.
+        /// The reason not to dial for now.
         enum Hold: Equatable {
             case untilRestart, untilTrust
         }
 
         struct Entry {
-            /// Who must be there; nil for any trusted peer.
+            /// The peer that must be there; nil for any trusted peer.
             var expected: PeerID?
-            /// Who was there last.
+            /// The peer that was there last.
             var peer: PeerID?
             var dueAt: Duration?
             var isDialing = false
             var hold: Hold?
             var backoff: Backoff
-            /// Of a place that was named by hand.
+            /// The endpoint of a manually configured place.
             var endpoint: Endpoint?
-            /// Where the peer was last.
+            /// The endpoint at which the peer was last connected.
             var proven: Endpoint?
-            /// For what was found of it.
+            /// The limit for dialing the peer's discovered places.
             var allowance = DialPlan.allowance
-            /// What was said of the peer, by instance.
+            /// The discovered places of the peer, by instance.
             var places: [String: Place] = [:]
         }
 
@@ -53,10 +63,10 @@
         }
 
         static let endpointsMax = 16
-        /// Connections to places that discovery names: of one peer, until it is found there, and of all.
+        /// The limits for dialing discovered places: per peer, refilled when it is reached there, and for all peers.
         static var allowance: TokenBucket { TokenBucket(perSecond: 1, atOnce: 32) }
         private var allowanceOfAll = TokenBucket(perSecond: 4, atOnce: 128)
-        /// A peer has one, and for a while also the one before it.
+        /// A peer announces one instance, and for a while also its previous one.
         static let instancesExpected = 4
 
         let local: PeerID
@@ -80,7 +90,7 @@
 
         func backoff() -> Backoff { Backoff(from: times.backoffMin, to: times.backoffMax) }
 
-        /// When something is due; nil when nothing is.
+        /// The time at which the next round is due; nil if there is none.
         var dueAt: Duration? { entries.values.lazy.compactMap(\.dueAt).min() }
 
         mutating func takeDue(_ now: Duration) -> [Round] {
@@ -109,8 +119,9 @@
             return rounds
         }
 
-        /// Where the peer has proven to be comes first, then the newest instances, of each its addresses in their order. So
-        /// many instances that somebody must be lying come in any order: whoever lies last is not to be first each time.
+        /// Returns the endpoint where the peer was last connected, if it is still announced, then those of the newest
+        /// instances. With more instances than expected, some are false. Their order is then random, so that the latest
+        /// announcement doesn't always come first.
         private mutating func endpoints(of entry: Entry) -> [Endpoint] {
             if let endpoint = entry.endpoint { return [endpoint] }
             var instances = services.newestFirst(entry.places.keys)
@@ -122,7 +133,7 @@
             for instance in instances {
                 for endpoint in entry.places[instance]?.endpoints ?? [] where !endpoints.contains(endpoint) {
                     endpoints.append(endpoint)
-                    // However many there are: to compare them all takes the square of that.
+                    // Stop early: comparing all endpoints with each other takes quadratic time.
                     if endpoints.count == Self.endpointsMax { return endpoints }
                 }
             }
@@ -142,17 +153,17 @@
     // MARK: - What has come of it
 
     extension DialPlan {
-        /// Nobody who may be there has answered.
+        /// Schedules a retry after no admitted peer answered.
         mutating func failed(_ target: Target, _ now: Duration) {
             guard entries[target]?.isDialing == true else { return }
             entries[target]?.isDialing = false
             retry(target, now)
         }
 
-        /// A place turned out to be this peer itself: there is no use in it.
+        /// Forgets a place that turned out to be this peer itself.
         mutating func isSelf(_ target: Target) { entries[target] = nil }
 
-        /// A peer is connected, whoever has dialed.
+        /// Notes that a peer is connected, whichever side dialed.
         mutating func connected(_ peer: PeerID, through target: Target?, at endpoint: Endpoint?) {
             connected.insert(peer)
             if let target {
@@ -168,8 +179,8 @@
         }
 
         /// - Parameters:
-        ///   - lasted: how long it was connected; a connection that ends at once is no success.
-        ///   - code: what the peer said at the end.
+        ///   - lasted: The duration of the connection. A connection that ends at once doesn't reset the backoff.
+        ///   - code: The code of the peer's goodbye.
         mutating func disconnected(_ peer: PeerID, lasted: Duration, _ code: Goodbye.Code?, _ now: Duration) {
             connected.remove(peer)
             for target in targets(of: peer) {
@@ -178,7 +189,7 @@
             }
         }
 
-        /// A connection of that round was refused with these words before it was told of.
+        /// Notes that a round's connection was refused, with the peer's goodbye, before the observer knew of it.
         mutating func refused(_ target: Target, _ code: Goodbye.Code?, _ now: Duration) {
             guard entries[target]?.isDialing == true else { return }
             entries[target]?.isDialing = false
@@ -189,13 +200,13 @@
             switch code {
             case .unpaired: hold(target, .untilTrust)
             case .closing, .unsupportedVersion, .clonedIdentity:
-                // Of a place that was named by hand nobody tells when the peer there begins anew.
+                // No announcement shows when a peer at a manually configured place restarts.
                 guard entries[target]?.endpoint == nil else {
                     return schedule(target, now + (code == .closing ? times.deference : times.backoffMax))
                 }
                 hold(target, .untilRestart)
             case .duplicate:
-                // The other connection stands or has just died; if it has, the peer will notice as late as we would.
+                // The other connection is alive or has just died. The peer notices that as late as this side.
                 schedule(target, now + times.heartbeat)
             case .protocolError, nil: retry(target, now)
             }
@@ -213,7 +224,7 @@
             schedule(target, now + (isDeferent ? max(delay, times.deference) : delay))
         }
 
-        /// Sooner than what was planned, unless it is of no use.
+        /// Schedules a round, or moves it forward, unless the target is dialing, connected or on hold.
         mutating func schedule(_ target: Target, _ time: Duration) {
             guard let entry = entries[target], !entry.isDialing, entry.hold == nil,
                 entry.peer.map({ !connected.contains($0) }) ?? true

@@ -2,10 +2,9 @@
     import MeshSecurity
     import NIOCore
 
-    /// One round of tries at the places of one peer: a little after each other and overlapping, as for the addresses of a
-    /// name (RFC 8305). The first who proves to be the peer ends the others.
+    /// One round of tries at the endpoints of one target. They start at short intervals and overlap, as for the
+    /// addresses of a host name (RFC 8305). The first that proves to be the peer ends the others.
     final class DialRound {
-        /// One try of a round.
         struct Try {
             let round: DialRound
             let endpoint: Endpoint
@@ -15,12 +14,12 @@
         let target: DialPlan.Target
         let expected: PeerID?
         private var waiting: ArraySlice<Endpoint>
-        /// Tries that have neither failed nor led to a connection, by number.
+        /// The numbers of the tries that have neither failed nor led to a connection.
         var running: Set<Int> = []
-        /// The one that has proven who is there.
+        /// The number of the try that has proven its peer.
         var winner: Int?
         var timer: Scheduled<Void>?
-        /// What the peer said to a connection of this round.
+        /// The code of the peer's goodbye on a connection of this round.
         var code: Goodbye.Code?
 
         init(_ round: DialPlan.Round) {

@@ -3,7 +3,7 @@
     import NIOCore
     import NIOPosix
 
-    /// Where somebody may be.
+    /// An address or host name, with a port, at which a peer may be.
     struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         enum Host: Hashable, Sendable {
             case address(ServiceAddress)

@@ -5,7 +5,7 @@
     import NIOPosix
 
     extension LinkHub {
-        /// Begins what is due and sets the timer to what is due next.
+        /// Starts the rounds that are due, and sets the timer for the next one.
         func planDials() {
             dialTimer?.cancel()
             guard !isClosing else { return }
@@ -18,7 +18,7 @@
             dialTimer = after(max(dueAt - now, .zero)) { [weak self] in self?.planDials() }
         }
 
-        /// Tries the next endpoint, and the one after it a little later.
+        /// Dials the next endpoint, and schedules the one after it.
         private func advance(_ round: DialRound) {
             round.timer?.cancel()
             guard !isClosing, rounds[round.target] === round, let endpoint = round.next() else { return }
@@ -41,7 +41,7 @@
             }
         }
 
-        /// A try has reached somebody.
+        /// Starts TLS on the connection of a try.
         private func secure(_ channel: any Channel, _ attempt: DialRound.Try) {
             guard !isClosing, attempt.round.running.contains(attempt.number), attempt.round.winner == nil,
                 interface.map({ $0.has(channel.localAddress) }) ?? true
@@ -67,8 +67,8 @@
             }
         }
 
-        /// The first of its round to prove who is there ends the others.
-        /// - Returns: whether it is the first.
+        /// Ends the other tries of a round once the first has proven its peer.
+        /// - Returns: True if this connection is the first.
         func provenInRound(_ connection: PeerConnection) -> Bool {
             guard let dial = connection.dial else { return true }
             guard dial.round.winner == nil else {
@@ -84,7 +84,7 @@
             return true
         }
 
-        /// The peer is connected, whoever has dialed: no round for it is needed any more.
+        /// Ends the rounds for a peer that is now connected, whichever side dialed.
         func endRound(of connection: PeerConnection, _ peer: PeerID) {
             let dial = connection.dial
             connection.dial = nil
@@ -93,7 +93,7 @@
                 rounds[target] = nil
                 round.timer?.cancel()
                 for number in round.running.sorted() where number != connection.number {
-                    // One that has greeted already is judged by the rule for two connections.
+                    // The rule for two connections decides on one that has already received a hello.
                     guard let other = connections[number], other.phase == .proving else { continue }
                     other.end(nil, saying: nil)
                 }
@@ -101,7 +101,7 @@
             planDials()
         }
 
-        /// A try has come to nothing.
+        /// Ends a try that led to no connection.
         func ended(_ attempt: DialRound.Try, saying code: Goodbye.Code?) {
             let round = attempt.round
             guard round.running.remove(attempt.number) != nil, rounds[round.target] === round else { return }

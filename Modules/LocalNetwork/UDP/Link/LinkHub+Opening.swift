@@ -7,8 +7,8 @@
     extension LinkHub {
         // MARK: Beginning, on the caller's thread
 
-        /// Binds the sockets and begins to look for peers.
-        /// - Throws: `UDPLinkError`; what the discovery throws.
+        /// Binds the sockets and starts looking for peers. Called on the caller's thread.
+        /// - Throws: `UDPLinkError`, and the errors of the discovery.
         func open() throws {
             let listener = try Listener.bind(configuration.address, configuration.port, on: loop) { self.accept($0) }
             do {
@@ -40,7 +40,7 @@
             }
         }
 
-        /// At the port of the listener, so that a firewall needs one rule; at any where that is taken.
+        /// Binds the listener's port, so that a firewall needs only one rule. If it is taken, binds any free port.
         private func bindDatagrams(at local: SocketAddress?, _ port: Int) throws(UDPLinkError) -> any Channel {
             guard let local else { throw UDPLinkError(.systemCallFailed, "the listener has no address") }
             let bootstrap = DatagramBootstrap(group: loop)
@@ -87,16 +87,16 @@
 
         func lost(_ instance: String) { plan.lost(instance) }
 
-        /// Those who are known, named by hand or dial this peer still meet it.
+        /// Reports that discovery has ended. Peers that are known, configured manually or dial this one can still connect.
         func discoveryFailed(_ error: DiscoveryError) { report.failed("discovery has ended: \(error)") }
 
-        /// Somebody else has the label; the hint goes with the new one.
+        /// Announces this peer again after its label was replaced, because the hint depends on the label.
         func renamed(to instance: String) {
             label = instance
             announce()
         }
 
-        /// - Returns: whether the connection is let in; it is closed otherwise.
+        /// - Returns: True if the connection is admitted. It is closed otherwise.
         private func accept(_ channel: any Channel) -> Bool {
             guard !isClosing, let remote = channel.remoteAddress, let ip = remote.ip else { return false }
             let place = UDPManualPeer(host: ip.description, port: UInt16(clamping: remote.port ?? 0)).description
@@ -127,8 +127,8 @@
 
         // MARK: Ending
 
-        /// Takes leave of everybody and closes the sockets.
-        /// - Returns: what is over once no connection is left.
+        /// Sends goodbyes and closes the sockets.
+        /// - Returns: A future that completes once no connection is left.
         func close() -> EventLoopFuture<Void> {
             isClosing = true
             trustTask?.cancel()
@@ -152,7 +152,7 @@
         }
     }
 
-    /// Brings what a discovery says to the event loop.
+    /// Forwards the discovery's reports to the event loop.
     final class DiscoveryBridge: ServiceObserver {
         private let hub: WeakHub
 
@@ -165,7 +165,7 @@
     }
 
     private final class WeakHub: @unchecked Sendable {
-        // Written once.
+        // Written only once.
         private weak var hub: LinkHub?
 
         init(_ hub: LinkHub) { self.hub = hub }

@@ -7,21 +7,21 @@
     import NIOPosix
     import NIOSSL
 
-    /// What an open link consists of: its sockets, its connections, and whom it dials. Confined to its event loop, save where
-    /// said otherwise; the observer is called on it, one call at a time.
+    /// An open link: its sockets, its connections, and the peers that it dials. Confined to its event loop unless
+    /// stated otherwise. It calls the observer there, one call at a time.
     final class LinkHub: @unchecked Sendable {
-        /// How many earlier beginnings of a peer are remembered, by which two devices with one identity are found out.
+        /// Maximum number of earlier start IDs remembered per peer. They reveal two devices with the same identity.
         static let replacedMax = 8
 
         let configuration: UDPLinkConfiguration
         let loop: any EventLoop
         let startID: UInt64
         let routes: Locked<Routes>
-        /// Who is let in beside those that are trusted.
+        /// The peers admitted in addition to the trusted ones.
         private var guests: Set<PeerID> = []
-        /// Those among them who were unpaired while they were: the user's word counts for more than that of other members.
+        /// The guests unpaired while they were guests. The user's decision outweighs other members' invitations.
         private var unpairedGuests: Set<PeerID> = []
-        /// Who was trusted at the last look.
+        /// The peers that were trusted at the last check.
         private var trusted: Set<PeerID> = []
         let report: LinkReport
         private var observer: (any LinkObserver)?
@@ -32,10 +32,10 @@
         var rounds: [DialPlan.Target: DialRound] = [:]
         var connections: [Int: PeerConnection] = [:]
         var lastNumber = 0
-        /// Those that the observer knows.
+        /// The connections that were reported to the observer.
         private var told: [PeerID: PeerConnection] = [:]
         private var byKey: [UInt64: PeerConnection] = [:]
-        /// Beginnings of a peer that a later one has replaced.
+        /// The start IDs of a peer that a later one has replaced, oldest first.
         private var replaced: [PeerID: [UInt64]] = [:]
         var listener: (any Channel)?
         var datagrams: DatagramPort?
@@ -68,7 +68,7 @@
 
         var bounds: UDPLinkBounds { configuration.bounds }
 
-        /// Never jumps. From any thread.
+        /// A time that never jumps. May be read on any thread.
         var now: Duration { .nanoseconds(Int64(clamping: NIODeadline.now().uptimeNanoseconds)) }
 
         var datagramPort: UInt16 { UInt16(clamping: datagramChannel?.localAddress?.port ?? 0) }
@@ -81,14 +81,14 @@
 
         func isTrusted(_ peer: PeerID) -> Bool { configuration.trustedPeers.contains(peer) }
 
-        /// Whether that peer may come in, as a trusted one or as a guest.
+        /// True if the peer is admitted, as a trusted peer or as a guest.
         func isWelcome(_ peer: PeerID) -> Bool {
             isTrusted(peer)
                 || (guests.contains(peer) && !unpairedGuests.contains(peer)
                     && !configuration.trustedPeers.isRevoked(peer))
         }
 
-        /// Whom to let in and look for from now on.
+        /// Updates the sets of trusted peers and guests. Returns the peers to admit and to look for.
         func takeWelcome() -> [PeerID] {
             let peers = configuration.trustedPeers.peers.map(\.id)
             unpairedGuests.formUnion(trusted)
@@ -99,7 +99,7 @@
         }
     }
 
-    /// Where `send` finds connections, from any thread.
+    /// The connections for `send`, which may be called on any thread.
     struct Routes {
         enum Phase {
             case idle, open, closed
@@ -112,11 +112,11 @@
     // MARK: - Connections
 
     extension LinkHub {
-        /// The peer is who it should be, and greets next.
-        /// - Returns: whether the connection goes on.
+        /// Continues after the connection has proven its peer. The hello comes next.
+        /// - Returns: True if the connection is kept.
         func proven(_ connection: PeerConnection) -> Bool {
             leaveAdmission(connection)
-            // One stands; the others have not greeted, or take their leave. Each has a deadline.
+            // One connection is established. The others have a deadline for their hello or their end.
             guard connections.values.count(where: { $0.peer == connection.peer }) <= bounds.connectionsPerPeerMax else {
                 connection.refuse(.tooManyConnections, "it has too many connections that have not greeted or ended")
                 return false
@@ -124,7 +124,7 @@
             return provenInRound(connection)
         }
 
-        /// Both sides have greeted; decides which connection to the peer stands.
+        /// Decides between connections to the same peer, once both sides have sent a hello.
         func greeted(_ connection: PeerConnection, _ hello: Hello) {
             guard let peer = connection.peer, let contender = connection.contender else { return }
             let local = configuration.identity.peerID
@@ -173,7 +173,7 @@
             connection.tick()
         }
 
-        /// The own identity is on the other side: it is this link, or a copy of its key.
+        /// Handles a peer with our own identity: this link itself, or another device with a copy of the key.
         private func greetedItself(_ connection: PeerConnection, _ hello: Hello) {
             guard hello.startID != startID else {
                 if let target = connection.dial?.round.target { plan.isSelf(target) }
@@ -187,7 +187,7 @@
             if replaced[peer, default: []].count > Self.replacedMax { replaced[peer]?.removeFirst() }
         }
 
-        /// Refused after the greeting, so with a word that stops it from coming again.
+        /// Refuses a connection after the hello, with a goodbye that keeps the peer from reconnecting.
         private func turnAway(
             _ connection: PeerConnection, _ code: UDPRefusal.Code, _ goodbye: Goodbye.Code, _ message: String
         ) {
@@ -204,7 +204,7 @@
             connection.end(nil, saying: Goodbye(code: code))
         }
 
-        /// A connection ends; nothing arrives on it any more. Its socket may live a little longer.
+        /// Cleans up after a connection that has ended. Its socket may stay open a little longer.
         func ended(_ connection: PeerConnection, wasConnected: Bool, reason: String?) {
             leaveAdmission(connection)
             if let dial = connection.dial { ended(dial, saying: connection.goodbye?.code) }
@@ -220,7 +220,7 @@
             observer?.disconnected(connection.address, reason: reason)
         }
 
-        /// Its socket is gone.
+        /// Forgets a connection whose socket has closed.
         func closed(_ connection: PeerConnection) { connections[connection.number] = nil }
 
         func refused(_ refusal: UDPRefusal) { report.refused(refusal) }
@@ -242,31 +242,31 @@
 
         func writable(_ address: LinkAddress) { observer?.writable(address) }
 
-        /// These are let in beside those that are trusted, and no others.
+        /// Replaces the set of guests.
         func admit(guests: Set<PeerID>) {
             guard guests != self.guests else { return }
             self.guests = guests
             trustChanged(isFirst: false)
         }
 
-        /// Who is trusted or a guest has changed.
-        /// - Parameter isFirst: this may only say how it was when the link was opened, however late; a peer that has been
-        ///   told that it is not trusted must not take that for a reason to come again.
+        /// Applies a change of the trusted peers or guests.
+        /// - Parameter isFirst: True for the first list of the stream, which may only repeat the state at opening. Such
+        ///   a repetition is ignored: it must not make the link dial peers that don't trust it.
         func trustChanged(isFirst: Bool) {
             let welcome = takeWelcome()
             guard !isClosing, !isFirst || welcome != plan.trusted else { return }
             let affected = connections.values.sorted { $0.number < $1.number }.filter { connection in
                 connection.peer.map { $0 != configuration.identity.peerID } ?? false
             }
-            // Tickets of the old context would spare a stranger the question who it is.
+            // With a ticket of the old context, an unknown peer could skip the certificate check.
             if let renewed = try? TLSPolicy(configuration.identity, protocols: [TLSPolicy.session]) { policy = renewed }
             plan.trust(welcome, now)
             for connection in affected { judgeAgain(connection) }
             planDials()
         }
 
-        /// Ends it if its peer is welcome no longer, or is not what the observer was told: nothing that began under one
-        /// standing goes on under the other.
+        /// Ends a connection if its peer is no longer admitted, or has changed between trusted peer and guest. A
+        /// connection never continues under another standing.
         private func judgeAgain(_ connection: PeerConnection) {
             guard let peer = connection.peer else { return }
             if !isWelcome(peer) {

@@ -3,7 +3,7 @@
     import NIOCore
     import NIOPosix
 
-    /// The one network interface that a link keeps to.
+    /// The only network interface that a link uses.
     struct LinkInterface {
         let index: UInt32
         private let name: String
@@ -17,7 +17,8 @@
             index = UInt32(clamping: device.interfaceIndex)
         }
 
-        /// Whether one of this machine's addresses is on it now: a connection to that address came over it.
+        /// Returns true if the address is one of the interface's at this moment. A connection with that local address
+        /// came over it.
         func has(_ address: SocketAddress?) -> Bool {
             guard let ip = address?.ip else { return false }
             return Self.devices(name).contains { $0.address?.ip == ip }

@@ -3,7 +3,7 @@
     import MeshSecurity
     import MeshTransport
 
-    /// Where an open link says what goes on: counters, and who was refused. Safe to use from any thread.
+    /// The link's counters and its stream of refusals. Safe to use from any thread.
     final class LinkReport: Sendable {
         let refusals = Topic<UDPRefusal>(bufferLimit: 256)
         private let diagnostics: Topic<SessionDiagnosticEvent>?

@@ -1,11 +1,12 @@
 #if UDP
     import MeshDiscovery
 
-    /// Which of the addresses that somebody has announced are worth a connection: those that may be on the network on which
-    /// they were heard. Discovery answers to that link alone (RFC 6762 section 11), and whoever is on it must not be able to
-    /// send this peer anywhere else: to its own loopback interface, to a group, or to a host of the Internet.
+    /// A filter for announced addresses. It keeps those that may be on the network on which they were heard.
     ///
-    /// A value; asks the system for its interfaces at most once a second.
+    /// Discovery serves that link alone (RFC 6762 section 11). A host on it must not be able to make this peer dial
+    /// elsewhere: its own loopback interface, a multicast group, or a host on the Internet.
+    ///
+    /// A value; reads the system's interfaces at most once a second.
     struct NearbyAddresses {
         private static let validity = Duration.seconds(1)
 
@@ -19,7 +20,7 @@
             ((try? NetworkInterfaces.all()) ?? []).filter(\.isUp).map(\.interface)
         }
 
-        /// The service with such addresses only.
+        /// Returns the service with its nearby addresses only.
         mutating func filter(_ service: FoundService, _ now: Duration) -> FoundService {
             if readAt.map({ now - $0 >= Self.validity }) ?? true {
                 (interfaces, readAt) = (list(), now)
@@ -30,11 +31,11 @@
         }
 
         private func isNearby(_ address: ServiceAddress) -> Bool {
-            // An IPv4 address in the clothes of IPv6 is where it says it is.
+            // Treat an IPv4-mapped IPv6 address as the IPv4 address.
             let ip = address.ip.unmapped
             guard ip.isHost else { return false }
             let heard = interfaces.filter { $0.index == address.interfaceIndex }
-            // The loopback interface carries what this machine says to itself, of any of its addresses.
+            // The loopback interface carries only packets of this machine, from any of its addresses.
             if heard.contains(where: \.isLoopback) {
                 return ip.isLoopback || interfaces.contains { $0.addresses.contains { $0.ip == ip } }
             }
@@ -44,9 +45,8 @@
     }
 
     extension NetworkInterface {
-        /// Whether the address is of IPv6 and in the subnet of one of this interface's: where addresses are given out one by
-        /// one (RFC 8415) the prefix of an own address is the address itself, and a subnet has 64 bits (RFC 4291 section
-        /// 2.5.4).
+        /// True if an IPv6 address has the same 64-bit subnet (RFC 4291 section 2.5.4) as an address of this interface.
+        /// Where addresses are assigned one by one (RFC 8415), the prefix of our own address is only that address.
         fileprivate func sharesSubnet(_ ip: IPAddress) -> Bool {
             guard case .v6(let high, _) = ip else { return false }
             return addresses.contains { if case .v6(high, _) = $0.ip { true } else { false } }
@@ -54,13 +54,13 @@
     }
 
     extension IPAddress {
-        /// The IPv4 address of an IPv4-mapped one (RFC 4291 section 2.5.5.2).
+        /// The IPv4 address in an IPv4-mapped one (RFC 4291 section 2.5.5.2), or the address itself.
         var unmapped: IPAddress {
             guard case .v6(0, let low) = self, low >> 32 == 0xFFFF else { return self }
             return .v4(UInt32(truncatingIfNeeded: low))
         }
 
-        /// May be one host: neither unspecified nor a group, nor reserved or a broadcast (RFC 6890).
+        /// True if the address may belong to one host: not unspecified, multicast, reserved or broadcast (RFC 6890).
         fileprivate var isHost: Bool {
             switch self {
             case .v4(let value): value >> 24 != 0 && value >> 28 < 0xE

@@ -3,13 +3,13 @@
     import MeshSecurity
 
     extension PayloadLimit {
-        /// One packet on the stream of a `UDPLink`: one record of its framing.
+        /// Maximum size of one packet on the stream of a `UDPLink`, which is one record.
         public static let udpStream = PayloadLimit(
             id: "udp.stream", bytes: RecordDecoder.bodyBytesMax,
             summary: "Packet over TLS between paired peers; a message may take several",
             source: "chosen: four records of TLS (RFC 8446 section 5.1)")
 
-        /// One datagram of a `UDPLink`.
+        /// Maximum size of one datagram of a `UDPLink`.
         public static let udpSealed = PayloadLimit(
             id: "udp.sealed", bytes: 1232 - SealedDatagrams.overhead,
             summary: "Sealed datagram between paired peers",

@@ -2,10 +2,11 @@
     import MeshDiscovery
     import MeshSecurity
 
-    /// What a link says of itself on the network, and what it makes of what others say.
+    /// The announcement of a link on the network, and its interpretation by other links.
     ///
-    /// The label is drawn at random and means nothing. The attributes are `v`, the version; `h`, a hint by which those who
-    /// know the peer recognise it; `s`, a number drawn when the link began, by which they see that it has begun anew.
+    /// The label is random and has no meaning. The attributes are `v`, the version; `h`, a hint by which devices that
+    /// know the peer recognize it; and `s`, the start ID, a random number that shows when the link has restarted. A
+    /// pairing window also has `p`.
     struct PeerAdvertisement: Hashable {
         static let version: UInt8 = 1
 
@@ -28,8 +29,8 @@
             return ServiceAnnouncement(instance: label, port: port, attributes: attributes)
         }
 
-        /// nil when it is of no use: another version, or not one of ours.
-        /// - Parameter isPairing: whether it must be open for pairing, or must not.
+        /// Returns nil for another version, or if the service isn't one of ours.
+        /// - Parameter isPairing: True to accept only announcements of pairing windows, false to accept only others.
         init?(_ service: FoundService, isPairing: Bool = false) {
             guard service["v"] == Array("\(Self.version)".utf8), let hint = service["h"], hint.count == 8,
                 let start = service["s"], start.count == 8, service.port > 0,

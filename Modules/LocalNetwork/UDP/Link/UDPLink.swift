@@ -6,20 +6,22 @@
     import NIOCore
     import NIOPosix
 
-    /// A link between paired peers on one network, which find each other and refuse all others.
+    /// A link between paired peers on one network. They find each other and refuse all others.
     ///
-    /// Lanes: `stream` over TLS 1.3 on TCP, `datagram` over sealed UDP. While a peer does not hear our datagrams, they take
-    /// the stream, at most 64 waiting and the oldest making room. Of one peer there is at most one connection; its address
-    /// begins with `udp:` and is that connection's alone, its `peerID` is proven by its key. Up to 256 KiB of stream and 512
-    /// datagrams wait for the system; then `send` throws `full` until less than the half is left.
+    /// Lanes: `stream` over TLS 1.3 on TCP, and `datagram` over sealed UDP. While a peer doesn't receive our datagrams,
+    /// they take the stream. At most 64 of them wait there; further ones replace the oldest. Each peer has at most one
+    /// connection, with an address of its own that begins with `udp:`. Its `peerID` is proven by its key. Up to 256 KiB
+    /// of stream and 512 datagrams wait for the system. Beyond that `send` throws `full`, and the observer is notified
+    /// once at most half is left.
     ///
-    /// Both ends know whether the other is there: something is said every 5 s, and after three times nothing the connection
-    /// is dead. Who has lost a peer dials it again after 100 ms doubling to 30 s with jitter, or at once when discovery sees
-    /// it anew. Before a connection has proven who is there it may send 8 KiB in 3 s, and there are at most 32 such
-    /// connections, 4 from one address.
+    /// Both ends notice when the other is gone. A side that has sent nothing on the stream for 25 s sends a ping. After
+    /// 50 s without a record the connection has ended. With earlier versions it is 5 s and 15 s. The link dials a lost
+    /// peer again after 100 ms, doubling to 30 s with jitter, or at once when discovery sees that it has restarted. A
+    /// connection may send 8 KiB and take 3 s until it has proven its peer. There are at most 32 such connections, 4
+    /// from one address.
     ///
-    /// The link has a thread, which calls the observer. Docs/Reference/Security.md lists each attacker and what the link promises.
-    /// Safe to use from any thread.
+    /// The link has a thread, on which it calls the observer. Docs/Reference/Security.md lists the attackers and the
+    /// guarantees against them. Safe to use from any thread.
     public final class UDPLink: GuestAdmittingLink {
         private struct Running {
             var hub: LinkHub
@@ -42,7 +44,7 @@
 
         /// Creates a link, which listens once it is opened.
         ///
-        /// - Parameter diagnostics: receives who was refused.
+        /// - Parameter diagnostics: Receives an event for each refused peer.
         public init(_ configuration: UDPLinkConfiguration, diagnostics: Topic<SessionDiagnosticEvent>? = nil) {
             self.configuration = configuration
             report = LinkReport(diagnostics)
@@ -51,17 +53,17 @@
         /// The counters of the link so far.
         public var statistics: UDPLinkStatistics { report.statistics }
 
-        /// Returns a stream of the peers that are refused, or that refuse this peer, from now on. Ends with `close`.
-        /// 256 wait for a slow reader; then the oldest are dropped.
+        /// Returns a stream of the refusals from now on, of peers by this one and of this one by peers. It ends with
+        /// `close`. It buffers 256 refusals for a slow reader and then drops the oldest.
         public func refusals() -> AsyncStream<UDPRefusal> { report.refusals.subscribe() }
 
-        /// The port at which others reach this peer; nil unless the link is open.
+        /// The port at which other peers reach this one; nil unless the link is open.
         public var port: UInt16? {
             running.withLock { $0?.hub.listener?.localAddress?.port }.flatMap { UInt16(exactly: $0) }
         }
 
-        /// Binds its sockets, which takes no longer than that. Where it throws it may be tried again.
-        /// - Throws: `LinkError.closed`; `UDPLinkError`; what the discovery throws.
+        /// Binds the sockets, which blocks briefly. If it throws, it may be called again.
+        /// - Throws: `LinkError.closed`, `UDPLinkError`, and the errors of the discovery.
         public func open(_ observer: any LinkObserver) throws {
             try routes.withLock { routes in
                 switch routes.phase {
@@ -84,21 +86,21 @@
             }
         }
 
-        /// Whether the peer was paired as the user's own (`TrustedPeer.isOwn`).
+        /// Returns true if the peer was paired as the user's own (`TrustedPeer.isOwn`).
         public func isOwn(_ peerID: String) -> Bool { configuration.trustedPeers.isOwn(peerID) }
 
-        /// The peers that were revoked and not paired again (`TrustedPeers.revoked`).
+        /// Returns a stream of the IDs of peers that were revoked and not paired again (`TrustedPeers.revoked`).
         public func revokedPeers() -> AsyncStream<Set<String>>? { configuration.trustedPeers.revokedPeers() }
 
-        /// Guests are let in and looked for as trusted peers are, and live in memory only. Of more than 64 the highest ids are
-        /// left out.
+        /// Replaces the guests. The link admits and looks for them like trusted peers, and keeps them only in memory.
+        /// Of more than 64 the highest IDs are left out.
         public func admit(guests peerIDs: Set<String>) {
             let local = configuration.identity.peerID
             let ids = Set(peerIDs.compactMap { PeerID($0) }.filter { $0 != local }.sorted().prefix(Self.guestsMax))
             tellGuests { $0 = ids }
         }
 
-        /// One after the other, so that what was said last holds.
+        /// Changes the guests under a lock, so that the hub gets the changes in order.
         private func tellGuests(_ change: (inout Set<PeerID>) -> Void) {
             guests.withLock { guests in
                 change(&guests)
@@ -110,7 +112,7 @@
 
         private static let guestsMax = 64
 
-        /// Nobody tells a loop of guests that is about to end.
+        /// Takes the running hub under the lock of the guests, so that none are sent to a loop that is ending.
         private func takeRunning() -> Running? {
             guests.withLock { _ in
                 running.withLock { running in

@@ -4,26 +4,27 @@
 
     /// The identity, trusted peers and network settings of a `UDPLink`.
     public struct UDPLinkConfiguration: Sendable {
-        /// The identity of this peer. Two devices with one identity are refused by every peer.
+        /// The identity of this peer. If two devices use the same identity, every peer refuses them.
         public var identity: PeerIdentity
         /// The peers that the link connects to. Changes take effect at once.
         public var trustedPeers: TrustedPeers
-        /// Finds peers and announces this one; started and stopped by the link, so it serves one link only. nil for none.
+        /// The discovery that finds peers and announces this one; nil for none. The link starts and stops it, so it
+        /// serves one link only.
         public var discovery: (any ServiceDiscovery)?
-        /// Peers that are dialed without being found.
+        /// The peers that are dialed at known addresses, without discovery.
         public var manualPeers: [UDPManualPeer]
-        /// The port at which others reach this peer, by TCP and UDP. 0 takes any free port.
+        /// The port at which other peers reach this one, by TCP and UDP. 0 takes any free port.
         public var port: UInt16
-        /// The own address to listen at, without a name; nil for every one, IPv6 and IPv4.
+        /// The local IP address to listen on; nil for all, IPv6 and IPv4. A host name isn't accepted.
         public var address: String?
-        /// The only network interface, by its name, over which peers are dialed and let in; nil for every one.
+        /// The name of the only network interface over which peers are dialed and admitted; nil for all interfaces.
         public var interface: String?
         /// The bounds of connections, handshakes and queues.
         public var bounds = UDPLinkBounds()
         /// The times that the link waits for peers.
         public var times = UDPLinkTimes()
 
-        /// Bounds and times are the defaults until they are set.
+        /// Creates a configuration with default bounds and times.
         public init(
             identity: PeerIdentity, trustedPeers: TrustedPeers, discovery: (any ServiceDiscovery)? = nil,
             manualPeers: [UDPManualPeer] = [], port: UInt16 = 0, address: String? = nil, interface: String? = nil
@@ -38,16 +39,16 @@
         }
     }
 
-    /// A peer that is dialed at a known place.
+    /// A peer that is dialed at a known address.
     public struct UDPManualPeer: Hashable, Sendable, CustomStringConvertible {
-        /// A name or an address.
+        /// The host name or IP address of the peer.
         public var host: String
         /// The TCP port of the peer.
         public var port: UInt16
         /// The peer that must be at the address; nil accepts any trusted peer.
         public var id: PeerID?
 
-        /// A peer at a known place.
+        /// Creates a peer at a known address.
         public init(host: String, port: UInt16, id: PeerID? = nil) {
             self.host = host
             self.port = port
@@ -56,7 +57,8 @@
 
         /// Reads an address from text.
         ///
-        /// - Parameter text: `host:port`, an IPv6 address in brackets; nil when it is neither.
+        /// - Parameter text: A text such as `host:port`, with an IPv6 address in brackets. The result is nil if it has
+        ///   another format.
         public init?(_ text: String) {
             guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0
             else { return nil }
@@ -75,23 +77,24 @@
 
     /// The bounds of a link's connections and queues.
     public struct UDPLinkBounds: Hashable, Sendable {
-        /// Bytes that a connection may send before it has proven who is there.
+        /// Maximum number of bytes that a connection may send before it has proven its peer.
         let unprovenBytesMax = 8 << 10
-        /// Connections that have not proven who is there; more are closed at once.
+        /// Maximum number of connections that haven't proven their peer. Further ones are closed at once.
         package var unprovenConnectionsMax = 32
-        /// Of these, from one address.
+        /// Maximum number of such connections from one address.
         package var unprovenConnectionsPerAddressMax = 4
-        /// Connections of one peer that has proven itself, one that stands and one that ends among them; more are closed at
-        /// once.
+        /// Maximum number of connections of one peer after it has proven its key, including the established one and
+        /// those that are closing. Further ones are closed at once.
         let connectionsPerPeerMax = 8
-        /// Taken for one peer's stream and not yet handed to the system; then `send` throws `full`.
+        /// Maximum number of bytes waiting on one peer's stream. Beyond it `send` throws `full`.
         let streamBytesMax = 256 << 10
-        /// Datagrams taken for one peer and not yet handed to the system; then `send` throws `full`.
+        /// Maximum number of datagrams waiting for one peer. Beyond it `send` throws `full`.
         let datagramCountMax = 512
-        /// Datagrams that wait for the stream while the peer hears none; the oldest makes room.
+        /// Maximum number of datagrams waiting for the stream while the peer receives none by UDP. Further ones replace
+        /// the oldest.
         let fallbackCountMax = 64
-        /// How many heartbeats in a row may be missed: of a peer of an earlier version, of a connection in whose place
-        /// another one has been offered, and of a datagram path in use.
+        /// Maximum number of missed heartbeats in a row. It applies to peers of earlier versions, to a connection that
+        /// another may replace, and to a datagram path in use.
         package var missedHeartbeatsMax = 3
 
         /// Creates bounds with the default of every value.
@@ -100,20 +103,20 @@
 
     /// The times that a link waits for peers.
     public struct UDPLinkTimes: Hashable, Sendable {
-        /// Maximum time for a connection to prove its peer and to greet.
+        /// Maximum time for a connection to prove its peer and send a hello.
         public var handshake = Duration.seconds(3)
-        /// The time between signs of life of a peer that doesn't answer, or of an earlier version. A silent connection is
-        /// asked after five times as long, and has ended after ten times.
+        /// The interval between signs of life of a peer that doesn't answer or is of an earlier version. A silent
+        /// connection is pinged after five intervals, and ends after ten.
         public var heartbeat = Duration.seconds(5)
-        /// How long the peer with the higher id lets the other one dial first.
+        /// The time for which the peer with the higher ID lets the other one dial first.
         let deference = Duration.seconds(1)
-        /// Between the tries at the addresses of one peer.
+        /// The interval between tries at the addresses of one peer.
         let stagger = Duration.milliseconds(250)
-        /// Before dialing again, doubling from the first to the second, of which up to the half is left away at random.
+        /// The delay before the first retry. It doubles up to `backoffMax` and is shortened at random by up to half.
         let backoffMin = Duration.milliseconds(100)
-        /// The longest wait between two tries.
+        /// The longest delay between two retries.
         let backoffMax = Duration.seconds(30)
-        /// After which the announced name is drawn anew.
+        /// The time after which the announced label is replaced.
         public var label = Duration.seconds(3600)
         /// Maximum time for sending accepted packets when the link closes.
         public var closing = Duration.seconds(1)

@@ -12,25 +12,25 @@
         import Android
     #endif
 
-    /// Why a link could not begin.
+    /// An error that prevents a link from opening.
     public struct UDPLinkError: CodedError, Hashable {
-        /// Why it is thrown. Later versions may know more codes.
+        /// The reason for a ``UDPLinkError``. Later versions may add codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
             public let description: String
 
-            /// `open` has been called before.
+            /// The link was already opened.
             public static let alreadyStarted = Code(description: "alreadyStarted")
-            /// Another process listens at that port.
+            /// Another process listens on that port.
             public static let portTaken = Code(description: "portTaken")
             /// The system refuses: a low port, a sandbox, a firewall.
             public static let notPermitted = Code(description: "notPermitted")
-            /// This machine does not have that address.
+            /// This machine doesn't have that address.
             public static let noSuchAddress = Code(description: "noSuchAddress")
-            /// This machine does not have that interface.
+            /// This machine doesn't have that interface.
             public static let noSuchInterface = Code(description: "noSuchInterface")
-            /// No certificate can be made of the identity.
+            /// The identity can't be used for a TLS certificate.
             public static let invalidIdentity = Code(description: "invalidIdentity")
-            /// A call of the system failed; the message says which.
+            /// A system call failed. The message says which.
             public static let systemCallFailed = Code(description: "systemCallFailed")
         }
 
@@ -56,7 +56,7 @@
     }
 
     extension UDPLinkError {
-        /// What binding a socket threw.
+        /// Creates the error for a failed `bind`.
         init(binding place: String, _ error: any Error) {
             switch (error as? IOError)?.errnoCode {
             case EADDRINUSE: self.init(.portTaken, "another program listens at \(place)")

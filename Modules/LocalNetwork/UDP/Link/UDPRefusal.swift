@@ -2,53 +2,53 @@
     public import MeshBase
     public import MeshSecurity
 
-    /// A connection that was not let in, or did not let this peer in, and why.
+    /// A connection that this peer refused, or at which it was refused, with the reason.
     public struct UDPRefusal: CodedError, Hashable {
-        /// Why it was not let in. Later versions may know more codes.
+        /// The reason for a refusal. Later versions may add codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
             public let description: String
 
-            /// Its key is not one of a trusted peer or of a guest.
+            /// The key isn't that of a trusted peer or a guest.
             public static let unknownPeer = Code(description: "unknownPeer")
-            /// Another peer was expected at that place: discovery was wrong or lied.
+            /// Another peer was expected at that address: the discovery was wrong or false.
             public static let wrongPeer = Code(description: "wrongPeer")
             /// The peer sent no certificate.
             public static let noCertificate = Code(description: "noCertificate")
-            /// The peer wants a version of TLS before 1.3.
+            /// The peer offers only TLS versions before 1.3.
             public static let downgrade = Code(description: "downgrade")
-            /// TLS came to no connection.
+            /// The TLS handshake failed.
             public static let handshakeFailed = Code(description: "handshakeFailed")
             /// The peer did not prove its identity in time.
             public static let slowHandshake = Code(description: "slowHandshake")
             /// The peer sent too much before it proved its identity.
             public static let oversizedHandshake = Code(description: "oversizedHandshake")
-            /// So many have not proven who they are, or are of the same peer, that there is no room for it.
+            /// The limit for unproven connections, or for connections of one peer, has been reached.
             public static let tooManyConnections = Code(description: "tooManyConnections")
             /// The peer doesn't speak the link's protocol.
             public static let noProtocol = Code(description: "noProtocol")
-            /// The peer speaks no version of the link's protocol that this one speaks.
+            /// The peer speaks no common version of the link's protocol.
             public static let unsupportedVersion = Code(description: "unsupportedVersion")
             /// The peer broke the protocol.
             public static let protocolError = Code(description: "protocolError")
-            /// Two devices have one identity.
+            /// Two devices have the same identity.
             public static let clonedIdentity = Code(description: "clonedIdentity")
             /// The peer is no longer trusted.
             public static let unpaired = Code(description: "unpaired")
-            /// The other side has ended the connection before greeting: it does not know this peer, or wants another one.
+            /// The other side ended the connection before its hello: it doesn't know this peer, or expected another.
             public static let refusedByPeer = Code(description: "refusedByPeer")
             /// The peer connects over another network than the chosen one.
             public static let wrongInterface = Code(description: "wrongInterface")
         }
 
-        /// Why it was not let in.
+        /// The reason for the refusal.
         public let code: Code
         /// The address and port of the refused peer.
         public let remote: String
         /// The ID of the peer's key, if it is known.
         public let peerID: PeerID?
-        /// Whether this side has dialed.
+        /// True if this side dialed.
         public let isDialedHere: Bool
-        /// The description of the refusal, for people.
+        /// A description of the refusal for users.
         public let message: String
 
         public var description: String {

@@ -19,15 +19,16 @@
     /// A peer's ID is that of its key, so no peer can speak as another.
     public final class UDPSessionSyncTransport: DeliveringTransport {
         public let delivery: LinkTransport
-        /// The link that moves the bytes, counts them, and admits peers.
+        /// The link, which carries and counts the bytes and admits peers.
         public let link: UDPLink
         private let revocations: RevocationCarrier
 
-        /// The local peer's id is that of the identity.
+        /// Creates a transport whose local peer has the ID of the identity.
         /// - Parameters:
-        ///   - store: keeps what was accepted and not acknowledged; nil keeps it in memory.
-        ///   - diagnostics: receives reachability, what was rejected (refused connections too) and what could not be sent.
-        /// - Throws: what `LinkTransport` throws.
+        ///   - store: Stores messages that were accepted and aren't acknowledged; nil keeps them in memory.
+        ///   - diagnostics: Receives reachability, rejected messages and connections, and messages that couldn't be
+        ///     sent.
+        /// - Throws: The errors of `LinkTransport`.
         public init(
             configuration: UDPLinkConfiguration, deviceClass: SessionPeerDeviceClass = .unknown,
             appInstanceID: String = UUID().uuidString, userID: String? = nil, delivery: DeliveryConfiguration = .init(),

@@ -3,14 +3,13 @@
     import NIOCore
     import NIOSSL
 
-    /// One connection of a pairing window: TLS, and messages of a length (2 bytes) and so many bytes. Confined to the event
-    /// loop.
+    /// One connection of a pairing window: TLS, with length-prefixed messages (2 bytes). Confined to the event loop.
     final class PairingConnection: SecuredConnection, @unchecked Sendable {
         let number: Int
         let isDialedHere: Bool
         let channel: any Channel
         private(set) var peer: PeerID?
-        /// The other side has said something.
+        /// True if the other side has sent a message.
         private(set) var hasSpoken = false
         private unowned let hub: PairingHub
         private var tls: NIOSSLHandler?
@@ -30,7 +29,7 @@
         func prepare(_ policy: TLSPolicy) throws {
             let gate = UnprovenGate(bytesMax: PairingHub.bytesMax) { [weak self] in self?.abort() }
             let own = hub.configuration.identity.peerID
-            // Any key will do, except the own one: the exchange decides.
+            // Any key except our own is accepted here; the exchange decides on it.
             let tls = try policy.handler(isServer: !isDialedHere) { $0 != nil && $0 != own }
             try channel.pipeline.syncOperations.addHandlers([gate, tls, SecuredHandler(self)])
             self.gate = gate
@@ -69,7 +68,7 @@
 
         func closed() { over() }
 
-        /// What was sent still arrives.
+        /// Closes the connection after everything sent has been delivered.
         func finish() {
             guard !isOver else { return }
             isOver = true

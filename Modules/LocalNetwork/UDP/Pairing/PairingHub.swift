@@ -5,16 +5,16 @@
     import NIOCore
     import NIOPosix
 
-    /// What an open pairing window consists of. Confined to its event loop, save where said otherwise.
+    /// An open pairing window. Confined to its event loop unless stated otherwise.
     final class PairingHub: @unchecked Sendable {
-        /// What a connection may send in all: an exchange takes a fraction of it.
+        /// Maximum number of bytes that a connection may send in total. An exchange needs a fraction of it.
         static let bytesMax = 16 << 10
         static let placesMax = 16
-        /// How long the side that should not dial waits for the one that should.
+        /// The time for which the side that should not dial waits for the other.
         private static let deference = Duration.seconds(1)
-        /// Before a place is dialed again.
+        /// The delay before a place is dialed again.
         private static let redial = Duration.milliseconds(500)
-        /// For the last message to arrive.
+        /// The time for the last message to arrive.
         private static let parting = Duration.seconds(1)
 
         let configuration: UDPPairingConfiguration
@@ -29,12 +29,12 @@
         private var connections: [Int: PairingConnection] = [:]
         private var lastNumber = 0
         private var admission = Admission(UDPLinkBounds())
-        /// Where somebody pairs, by instance.
+        /// The endpoints of discovered pairing windows, by instance.
         private var places: [String: [Endpoint]] = [:]
-        /// Those that are dialed, again and again.
+        /// The instances that are dialed repeatedly.
         private var dialed: Set<String> = []
         private var nearby = NearbyAddresses()
-        /// For what discovery names; a place that was named by hand needs none.
+        /// The limit for dialing discovered places. The manually configured one isn't limited.
         private var allowance = TokenBucket(perSecond: 4, atOnce: 64)
         private var timers: [Scheduled<Void>] = []
         private var current: (connection: PairingConnection, exchange: PairingExchange)?
@@ -57,9 +57,9 @@
             loop.assumeIsolated().scheduleTask(in: TimeAmount(delay), body)
         }
 
-        /// Begins, on the caller's thread.
-        /// - Returns: what comes of it.
-        /// - Throws: `UDPLinkError`; what the discovery throws.
+        /// Opens the window. Called on the caller's thread.
+        /// - Returns: A future with the outcome.
+        /// - Throws: `UDPLinkError`, and the errors of the discovery.
         func open() throws -> EventLoopFuture<TrustedPeer> {
             do {
                 listener = try Listener.bind(configuration.address, configuration.port, on: loop) { self.accept($0) }
@@ -73,7 +73,7 @@
             return outcome.futureResult
         }
 
-        /// From any thread.
+        /// Cancels the pairing. May be called on any thread.
         func cancel() {
             loop.execute { self.finish(.failure(UDPPairingError(.cancelled, "nobody is waiting any more"))) }
         }
@@ -123,7 +123,7 @@
             }
             let instance = service.instance
             places[instance] = endpoints
-            // Its addresses may come one by one.
+            // Wait if there are no addresses yet: they may arrive one by one.
             guard !endpoints.isEmpty, dialed.insert(instance).inserted else { return }
             timers.append(
                 after(startID < advertisement.startID ? .zero : Self.deference) { [weak self] in
@@ -133,14 +133,13 @@
 
         fileprivate func lost(_ instance: String) { places[instance] = nil }
 
-        /// - Parameter instance: nil is the place that was named by hand.
+        /// - Parameter instance: A discovered instance; nil for the manually configured place.
         private func endpoints(of instance: String?) -> [Endpoint] {
             if let instance { return places[instance] ?? [] }
             return configuration.manualPeer.map { [Endpoint(host: .name($0.host), port: $0.port)] } ?? []
         }
 
-        /// Tries the endpoints of a place one after the other, those that it has then, as long as nobody is there to pair
-        /// with.
+        /// Dials the current endpoints of a place one after the other, while no exchange is running.
         private func dial(_ instance: String?, turn: Int = 0) {
             let endpoints = endpoints(of: instance)
             guard !isOver, !endpoints.isEmpty else {
@@ -190,7 +189,8 @@
             }
         }
 
-        /// Both have proven their keys. Who has dialed begins; when both have dialed the lower id does.
+        /// Starts the exchange from the side that dialed. If both have dialed, the lower ID's connection has a head
+        /// start of 300 ms.
         func proven(_ connection: PairingConnection) {
             guard connection.isDialedHere, let peer = connection.peer else { return }
             guard configuration.identity.peerID > peer else { return start(connection) }
@@ -218,7 +218,7 @@
         }
 
         func received(_ message: [UInt8], from connection: PairingConnection) {
-            // Whoever is dialed begins when it is spoken to.
+            // The side that accepted the connection starts its exchange with the first message.
             if current == nil, !connection.isDialedHere { start(connection) }
             guard !isOver, current?.connection === connection else { return connection.abort() }
             proceed { exchange, now throws(PairingError) in try exchange.receive(message, now: now) }
@@ -279,7 +279,7 @@
             }
         }
 
-        /// A connection is over. The try is used up once the other side has said something in it.
+        /// Handles the end of a connection. If the other side has already sent a message in it, the try is used up.
         func ended(_ connection: PairingConnection, unexpectedly: Bool) {
             connections[connection.number] = nil
             if let address = connection.admittedFrom { admission.leave(address) }
@@ -294,16 +294,16 @@
         }
     }
 
-    /// Brings what a discovery says to the event loop.
+    /// Forwards the discovery's reports to the event loop.
     private final class PairingBridge: ServiceObserver, @unchecked Sendable {
-        // Written once.
+        // Written only once.
         private weak var hub: PairingHub?
 
         init(_ hub: PairingHub) { self.hub = hub }
 
         func found(_ service: FoundService) { perform { $0.found(service) } }
         func lost(instance: String) { perform { $0.lost(instance) } }
-        // The hint is of no use to whoever pairs.
+        // Ignored: pairing doesn't use the hint, which depends on the label.
         func renamed(to instance: String) {}
         func failed(_ error: DiscoveryError) {}
 

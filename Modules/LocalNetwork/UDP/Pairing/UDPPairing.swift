@@ -5,7 +5,7 @@
     import NIOCore
     import NIOPosix
 
-    /// A window of time in which this device and another one, whose person opens one too, come to trust each other's keys.
+    /// A time window in which this device and another come to trust each other's keys. Both users open one.
     ///
     /// ```swift
     /// let pairing = UDPPairing(UDPPairingConfiguration(
@@ -14,29 +14,28 @@
     /// ```
     ///
     /// The other device is found by discovery or dialed at a known address. Both prove their keys by TLS, on a
-    /// connection that carries nothing else and that no link takes; then `PairingExchange` decides. There is one
-    /// exchange at a time and one try: once the other side has said something, the window ends with that exchange,
-    /// whatever comes of it.
+    /// connection that carries nothing else and that no link accepts. Then `PairingExchange` decides. There is one
+    /// exchange at a time and one try: once the other side has sent a message, the window ends with that exchange.
     public final class UDPPairing: Sendable {
         /// The configuration that the window was created with.
         public let configuration: UDPPairingConfiguration
         private let hub = Locked<PairingHub?>(nil)
         private let hasRun = Locked(false)
 
-        /// A window that is not open yet.
+        /// Creates a window, which `run` opens.
         public init(_ configuration: UDPPairingConfiguration) { self.configuration = configuration }
 
-        /// The port at which others reach this window; nil unless it is open.
+        /// The port at which the other device reaches this window; nil unless it is open.
         public var port: UInt16? { hub.withLock { $0?.port } }
 
-        /// Opens the window until a device is paired, the try has failed or the time is over. Runs once; cancelling
-        /// closes it.
+        /// Opens the window until a device is paired, the try has failed or the time is up. It can run only once.
+        /// Cancelling the task closes the window.
         ///
-        /// - Parameter compare: is asked, with the method `digits`, whether the other device shows the same code. A no ends
-        ///   the window.
-        /// - Returns: the peer, which is among the trusted ones by then.
-        /// - Throws: `UDPPairingError`; `UDPLinkError` when it cannot listen; what the discovery throws; `SecurityError` when
-        ///   the trusted peers cannot be kept.
+        /// - Parameter compare: Asks the user whether the other device shows the same code. Called only with the method
+        ///   `digits`. Returning false ends the window.
+        /// - Returns: The other device, which is now a trusted peer.
+        /// - Throws: `UDPPairingError`, `UDPLinkError` if the window can't listen, the errors of the discovery, or
+        ///   `SecurityError` if the trusted peers can't be stored.
         public func run(
             compare: @escaping @Sendable (PairingQuestion) async -> Bool = { _ in false }
         ) async throws -> TrustedPeer {
@@ -74,7 +73,7 @@
 
     /// A question for the user while two devices pair.
     public struct PairingQuestion: Hashable, Sendable {
-        /// Six digits, which both devices show.
+        /// The six digits, which both devices show.
         public let code: String
         /// The ID of the other device's key.
         public let peerID: PeerID

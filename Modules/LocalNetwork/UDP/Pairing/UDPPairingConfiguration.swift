@@ -5,33 +5,35 @@
 
     /// The settings of a `UDPPairing`.
     public struct UDPPairingConfiguration: Sendable {
-        /// This device's key, which the other is to trust.
+        /// The identity of this device, which the other device will trust.
         public var identity: PeerIdentity
         /// The list to which the other device is added once the pairing succeeds.
         public var trustedPeers: TrustedPeers
         /// The name of this device that the other user sees.
         public var name: String
-        /// The proof that the two devices are the ones their users mean.
+        /// The proof that the two devices are those that their users mean.
         public var method: PairingExchange.Method
-        /// Finds who pairs too; started and stopped by the window, so it serves one only, and no link. nil for none.
+        /// The discovery that finds other pairing windows; nil for none. The window starts and stops it, so it can't be
+        /// used by a link or another window.
         public var discovery: (any ServiceDiscovery)?
         /// The address of the other device, if it is known.
         public var manualPeer: UDPManualPeer?
-        /// The port at which others reach this window. 0 takes any free port.
+        /// The port at which the other device reaches this window. 0 takes any free port.
         public var port: UInt16
-        /// The own address to listen at, without a name; nil for every one.
+        /// The local IP address to listen on; nil for all. A host name isn't accepted.
         public var address: String?
-        /// Whether the other device is this user's own. Ask the user: sessions let such a device in without an invitation.
+        /// True if the other device is the same user's. Ask the user: sessions admit it without an invitation.
         public var isOwn: Bool
-        /// Whether losses that the other device reports need no tap here (`TrustedPeer.isAdministrator`). Ask the user. If there
-        /// is no room for another administrator, no device is paired.
+        /// True if losses that the other device reports take effect without confirmation
+        /// (`TrustedPeer.isAdministrator`). Ask the user. If the maximum number of administrators is reached, the
+        /// pairing fails.
         public var isAdministrator: Bool
         /// The time for which the window stays open.
         public var window = PairingExchange.lifetime
         /// Maximum time for a connection to prove its key and to send its first message.
         public var handshake = Duration.seconds(3)
 
-        /// Without `discovery` and without `manualPeer` the window only waits to be dialed.
+        /// Creates a configuration. Without `discovery` and `manualPeer` the window only waits for connections.
         public init(
             identity: PeerIdentity, trustedPeers: TrustedPeers, name: String, method: PairingExchange.Method,
             discovery: (any ServiceDiscovery)? = nil, manualPeer: UDPManualPeer? = nil, port: UInt16 = 0,
@@ -50,29 +52,29 @@
         }
     }
 
-    /// The reason why no device was paired.
+    /// An error that prevented a pairing.
     public struct UDPPairingError: ExplainedError, Hashable, Sendable {
-        /// Why it is thrown. Later versions may know more codes.
+        /// The reason for a ``UDPPairingError``. Later versions may add codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
             public let description: String
 
-            /// No device came, or no user agreed, in time.
+            /// No device connected, or a user didn't agree, in time.
             public static let timedOut = Code(description: "timedOut")
-            /// The exchange has failed: the secrets differ, or an attacker is between the two. See `cause`.
+            /// The exchange failed: the secrets differ, or an attacker is between the two devices. See `cause`.
             public static let failed = Code(description: "failed")
-            /// The other side has gone in the middle of it.
+            /// The other side disconnected during the exchange.
             public static let disconnected = Code(description: "disconnected")
-            /// A person has said no.
+            /// A user declined.
             public static let declined = Code(description: "declined")
-            /// The task that ran it was cancelled.
+            /// The task was cancelled.
             public static let cancelled = Code(description: "cancelled")
-            /// The window has been opened before.
+            /// The window was already opened.
             public static let alreadyRun = Code(description: "alreadyRun")
         }
 
-        /// The error's kind, for code that reacts to it.
+        /// The kind of error, for code that reacts to it.
         public let code: Code
-        /// The description of the failure, for people.
+        /// A description of the failure for users.
         public let message: String
         /// The error of the pairing exchange, if it caused this one.
         public let cause: PairingError?
