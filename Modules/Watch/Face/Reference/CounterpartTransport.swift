@@ -13,8 +13,7 @@ import MeshWatchConnectivityTransport
 //
 // The dialect is found as follows, and kept in the store. An unknown counterpart gets requests in the mesh's frames,
 // and the last 256 are kept. Once it is reachable it gets a hello in the reference's frames: a request that no app has
-// a
-// handler for. The answer `"sessionmesh"` means mesh; another success, or an error about a missing handler, means
+// a handler for. The answer `"sessionmesh"` means mesh; another success, or an error about a missing handler, means
 // reference. Frames that arrive also decide. When the dialect turns out to be the reference's, kept requests are sent
 // again in its frames.
 //
