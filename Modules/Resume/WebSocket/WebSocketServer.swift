@@ -52,7 +52,7 @@
                                 try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
                             }
                             var policy = policy
-                            // A proxy passes on the name by which the client called it.
+                            // No check of `Host`: a proxy passes on the name by which the client called it.
                             if client.address == nil { policy.isSecure = true }
                             let upgrade = Upgrade(
                                 key: key, client: bound, admission: admission, protocols: protocols, policy: policy,

@@ -12,7 +12,7 @@ import MeshWatchConnectivityTransport
 final class SessionNotices: WatchSessionListener {
     enum Notice: Sendable {
         case event(WatchSessionEvent, WCSessionState)
-        /// - Parameter isNewForApp: true if the app's part differs from the one reported last.
+        /// - Parameter isNewForApp: True if the app's part differs from the one reported last.
         case context(ReceivedContext, isNewForApp: Bool)
     }
 

@@ -28,8 +28,8 @@ final class Waiting {
 
     /// Waits until `check` returns true.
     /// - Parameter deadline: nil waits without a limit.
-    /// - Returns: false if the deadline passed first.
-    /// - Throws: errors of `check`; `ConnectionError.cancelled`.
+    /// - Returns: False if the deadline passed first.
+    /// - Throws: Errors of `check`; `ConnectionError.cancelled`.
     func wait(
         until deadline: Duration?, _ clock: any DeliveryClock, for check: @escaping () throws -> Bool
     ) async throws -> Bool {

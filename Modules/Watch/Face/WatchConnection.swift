@@ -35,7 +35,8 @@ public import MeshWatchConnectivityTransport
 /// delegate. A counterpart that runs WatchConnectivitySwift 5 is addressed in that library's frames, until it proves
 /// that it understands newer ones.
 ///
-/// Main actor. Tasks that the connection starts don't keep it alive. When it is released, its streams end.
+/// Isolated to the main actor. Tasks that the connection starts don't keep it alive. When it is released, its streams
+/// end.
 #if !canImport(Combine)
     @Observable
 #endif

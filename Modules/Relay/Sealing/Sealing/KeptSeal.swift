@@ -68,7 +68,7 @@
     ///
     /// Keeps the keys of the newest `contextsMax` contexts, and each context's last counter per topic. A message that
     /// isn't newer is refused, as a replay or because a newer one came first. Messages of older contexts are refused
-    /// too. After `retiredMax` of those, new contexts are refused until the receiver's next launch.
+    /// too. After `retiredMax` older contexts, new ones are refused until the receiver's next launch.
     ///
     /// All of this is in memory only. After a launch, delivery's numbering detects replays.
     struct KeptOpener: Sendable {

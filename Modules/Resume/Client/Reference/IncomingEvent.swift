@@ -2,7 +2,7 @@ public import Foundation
 
 /// A server's message, reduced to the fields that the coordinator needs. The app keeps the payload.
 public enum IncomingEvent: Hashable, Sendable {
-    /// The server's greeting, with the seconds between two heartbeats. A number that isn't above 0 is ignored; others
+    /// The server's hello, with the seconds between two heartbeats. A number that isn't above 0 is ignored; others
     /// are clamped to the range from 10 ms to a day.
     case hello(heartbeatInterval: TimeInterval)
     /// A session has started. Events up to `initialSeq` happened before it.

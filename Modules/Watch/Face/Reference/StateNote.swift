@@ -3,11 +3,9 @@ import MeshIdentity
 import MeshWatchConnectivityTransport
 
 // Values of WatchConnectivitySwift 5 carry no time. To order two of them after a launch, this library writes a note
-// next
-// to each state in the application context: hashes of the value written here last, and of the counterpart's value known
-// at
-// that time. A value that fits no note was changed by WatchConnectivitySwift 5, or while the app didn't run.
-// `StateHistory.verdict` draws the conclusions.
+// next to each state in the application context: hashes of the value written here last, and of the counterpart's value
+// known at that time. A value that doesn't match its note was written later. `StateHistory.verdict` draws the
+// conclusions.
 
 /// A note next to a state in the application context, about the values known when it was written.
 struct StateNote: Hashable, Sendable {

@@ -143,7 +143,7 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
 
     /// Returns a transfer without sending anything.
     ///
-    /// - Returns: A transfer that isn't under way.
+    /// - Returns: A transfer that isn't in progress.
     @discardableResult
     public func transferUserInfo(_ userInfo: [String: Any]) -> WCSessionUserInfoTransfer {
         WCSession.default.transferUserInfo([:])
@@ -151,7 +151,7 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
 
     /// Returns a transfer without sending anything.
     ///
-    /// - Returns: A transfer that isn't under way.
+    /// - Returns: A transfer that isn't in progress.
     @discardableResult
     public func transferFile(_ file: URL, metadata: [String: Any]?) -> WCSessionFileTransfer {
         WCSession.default.transferFile(file, metadata: metadata)
