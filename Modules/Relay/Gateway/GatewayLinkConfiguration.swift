@@ -4,7 +4,7 @@
     #endif
     public import MeshBase
     import MeshMailbox
-    // What its transport is.
+    // Exported, because it declares the transport's type.
     @_exported public import MeshRelay
     public import MeshSecurity
     public import MeshTransport
@@ -14,20 +14,20 @@
     public struct GatewayLinkConfiguration: Sendable {
         /// The identity of this peer.
         public var identity: PeerIdentity
-        /// The peers that this one connects to, in addition to guests.
+        /// The peers to connect to, in addition to guests.
         public var trustedPeers: TrustedPeers
-        /// `wss://host`, or `ws://` on this machine.
+        /// The gateway's URL: `wss://host`, or `ws://` on this machine.
         public var url: String
-        /// Returns the token by which the app's server knows the user. Called for each connection, and never twice at
-        /// once. nil tries again later.
+        /// Returns the token by which the app's server knows the user. Called for each connection, one call at a time.
+        /// nil means that the client tries again later.
         public var token: @Sendable () async -> String?
-        /// Whether to sign the opening of the mailbox as earlier versions did, for a gateway of such a version. A gateway that
-        /// forwards another one's challenge could then open the mailbox there.
+        /// True to sign the opening of the mailbox as earlier versions did, for a gateway of such a version. A
+        /// malicious gateway could then forward another gateway's challenge, and open the mailbox there.
         public var signsForAnyServer = false
-        /// PEM file of the authorities to believe; nil for the system's.
+        /// The path of a PEM file with trusted certificate authorities; nil for the system's.
         public var authoritiesPath: String?
 
-        /// Everything else is a default until it is set.
+        /// Creates a configuration with defaults for everything else.
         public init(
             identity: PeerIdentity, trustedPeers: TrustedPeers, url: String,
             token: @escaping @Sendable () async -> String?
@@ -41,7 +41,7 @@
             signsForAnyServer ? MailboxFrame.firstSubprotocol : MailboxFrame.subprotocol
         }
 
-        /// The name of the server that is dialed; nil if nothing is signed for one.
+        /// The host being dialed; nil if the signature doesn't name it.
         var server: String? { signsForAnyServer ? nil : (try? WebSocketAddress(url))?.host.lowercased() }
     }
 
@@ -50,13 +50,13 @@
             [.datagram: .gatewayMessage, .queue: .gatewayMessage, .latest: .gatewayMessage]
         }
 
-        /// A client over SwiftNIO.
-        /// - Throws: `WebSocketError` for a URL that is none or would send in clear text, and for authorities that cannot be
-        ///   read.
+        /// Creates a client over SwiftNIO.
+        /// - Throws: `WebSocketError` if the URL is invalid or would send in clear text, or if the certificates can't
+        ///   be read.
         public func relayClient() throws -> any RelayClient { GatewayRelayClient(self, dial: try makeDial()) }
     }
 
-    /// A transport between paired peers that reach each other through a gateway, wherever they are.
+    /// A transport between paired peers that reach each other through a gateway. The peers may be on any network.
     ///
     /// ```swift
     /// let transport = try GatewaySessionSyncTransport(
@@ -69,8 +69,8 @@
 
     #if canImport(Darwin)
         extension RelayLink {
-            /// A link through a gateway over `URLSessionWebSocketTask`, as watchOS needs. The session says whom to believe; it is
-            /// not invalidated.
+            /// Creates a link through a gateway over `URLSessionWebSocketTask`, which watchOS requires. The session
+            /// decides which certificates to trust. It isn't invalidated.
             /// - Throws: `URLError` with `badURL`; `SecurityError` with `invalidArgument`.
             public convenience init(
                 _ configuration: GatewayLinkConfiguration, session: URLSession,
@@ -89,7 +89,7 @@
     #endif
 
     extension PayloadLimit {
-        /// One sealed message through a gateway, on any lane.
+        /// Maximum size of a sealed message through a gateway, on any lane.
         public static let gatewayMessage = PayloadLimit(
             id: "gateway.message", bytes: 48_000, summary: "Message through a gateway's mailbox, sealed",
             source: "an event of a replay buffer has 65,536 bytes, less base64, sealing (91) and its sender")

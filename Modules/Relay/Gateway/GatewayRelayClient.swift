@@ -5,10 +5,11 @@
     import MeshSecurity
     import MeshTransport
 
-    /// A gateway's mailboxes as a relay: a socket after another, on which `MailboxClientCore` speaks.
+    /// A relay client for a gateway's mailboxes. It opens one socket after another, on which `MailboxClientCore` speaks
+    /// the protocol.
     ///
-    /// The observer is called on the socket's thread. Bounds: those of the core; beyond `unsentBytesMax` that the socket has not
-    /// taken, the relay is full.
+    /// The observer is called on the socket's thread. The core's bounds apply. With more than `unsentBytesMax` bytes
+    /// unsent, `publish` throws `full`.
     final class GatewayRelayClient: RelayClient, Sendable {
         static let unsentBytesMax = 1 << 20
 
@@ -17,9 +18,9 @@
             var observer: (any RelayClientObserver)?
             var socket: (any MailboxSocket)?
             var unsentBytes = 0
-            /// Whom this peer hears of and lets in.
+            /// The peers that this one follows and admits.
             var followed: Set<PeerID> = []
-            /// What is to be signed as soon as there is a token.
+            /// The challenge to sign once there is a token.
             var challenge: [UInt8]?
             var isAskingForToken = false
             var wasOpen = false
@@ -93,7 +94,7 @@
             }
             for task in tasks { task.cancel() }
             socket?.close()
-            // Nor may a gateway that hangs hold us.
+            // Limits the time that a hanging gateway can delay `close`.
             let late = Task {
                 try await Task.sleep(for: .milliseconds(500))
                 socket?.drop()
@@ -134,8 +135,8 @@
 
         private var observer: (any RelayClientObserver)? { state.withLock { $0.observer } }
 
-        /// Frames leave in the order in which the core has made them, so the socket gets them under the lock; it takes them
-        /// without calling back.
+        /// Calls the core and performs its directives. Frames must leave in the core's order, so they are passed to the
+        /// socket under the lock. The socket doesn't call back.
         @discardableResult
         private func perform<Result>(_ body: (inout MailboxClientCore, Duration) -> Result) -> Result {
             let (result, rest) = state.withLock { state in
@@ -182,7 +183,7 @@
             }
         }
 
-        /// Asks for the token, once at a time; the answer counts for the newest challenge.
+        /// Asks for the token, one call at a time. The answer is used for the newest challenge.
         private func prove(_ challenge: [UInt8]) {
             let isAsking = state.withLock { state in
                 state.challenge = challenge
@@ -212,7 +213,7 @@
 
         private func drop(_ reason: String) { perform(.drop(reason)) }
 
-        /// What a socket says.
+        /// Forwards a socket's events to the client.
         fileprivate final class Connection: MailboxSocketObserver {
             private let client: GatewayRelayClient
             let howItEnded = Locked((wasOpen: false, isReplaced: false))
@@ -276,7 +277,7 @@
     }
 
     extension MailboxLane {
-        /// - Returns: nil for what nobody publishes at.
+        /// - Returns: nil if the topic isn't one that peers publish on.
         fileprivate static func of(_ topic: String) -> (lane: MailboxLane, to: PeerID, key: String, isHeld: Bool)? {
             switch RelayTopic(topic) {
             case .presence(let peer): (.presence, peer, "", true)

@@ -1,6 +1,6 @@
 public import MeshBus
 
-/// A plugin that registers MeshGatewayTransport. Its transport is built with the trait WebSocket.
+/// A plugin that registers MeshGatewayTransport. The transport needs the trait WebSocket.
 public struct GatewayTransportPlugin: Plugin {
     /// Creates the plugin, which has no settings.
     public init() {}

@@ -1,24 +1,24 @@
 #if WebSocket
-    /// A WebSocket to a gateway that is open. Every call returns at once, from any thread; what a broken socket does not take is
-    /// lost.
+    /// An open WebSocket to a gateway. Each call returns at once, on any thread. A broken socket drops what it is
+    /// given.
     protocol MailboxSocket: Sendable {
         func send(_ bytes: [UInt8])
-        /// In good order.
+        /// Closes the connection properly.
         func close()
-        /// As a broken cable does.
+        /// Breaks the connection, as a lost network does.
         func drop()
     }
 
-    /// What happens on a socket, one call after another.
+    /// The receiver of a socket's events, one call at a time.
     protocol MailboxSocketObserver: AnyObject, Sendable {
         func opened(_ socket: any MailboxSocket)
         func received(_ bytes: [UInt8])
-        /// So many bytes have left.
+        /// Reports that this number of bytes has been sent.
         func flushed(_ count: Int)
-        /// The last call, of a socket that was opened. The code is the gateway's.
+        /// Reports the end of an opened socket, with the gateway's close code. It is the last call.
         func closed(_ code: UInt16?)
     }
 
-    /// Returns once a socket is open, or throws.
+    /// Opens a socket. Returns once it is open, or throws.
     typealias MailboxDial = @Sendable (any MailboxSocketObserver) async throws -> Void
 #endif

@@ -6,7 +6,7 @@
     import NIOSSL
 
     extension GatewayLinkConfiguration {
-        /// By SwiftNIO, on one loop.
+        /// Returns a function that dials with SwiftNIO, on one event loop.
         /// - Throws: `WebSocketError`.
         func makeDial() throws -> MailboxDial {
             let address = try WebSocketAddress(url)
@@ -39,7 +39,7 @@
         func drop() { loop.execute { socket.value.drop() } }
     }
 
-    /// Belongs to the loop.
+    /// Belongs to the event loop.
     private final class SocketObserver: WebSocketObserver {
         private let observer: any MailboxSocketObserver
         private let subprotocol: String

@@ -1,4 +1,4 @@
-// Elsewhere than on Apple's systems it is compiled with MESH_URLSESSION only, to see that it is right (.ci/run).
+// On other systems than Apple's it is compiled only with MESH_URLSESSION, as a check in CI (.ci/run).
 #if WebSocket && (canImport(Darwin) || MESH_URLSESSION)
     import Foundation
     import MeshBase
@@ -8,9 +8,9 @@
         import FoundationNetworking
     #endif
 
-    /// `URLSessionWebSocketTask`, which is all that watchOS has.
+    /// A socket over `URLSessionWebSocketTask`, the only API on watchOS.
     ///
-    /// The system ends its connection when it suspends the app; the client dials again when the app is back.
+    /// The system ends the connection when it suspends the app. The client dials again when the app continues.
     final class URLSessionMailboxSocket: MailboxSocket {
         private let task: URLSessionWebSocketTask
         private let observer: any MailboxSocketObserver
@@ -20,9 +20,9 @@
         }
 
         /// - Parameters:
-        ///   - url: `wss:`, or `ws:` on this machine.
-        ///   - subprotocol: one of `MailboxFrame.subprotocols`.
-        /// - Throws: `URLError` with `badURL`, also for one that would send in clear text.
+        ///   - url: A `wss:` URL, or `ws:` on this machine.
+        ///   - subprotocol: One of `MailboxFrame.subprotocols`.
+        /// - Throws: `URLError` with `badURL`, also if the URL would send in clear text.
         static func makeDial(
             _ url: String, subprotocol: String, _ session: URLSession
         ) throws -> MailboxDial {
@@ -33,7 +33,7 @@
                 let task = session.webSocketTask(with: url, protocols: [subprotocol])
                 let socket = URLSessionMailboxSocket(task, observer)
                 task.resume()
-                // One that is never made ends its reading at once.
+                // If no connection is made, reading ends at once and reports the end.
                 observer.opened(socket)
                 Task { await socket.read() }
             }

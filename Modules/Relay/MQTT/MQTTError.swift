@@ -1,21 +1,21 @@
 #if MQTT
     public import MeshBase
 
-    /// Why there is no link over a broker, or no pairing.
+    /// An error of a link or a pairing over a broker.
     public struct MQTTError: CodedError {
-        /// Why it is thrown. Later versions may know more codes.
+        /// The reason for an error. Later versions may add codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
             public let description: String
 
-            /// A broker, a file or an identity that no client can be made with.
+            /// The address, a file or the identity is unusable.
             public static let invalidArgument = Code(description: "invalidArgument")
-            /// This process may open no more files and sockets; `cause` is what the system says.
+            /// The process can't open more files and sockets. `cause` is the system's error.
             public static let noDescriptor = Code(description: "noDescriptor")
-            /// The broker does not let this client do what it must.
+            /// The broker refuses something that this client needs.
             public static let refused = Code(description: "refused")
-            /// The other device didn't come to the pairing in time.
+            /// The other device didn't join the pairing in time.
             public static let timedOut = Code(description: "timedOut")
-            /// The other side of the pairing said something wrong; `cause` is what.
+            /// The other device sent an invalid pairing message. `cause` has the details.
             public static let notPaired = Code(description: "notPaired")
         }
 

@@ -1,6 +1,6 @@
 public import MeshBus
 
-/// A plugin that registers MeshMQTTTransport. Its transport is built with the trait MQTT.
+/// A plugin that registers MeshMQTTTransport. The transport needs the trait MQTT.
 public struct MQTTTransportPlugin: Plugin {
     /// Creates the plugin, which has no settings.
     public init() {}

@@ -1,13 +1,13 @@
-/// Whose mailbox it is: the 32 bytes of a peer's id, which is the hash of its public key.
+/// The ID of a mailbox: the 32 bytes of its owner's peer ID, which is the hash of a public key.
 package struct MailboxID: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// Bytes of an id.
+    /// The number of bytes in an ID.
     package static let byteCount = 32
 
     private let words: SIMD4<UInt64>
 
-    /// - Returns: nil for any other count than 32.
+    /// - Returns: nil unless there are 32 bytes.
     package init?(bytes: some Collection<UInt8>) {
-        // Called from other modules, where generic code costs a call for each byte.
+        // Other modules call this, and unspecialized generic code would cost a call per byte.
         let id = bytes.withContiguousStorageIfAvailable { MailboxID(UnsafeRawBufferPointer($0)) }
         guard let id = id ?? Array(bytes).withUnsafeBytes({ MailboxID($0) }) else { return nil }
         self = id
@@ -22,7 +22,7 @@ package struct MailboxID: Hashable, Comparable, Sendable, CustomStringConvertibl
         self.words = words
     }
 
-    /// As `bytes`, in 64 hexadecimal digits.
+    /// Creates an ID from 64 hexadecimal digits.
     package init?(_ name: some StringProtocol) {
         let digits = Array(name.utf8)
         guard digits.count == 2 * Self.byteCount else { return nil }
@@ -39,7 +39,7 @@ package struct MailboxID: Hashable, Comparable, Sendable, CustomStringConvertibl
         self.words = words
     }
 
-    /// All 32 of them.
+    /// The 32 bytes of the ID.
     package var bytes: [UInt8] {
         [UInt8](unsafeUninitializedCapacity: Self.byteCount) { buffer, count in
             for index in 0..<Self.byteCount {

@@ -1,28 +1,28 @@
 #if MQTT || WebSocket
     package import MeshBase
 
-    /// The pauses between a client's connections to a relay, and whether another device has its identity.
+    /// The pauses between a client's connections to a relay, and detection of a second device with the same identity.
     ///
-    /// A relay gives a client's place to the newest connection with its identity: the older one is *replaced*. Two devices with
-    /// one identity, such as a backup that was restored on a second device, take the place from each other without end. So the
-    /// pause doubles with each replacement, and begins anew only once a connection has outlasted the longest pause of another
-    /// device.
+    /// A relay gives a client's place to the newest connection with its identity: the older one is *replaced*. Two
+    /// devices with one identity, for example after a backup was restored on a second device, replace each other
+    /// endlessly. So the pause doubles with each replacement. It starts over only after a connection that outlasts the
+    /// other device's longest pause.
     ///
-    /// Some brokers replace a client without a word (Mosquitto 2.0 does). They close a connection in the same way when they end.
-    /// So one such close counts as a failure, and each one that follows it counts as a replacement.
+    /// Some brokers, such as Mosquitto 2.0, give no reason when they replace a client. They close connections in the
+    /// same way when they shut down. So the first such close counts as a failure, and each later one as a replacement.
     package struct RelayPauses: Sendable {
-        /// How a connection ended, or why there was none.
+        /// The way in which a connection ended or failed.
         package enum End: Sendable {
             case failed
             case replaced
-            /// The relay has closed it and said nothing.
+            /// The relay closed the connection without a reason.
             case closed
         }
 
-        /// After so many replacements one after another, another device has this one's identity. One alone can be a process of
-        /// this device that was just launched.
+        /// The number of consecutive replacements that indicates a second device. A single one can be an earlier
+        /// process of this device.
         package static let clonedAfter = 2
-        /// A connection of this length ends a series of failures.
+        /// A connection of this length resets the backoff after failures.
         private static let steady = Duration.seconds(5)
         private static let longestAfterReplacement = Duration.seconds(300)
 
@@ -32,11 +32,11 @@
         private var closedCount = 0
 
         /// - Parameters:
-        ///   - shortest: the pause after the first failure, which is shortened at random by up to half.
-        ///   - longest: where doubling ends.
+        ///   - shortest: The pause after the first failure, shortened at random by up to half.
+        ///   - longest: The longest pause, at which doubling ends.
         package init(from shortest: Duration, to longest: Duration) { failures = Backoff(from: shortest, to: longest) }
 
-        /// What the app is told of another device that has this one's identity; nil if there is none.
+        /// The problem to report if another device has this one's identity; nil otherwise.
         package var problem: String? {
             guard replacedCount >= Self.clonedAfter else { return nil }
             let what =
@@ -47,10 +47,10 @@
             return "clonedIdentity: \(what); call PeerIdentity.reset on one of the two, and pair it again"
         }
 
-        /// Notes how a connection has ended.
+        /// Notes the end of a connection.
         ///
-        /// - Parameter lifetime: nil if there was none.
-        /// - Returns: the pause before the next one.
+        /// - Parameter lifetime: nil if there was no connection.
+        /// - Returns: The pause before the next attempt.
         package mutating func next(after lifetime: Duration?, _ end: End, _ random: inout SplitMix64) -> Duration {
             if let lifetime, lifetime > Self.longestAfterReplacement * 2 {
                 (replacedCount, closedCount) = (0, 0)

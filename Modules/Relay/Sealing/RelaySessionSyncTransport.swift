@@ -7,21 +7,22 @@
     public import MeshStorage
     public import MeshTransport
 
-    /// A transport between paired peers that meet at a relay, wherever they are: a `LinkTransport` over a ``RelayLink``.
+    /// A transport between paired peers that meet at a relay: a `LinkTransport` over a ``RelayLink``. The peers may be
+    /// on any network.
     ///
-    /// A peer's ID is that of its key, so no peer can speak as another.
+    /// A peer's ID is derived from its key, so no peer can impersonate another.
     public final class RelaySessionSyncTransport: DeliveringTransport {
         public let delivery: LinkTransport
         /// The link that moves the bytes and counts them.
         public let link: RelayLink
         private let revocations: RevocationCarrier
 
-        /// The local peer's id is that of the identity.
+        /// Creates a transport. The local peer's ID is that of the configured identity.
         /// - Parameters:
-        ///   - configuration: names the relay: an `MQTTLinkConfiguration`, a `GatewayLinkConfiguration`, or an app's own.
-        ///   - store: keeps what was accepted and not acknowledged; nil keeps it in memory.
-        ///   - diagnostics: receives reachability, what was rejected and what the relay refuses.
-        /// - Throws: what the link's initializer and `LinkTransport` throw.
+        ///   - configuration: An `MQTTLinkConfiguration`, a `GatewayLinkConfiguration` or your own.
+        ///   - store: Keeps unacknowledged messages; nil keeps them in memory.
+        ///   - diagnostics: Receives reachability, rejected messages and the relay's refusals.
+        /// - Throws: Errors of the link's initializer and of `LinkTransport`.
         public init(
             configuration: some RelayLinkConfiguration, deviceClass: SessionPeerDeviceClass = .unknown,
             appInstanceID: String = UUID().uuidString, userID: String? = nil, delivery: DeliveryConfiguration = .init(),

@@ -1,27 +1,27 @@
 public import Foundation
 
 extension SessionCoordinator {
-    /// Times are in seconds; what is not finite or out of its range counts as the nearest that is.
+    /// The options of a coordinator. Times are in seconds. A value that isn't finite or is out of range is clamped.
     public struct Configuration: Hashable, Sendable {
-        /// Until the server's hello says another; 10 ms to a day.
+        /// The heartbeat interval until the server's hello sets another; 10 ms to a day.
         public var defaultHeartbeatInterval: TimeInterval
-        /// Whether the coordinator sends heartbeats by itself. Without them a dead socket is not noticed either.
+        /// True if the coordinator sends heartbeats on its own. Without them it can't detect a dead socket.
         public var autoHeartbeat: Bool
-        /// The share of an interval by which heartbeats come earlier at random, 0 to 1. The first one of a connection
-        /// comes at any time within the interval.
+        /// The share of an interval by which heartbeats come earlier at random, from 0 to 1. The first one on a
+        /// connection comes at a random time within the interval.
         let heartbeatJitter: Double
-        /// So many unacknowledged heartbeats in a row make a zombie; at least 1.
+        /// The number of consecutive unacknowledged heartbeats after which the socket counts as dead; at least 1.
         let missedAckLimit: Int
-        /// How long a replay may bring nothing before it ends without the rest; 10 ms to a day.
+        /// Maximum time for which a replay may bring no event before it ends incomplete; 10 ms to a day.
         package var replayTimeout: TimeInterval
-        /// How long a handshake may stay without an answer; 10 ms to a day.
+        /// Maximum time to wait for the answer to a handshake; 10 ms to a day.
         package var handshakeTimeout: TimeInterval
-        /// Whether a gap between sequences is possible.
+        /// The meaning of gaps between sequences.
         public var sequencing: Sequencing
-        /// The rule for when an event counts as processed, so that no resume brings it again.
+        /// The rule for when an event counts as processed, so that a resume doesn't bring it again.
         public var acknowledgement: Acknowledgement
 
-        /// The defaults are the reference's.
+        /// Creates a configuration. The defaults are those of the reference implementation.
         public init(
             defaultHeartbeatInterval: TimeInterval = 30, autoHeartbeat: Bool = true, heartbeatJitter: Double = 0.1,
             missedAckLimit: Int = 2, replayTimeout: TimeInterval = 10, handshakeTimeout: TimeInterval = 30,
@@ -38,25 +38,25 @@ extension SessionCoordinator {
         }
     }
 
-    /// The promise behind the numbers of a session's events.
+    /// The meaning of the sequence numbers of a session's events.
     public enum Sequencing: String, Hashable, Sendable {
-        /// The numbers grow, and a skipped number means nothing.
+        /// Numbers increase. A skipped number means nothing.
         case monotonic
-        /// They follow one another: a number that was skipped is an event that is missing.
+        /// Numbers are consecutive. A skipped number means that an event is missing.
         case contiguous
     }
 
-    /// A rule for when an event counts as processed, so that no resume brings it again.
+    /// A rule for when an event counts as processed, so that a resume doesn't bring it again.
     public enum Acknowledgement: String, Hashable, Sendable {
         /// The coordinator acknowledges an event once `didReceive` has returned.
         case onReceive
-        /// Once the app says `acknowledge(through:)`. After a crash what was not acknowledged comes again.
+        /// The app acknowledges events by `acknowledge(through:)`. After a crash, unacknowledged ones come again.
         case byApp
     }
 }
 
 extension Duration {
-    /// A time that somebody else gave, within what clocks can bear.
+    /// Clamps a time from another party to the range from 10 ms to a day.
     package static func bounded(_ seconds: Double) -> Duration {
         guard seconds.isFinite else { return .seconds(86_400) }
         return .seconds(min(max(seconds, 0.01), 86_400))

@@ -1,85 +1,85 @@
 import MeshBase
 
-/// Why a gateway closed a WebSocket, by the numbers that chat gateways made common.
+/// The code with which a gateway closed a WebSocket, with numbers that are common among chat gateways.
 public struct CloseCode: RawRepresentable, Hashable, Sendable, Codable {
     public let rawValue: UInt16
 
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// 4000: the server ends, is in trouble, or has heard nothing: come again and resume.
+    /// 4000: the server is shutting down, failed, or heard nothing from the client. Reconnect and resume.
     public static let unknownError = CloseCode(rawValue: 4000)
-    /// 4001: the frame's operation is not known.
+    /// 4001: the frame's operation is unknown.
     public static let unknownOpcode = CloseCode(rawValue: 4001)
-    /// 4002: the frame cannot be read.
+    /// 4002: the frame can't be read.
     public static let decodeError = CloseCode(rawValue: 4002)
-    /// 4003: something else than a handshake came first.
+    /// 4003: another frame came before the handshake, or none came in time.
     public static let notAuthenticated = CloseCode(rawValue: 4003)
     /// 4004: the token was refused.
     public static let authenticationFailed = CloseCode(rawValue: 4004)
-    /// 4005: a second handshake on one connection.
+    /// 4005: a second handshake on the same connection.
     public static let alreadyAuthenticated = CloseCode(rawValue: 4005)
-    /// 4007: the cursor is one that the server has never given.
+    /// 4007: the cursor is one that the server never issued.
     public static let invalidSequence = CloseCode(rawValue: 4007)
-    /// 4008: too much was sent.
+    /// 4008: the client sent too much.
     public static let rateLimited = CloseCode(rawValue: 4008)
-    /// 4009: the session goes on over another connection, or nothing was heard of the client.
+    /// 4009: another connection continues the session. Other gateways: the session has timed out.
     public static let sessionTimedOut = CloseCode(rawValue: 4009)
-    /// 4010, of other gateways.
+    /// 4010, used by other gateways.
     public static let invalidShard = CloseCode(rawValue: 4010)
-    /// 4011, of other gateways.
+    /// 4011, used by other gateways.
     public static let shardingRequired = CloseCode(rawValue: 4011)
-    /// 4012: the version of the protocol is not spoken here.
+    /// 4012: the gateway doesn't support this version of the protocol.
     public static let invalidVersion = CloseCode(rawValue: 4012)
-    /// 4013, of other gateways.
+    /// 4013, used by other gateways.
     public static let invalidIntents = CloseCode(rawValue: 4013)
-    /// 4014, of other gateways.
+    /// 4014, used by other gateways.
     public static let disallowedIntents = CloseCode(rawValue: 4014)
 
-    /// 4015: the token has expired, or is about to: come again with a new one, and resume.
+    /// 4015: the token has expired or is about to. Reconnect with a new one, and resume.
     public static let tokenExpired = CloseCode(rawValue: 4015)
-    /// 4016: the server's app has disconnected the user. Whether it may come again, the app says then.
+    /// 4016: the server's app has disconnected the user. It decides whether the user may reconnect.
     public static let disconnected = CloseCode(rawValue: 4016)
 
-    /// Coming again would meet the same answer: 4004, and 4010 to 4014.
+    /// True if reconnecting would fail again: 4004, and 4010 to 4014.
     public var isFatal: Bool { self == .authenticationFailed || (4010...4014).contains(rawValue) }
 }
 
-/// A policy for reconnecting: a client waits a random part of a time that doubles with every try (full jitter), so that
-/// the clients of a failed server don't return all at once.
+/// A policy for reconnecting. A client waits for a random part of a time that doubles with every attempt (full jitter),
+/// so that the clients of a failed server don't return all at once.
 ///
-/// A session goes on over one connection, the newest. Two clients with copies of one cursor would take it from each other
-/// without end. So after a connection that was replaced (4009) a client waits for 2 seconds, and for twice as long each time, up
-/// to 5 minutes. These waits begin anew only after a connection that lasted for 10 minutes.
+/// Only the newest connection continues a session. Two clients with copies of one cursor would take it from each other
+/// endlessly. So after a connection was replaced (4009), the client waits for 2 s, doubling to 5 min. These waits start
+/// over only after a connection that lasted for 10 min.
 public struct ReconnectPolicy: Sendable {
     private var backoff: Backoff
     private var replacements = Backoff(from: .seconds(2), to: .seconds(300))
-    /// Connections that were replaced, one after another.
+    /// The number of consecutive connections that were replaced.
     package private(set) var replacedCount = 0
     private var random: SplitMix64
 
-    /// Draws its waits at random.
+    /// Creates a policy with random waits.
     ///
     /// - Parameters:
-    ///   - shortest: the bound of the first wait.
-    ///   - longest: where doubling ends.
+    ///   - shortest: The upper bound of the first wait.
+    ///   - longest: The upper bound at which doubling ends.
     public init(from shortest: Duration = .seconds(1), to longest: Duration = .seconds(60)) {
         self.init(from: shortest, to: longest, seed: .random(in: 0 ... .max))
     }
 
-    /// Creates a policy whose waits follow from a seed, for tests.
+    /// Creates a policy with repeatable waits, for tests.
     ///
-    /// - Parameter seed: the same waits for the same seed, for tests.
+    /// - Parameter seed: Equal seeds give equal waits.
     public init(from shortest: Duration, to longest: Duration, seed: UInt64) {
         backoff = Backoff(from: shortest, to: longest)
         random = SplitMix64(seed: seed)
     }
 
-    /// Returns the time to wait before the next attempt, or nil after a fatal code.
+    /// Returns the time to wait before the next attempt.
     ///
     /// - Parameters:
-    ///   - code: with which the server closed; nil when the connection broke or was never there.
-    ///   - atLeast: what the server asked for.
-    /// - Returns: how long to wait; nil after a fatal code.
+    ///   - code: The server's close code; nil if the connection broke or was never made.
+    ///   - atLeast: The wait that the server asked for.
+    /// - Returns: The wait; nil after a fatal code.
     public mutating func delay(after code: CloseCode? = nil, atLeast: Duration = .zero) -> Duration? {
         guard code?.isFatal != true else { return nil }
         if code == .sessionTimedOut {
@@ -89,9 +89,9 @@ public struct ReconnectPolicy: Sendable {
         return max(.zero, atLeast) + backoff.next() * random.fraction()
     }
 
-    /// A session is live, or was.
+    /// Resets the waits after a session was live.
     ///
-    /// - Parameter lifetime: how long the connection lasted, if it has ended.
+    /// - Parameter lifetime: The duration of the connection, if it has ended.
     public mutating func reset(after lifetime: Duration = .zero) {
         backoff.reset()
         guard lifetime > .seconds(600) else { return }

@@ -1,16 +1,16 @@
 public import MeshBase
 
-/// Why a store did not do what it was asked for.
+/// An error of a ``ResumeStore``.
 public struct ResumeError: CodedError {
-    /// Why it is thrown. Later versions may know more codes.
+    /// The reason for an error. Later versions may add codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
-        /// The stored bytes are not those that were written.
+        /// The stored bytes are damaged.
         public static let damaged = Code(description: "damaged")
-        /// Another user owns it, or may write to it.
+        /// Another user owns the file or may write to it.
         public static let foreign = Code(description: "foreign")
-        /// The system or the store below refused; `cause` has its error.
+        /// The system or the underlying store failed. `cause` has its error.
         public static let unavailable = Code(description: "unavailable")
     }
 
@@ -31,7 +31,7 @@ public struct ResumeError: CodedError {
         }
     }
 
-    /// What any store has thrown.
+    /// Wraps any error of a store.
     init(_ error: any Error) {
         self = error as? ResumeError ?? ResumeError(.unavailable, "the store failed", cause: error)
     }

@@ -1,7 +1,7 @@
-/// The clock of a coordinator. Tests have one of their own.
+/// The clock of a coordinator. Tests supply their own.
 struct ResumeTime: Sendable {
     let elapsed: @Sendable () -> Duration
-    /// Until that time, or until the task is cancelled, with an error then.
+    /// Sleeps until a time. Throws if the task is cancelled.
     let sleep: @Sendable (_ until: Duration) async throws -> Void
 
     static var system: ResumeTime {

@@ -1,7 +1,7 @@
 import MeshBase
 
-/// Keeps a client's place in a server's stream of numbered events: identifies, resumes after every break, and says of each
-/// event whether it is new, replayed or known.
+/// Tracks a client's position in a server's stream of numbered events. It identifies, resumes after every break, and
+/// tells whether each event is new, replayed or a duplicate.
 ///
 /// ```swift
 /// let coordinator = SessionCoordinator(
@@ -11,17 +11,19 @@ import MeshBase
 /// if await coordinator.didReceive(.pushEvent(seq: 7)).isToBeProcessed { show(message) }
 /// ```
 ///
-/// The app owns the socket: it opens and closes it, and reports what arrives in the order in which it arrives. Calls return
-/// when what they cause has been sent and written, except for moves of the cursor, which a `ResumeStore` may have written
-/// together (`writeDelay`). A connection is over for the coordinator when it is closed, replaced by another, invalidated,
-/// a zombie, or cleared: nothing that returns or arrives late for it changes anything.
+/// The app owns the socket. It opens and closes the socket, and reports arriving frames in order. Calls return once the
+/// resulting frames are sent and the session is saved. Exception: a `ResumeStore` may save several moves of the cursor
+/// together (`writeDelay`).
+///
+/// A connection ends for the coordinator when it is closed, replaced, invalidated, dead or cleared. Frames and results
+/// that arrive for it later change nothing.
 public actor SessionCoordinator {
-    /// Tells connections apart, for apps whose old socket may still speak when the new one is open.
+    /// Identifies a connection, for apps whose old socket may still report frames when the new one is open.
     public struct ConnectionID: Hashable, Sendable {
         private final class Identity: Sendable {}
         private let identity = Identity()
 
-        /// Another one than every other.
+        /// Creates a unique ID.
         public init() {}
 
         public static func == (left: ConnectionID, right: ConnectionID) -> Bool { left.identity === right.identity }
@@ -41,9 +43,9 @@ public actor SessionCoordinator {
     /// Creates a coordinator with a storage that can't fail.
     ///
     /// - Parameters:
-    ///   - storage: written before `didReceive` returns; what cannot fail cannot be tried again either. See
+    ///   - storage: Written before `didReceive` returns. It can't fail, so writes aren't retried. See
     ///     `init(transport:store:token:clientProperties:configuration:)`.
-    ///   - token: asked on every connection; nil leaves the client disconnected.
+    ///   - token: Called on every connection. nil leaves the client disconnected.
     public init(
         transport: any SessionTransport, storage: any SessionStorage = InMemorySessionStorage(),
         token: @escaping @Sendable () async -> String?, clientProperties: ClientProperties,
@@ -56,7 +58,7 @@ public actor SessionCoordinator {
 
     /// Creates a coordinator with a store whose calls can fail.
     ///
-    /// - Parameter store: replaces a session at once, and may fail: `SessionEvent.storageFailed`.
+    /// - Parameter store: Replaces a session atomically. Failures are reported as `SessionEvent.storageFailed`.
     public init(
         transport: any SessionTransport, store: any ResumeStore, token: @escaping @Sendable () async -> String?,
         clientProperties: ClientProperties, configuration: Configuration = .init()
@@ -88,24 +90,24 @@ public actor SessionCoordinator {
 
     // MARK: - What the app tells
 
-    /// The socket is open. Returns when the handshake has been sent, or will not be.
-    /// - Parameter connection: given here, and with what the socket does later, it keeps an old socket from speaking for a
-    ///   new one.
+    /// Reports that the socket is open. Returns once the handshake has been sent, or can't be.
+    /// - Parameter connection: Pass the same ID with later reports of this socket, so that frames of an old socket
+    ///   aren't attributed to a new one.
     public func connectionDidOpen(_ connection: ConnectionID? = nil) async {
         current = connection
         core.open()
         await carryOut()
     }
 
-    /// The socket has closed. The cursor is kept, and written.
+    /// Reports that the socket has closed. Keeps the cursor, and saves it.
     public func connectionDidClose(error: (any Error)? = nil, on connection: ConnectionID? = nil) async {
         guard isCurrent(connection) else { return }
         core.close()
         await carryOut()
     }
 
-    /// A frame has arrived.
-    /// - Returns: what to do with its payload.
+    /// Processes a frame that has arrived.
+    /// - Returns: The instruction for the frame's payload.
     @discardableResult
     public func didReceive(_ event: IncomingEvent, on connection: ConnectionID? = nil) async -> Reception {
         guard isCurrent(connection) else { return .stale }
@@ -114,23 +116,22 @@ public actor SessionCoordinator {
         return reception
     }
 
-    /// The app needs no event up to this one any more (`Acknowledgement.byApp`; else it does nothing). What has not come in
-    /// order does not count.
+    /// Acknowledges all events up to a sequence (`Acknowledgement.byApp`; otherwise it does nothing). Events after a
+    /// gap don't count.
     public func acknowledge(through sequence: UInt64) async {
         core.acknowledge(through: sequence, time.elapsed())
         await carryOut()
     }
 
-    /// Ends the connection, because the app couldn't process an event. Close the socket. The next connection brings every event again
-    /// that the app hasn't acknowledged; without this call, the coordinator treats those as duplicates, as the app still has them.
+    /// Ends the connection, because the app couldn't process an event. Close the socket. The next connection brings all
+    /// unacknowledged events again. Without this call, the coordinator would treat them as duplicates.
     public func retryUnacknowledged(on connection: ConnectionID? = nil) async {
         guard isCurrent(connection) else { return }
         core.retryUnacknowledged()
         await carryOut()
     }
 
-    /// Ends the session for a logout. The next connection identifies, and anything more on the current one is stale.
-    /// Close it.
+    /// Ends the session, for a logout. Close the socket: later frames on it are stale. The next connection identifies.
     public func clearSession() async {
         core.clear()
         await carryOut()
@@ -141,14 +142,14 @@ public actor SessionCoordinator {
     /// The current state of the session.
     public var state: SessionState { core.state }
 
-    /// A stream of its own for each call, which begins with the current state. Of a subscriber that is 256 events behind, the
-    /// oldest go.
+    /// The events of the coordinator, beginning with the current state. Each access is an independent subscription that
+    /// buffers 256 events and drops the oldest.
     public nonisolated var events: AsyncStream<SessionEvent> { stream.subscribe() }
 
-    /// Publishes an event that the owner of the socket has noticed.
+    /// Publishes an event noticed by the owner of the socket.
     nonisolated func tell(_ event: SessionEvent) { stream.publish(event) }
 
-    /// Returns the session from which the next connection would resume, or nil.
+    /// Returns the session that the next connection would resume, or nil.
     public func currentSnapshot() async -> SessionSnapshot? {
         if let snapshot = core.snapshot { return snapshot }
         guard !core.storedIsVoid, core.connectionCount == 0 else { return nil }
@@ -163,7 +164,8 @@ public actor SessionCoordinator {
 // MARK: - Carrying out
 
 extension SessionCoordinator {
-    /// Everything is told before anything is waited for, so that streams have the core's order.
+    /// Performs the core's directives. Events are published before the first suspension, so that streams keep the
+    /// core's order.
     private func carryOut() async {
         let directives = core.takeDirectives()
         for case .publish(let event) in directives { stream.publish(event) }
@@ -210,7 +212,7 @@ extension SessionCoordinator {
         }
     }
 
-    /// One after another, in the order in which the core asked.
+    /// Saves after all earlier saves, in the core's order.
     private func write(_ snapshot: SessionSnapshot?) -> Task<Void, Never> {
         let (before, store) = (lastWrite, store)
         let task = Task {
@@ -244,7 +246,7 @@ extension SessionCoordinator {
         }
     }
 
-    /// What is sent now is not cancelled by the next timer.
+    /// Runs due work. `timer` is cleared first, because the next timer must not cancel this task.
     private func timeHasCome(_ due: Duration) async {
         guard timer?.due == due else { return }
         timer = nil

@@ -1,9 +1,9 @@
 import MeshBase
 
-/// A coordinator's events for any number of subscribers, each of which begins with the current state.
+/// A coordinator's events for any number of subscribers. Each of them gets the current state first.
 final class SessionEventStream: Sendable {
     private let topic = Topic<SessionEvent>(bufferLimit: 256, overflow: .dropOldest)
-    /// Held while an event goes to the subscribers, so that nobody misses a state between the first and the next.
+    /// Held while an event is queued, so that a new subscriber misses no state.
     private let state = Locked(SessionState.disconnected)
 
     func publish(_ event: SessionEvent) {

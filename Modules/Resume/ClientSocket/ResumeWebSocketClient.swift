@@ -3,8 +3,8 @@
     public import MeshResume
     import MeshWebSocket
 
-    /// Follows a server's stream over a WebSocket, through every break: connects, identifies or resumes, and comes again when
-    /// the policy says so.
+    /// Follows a server's stream over a WebSocket: connects, identifies or resumes, and reconnects when the policy
+    /// permits.
     ///
     /// ```swift
     /// let client = try ResumeWebSocketClient(
@@ -16,27 +16,28 @@
     /// try await client.run()
     /// ```
     ///
-    /// Messages are handled one after another; of 64 that wait no more is read from the socket. Where there are no sockets, as
-    /// on a watch, `URLSessionResumeClient` does the same.
+    /// Messages are handled one at a time. When 64 wait, the client stops reading from the socket. On a watch, which
+    /// has no sockets, use `URLSessionResumeClient`.
     public final class ResumeWebSocketClient: Sendable {
-        /// An event that is new and in its place.
+        /// A new event, in order.
         public typealias Message = ResumeMessage
 
         private let follower: ResumeFollower
 
-        /// Its `events`, `state` and `currentSnapshot` say how it goes.
+        /// The client's coordinator. Observe its `events`, `state` and `currentSnapshot`.
         public var coordinator: SessionCoordinator { follower.coordinator }
 
         /// Creates a client that connects, resumes and passes each event to `handle`. It starts with `run()`.
         ///
         /// - Parameters:
-        ///   - url: `wss:`, or `ws:` on this machine.
-        ///   - configuration: `contiguous` and `byApp`, as our gateways need. With `byApp` the client acknowledges an event when
-        ///     `handle` returns. If `handle` throws, the client drops the connection, and the next one brings the event again.
-        ///   - encodings: those that are offered, best first. A server that knows none of them is spoken to in JSON.
-        ///   - ready: gets READY when a session begins, before any event. If it throws, the client drops the connection and calls
-        ///     it again on the next one, before any event. READY isn't kept over a relaunch.
-        /// - Throws: where the URL is none, or would send in clear text.
+        ///   - url: A `wss:` URL, or `ws:` on this machine.
+        ///   - configuration: The default, `contiguous` and `byApp`, is what our gateways need. With `byApp` the client
+        ///     acknowledges an event when `handle` returns. If `handle` throws, the client drops the connection, and
+        ///     the next one brings the event again.
+        ///   - encodings: The encodings to offer, best first. A server that supports none of them gets JSON.
+        ///   - ready: Receives READY when a session starts, before any event. If it throws, the client drops the
+        ///     connection, and calls it again on the next one before any event. READY isn't kept over a relaunch.
+        /// - Throws: An error if the URL is invalid or would send in clear text.
         public init(
             _ url: String, store: any ResumeStore, token: @escaping @Sendable () async -> String?,
             clientProperties: ClientProperties,
@@ -55,8 +56,8 @@
             }
         }
 
-        /// Until the task is cancelled, or the server says that coming again is of no use.
-        /// - Returns: the server's fatal code; nil when cancelled.
+        /// Follows the stream until the task is cancelled or the server closes with a fatal code.
+        /// - Returns: The fatal code; nil if cancelled.
         public func run() async -> CloseCode? { await follower.run() }
     }
 

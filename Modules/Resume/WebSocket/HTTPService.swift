@@ -3,14 +3,16 @@
     import NIOHTTP1
     import NIOPosix
 
-    /// A few pages over HTTP on loopback, for operators: metrics, health. A connection has one request of at most 128 KiB, 10 s
-    /// to make it, and as long again to take its answer. How long the answer takes is up to the closure that makes it.
-    /// Requests of other sites' pages, and those that call this machine by another name, are refused (403 and 421).
+    /// A small HTTP server on loopback for operators, for example for metrics and health. Each connection serves one
+    /// request of at most 128 KiB. It has 10 s to send the request, and 10 s to receive the response; the closure may
+    /// take any time.
+    ///
+    /// Requests from pages of other sites are refused (403), and so are requests for another host name (421).
     package final class HTTPService: Sendable {
         package struct Request: Sendable {
             package let method: String
             package let path: String
-            /// Its header `Authorization`.
+            /// The value of the header `Authorization`.
             package let authorization: String?
             package let body: [UInt8]
         }
@@ -18,7 +20,7 @@
         package struct Response: Sendable {
             let status: Int
             let text: String
-            /// Beside its type, its length and that the connection ends.
+            /// Headers in addition to Content-Type, Content-Length and Connection.
             let headers: [(name: String, value: String)]
             let type: String
 

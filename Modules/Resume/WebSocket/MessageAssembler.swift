@@ -1,5 +1,5 @@
-/// Frames of one direction as messages (RFC 6455, 5.4): fragments of one message follow one another, control frames may
-/// come between them. Holds at most `bytesMax`.
+/// Assembles the frames of one direction into messages (RFC 6455, 5.4). The fragments of a message are consecutive,
+/// except for control frames between them. Holds at most `bytesMax`.
 struct MessageAssembler: Sendable {
     enum Kind: Sendable { case text, binary }
 
@@ -14,8 +14,8 @@ struct MessageAssembler: Sendable {
 
     init(bytesMax: Int) { self.bytesMax = bytesMax }
 
-    /// - Parameter kind: nil for a continuation.
-    /// - Returns: the message that ends with this frame.
+    /// - Parameter kind: nil for a continuation frame.
+    /// - Returns: The message that this frame completes.
     mutating func take(
         _ frame: some Collection<UInt8>, kind begun: Kind?, isLast: Bool
     ) throws(Violation) -> (Kind, [UInt8])? {

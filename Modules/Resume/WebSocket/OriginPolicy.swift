@@ -2,20 +2,20 @@
     import MeshBase
     import NIOHTTP1
 
-    /// Which requests are answered. A browser sends requests for every page that it shows, also to this machine: it tells
-    /// the page's site in `Origin`, and in `Host` the name by which the page called the server.
+    /// Decides which requests are answered. A browser sends requests for any page that it shows, even to this machine.
+    /// `Origin` has the page's site, and `Host` the name by which the page called the server.
     struct OriginPolicy: Sendable {
-        /// Whether the server has a certificate. Clear text is served on this machine only.
+        /// True if the server has a certificate. Without one it serves only this machine.
         var isSecure = false
-        /// Sites whose pages are answered besides the server's own, such as `https://app.example`.
+        /// Sites that may connect in addition to the server's own, such as `https://app.example`.
         var allowedOrigins: Set<String> = []
 
-        /// - Parameter port: the server's.
-        /// - Returns: the status of the refusal; nil for a request that is answered.
+        /// - Parameter port: The server's port.
+        /// - Returns: The status of the refusal; nil if the request is accepted.
         func refusal(_ head: HTTPRequestHead, port: Int?) -> HTTPResponseStatus? {
             let (hosts, origins) = (head.headers["Host"], head.headers["Origin"])
             guard hosts.count == 1, let host = hosts.first?.lowercased() else { return .badRequest }
-            // With TLS the certificate keeps out a page that gave its own name this address (DNS rebinding).
+            // With TLS, the certificate stops a page whose domain name points to this address (DNS rebinding).
             guard isSecure || isThisServer(host, port: port) else { return .misdirectedRequest }
             guard let origin = origins.first else { return nil }
             guard origins.count == 1 else { return .forbidden }
@@ -34,7 +34,7 @@
             return Loopback.contains(String(bare)) && (digits.map { Int($0) } ?? 80) == port
         }
 
-        /// An origin with its port, which browsers leave out where it is the scheme's.
+        /// Returns an origin with its port, because browsers omit a scheme's default port.
         private static func withPort(_ origin: String) -> String {
             guard let scheme = ["https://", "http://"].first(where: origin.hasPrefix),
                 parts(String(origin.dropFirst(scheme.count))).port == nil

@@ -1,7 +1,8 @@
 #if WebSocket
     package import NIOCore
 
-    /// A server's message with its frame header, made once for every socket that gets it: servers do not mask (RFC 6455, 5.1).
+    /// A server's message with its frame header. It is encoded once for all sockets, because servers don't mask (RFC
+    /// 6455, 5.1).
     package struct PreparedMessage: Sendable {
         package let buffer: ByteBuffer
 

@@ -3,8 +3,9 @@
     package import NIOSSL
 
     package enum ServerCertificate {
-        /// TLS 1.2 and newer, by PEM files: the certificate with those between it and an authority, and its key.
-        /// - Returns: nil where neither is named.
+        /// Creates a context for TLS 1.2 and newer from PEM files: the certificate, followed by intermediate ones, and
+        /// its key.
+        /// - Returns: nil if no file is given.
         package static func context(_ certificate: String?, _ key: String?) throws(WebSocketError) -> NIOSSLContext? {
             switch (certificate, key) {
             case (nil, nil): return nil
@@ -26,8 +27,8 @@
             }
         }
 
-        /// The names and addresses for which a certificate was issued (RFC 5280, 4.2.1.6), in small letters.
-        /// - Returns: none if the file can't be read.
+        /// Returns the names and addresses in a certificate (RFC 5280, 4.2.1.6), in lowercase.
+        /// - Returns: Nothing if the file can't be read.
         package static func names(_ certificate: String) -> [String] {
             guard let leaf = try? NIOSSLCertificate.fromPEMFile(certificate).first else { return [] }
             return leaf._subjectAlternativeNames().compactMap { name in

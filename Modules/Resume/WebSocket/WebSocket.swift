@@ -3,27 +3,27 @@
     package import NIOCore
     package import NIOWebSocket
 
-    /// What happens on a WebSocket. Called on its event loop.
+    /// The receiver of a WebSocket's events. Called on its event loop.
     package protocol WebSocketObserver: AnyObject {
         func opened(_ socket: WebSocket)
         func received(_ message: [UInt8], isText: Bool, on socket: WebSocket)
-        /// So many bytes of messages have left.
+        /// Reports that this number of message bytes has been sent.
         func flushed(_ count: Int, on socket: WebSocket)
-        /// The last call. The code is the other side's, nil where the connection broke.
+        /// Reports the end, as the last call. The code is the other side's; nil if the connection broke.
         func closed(_ code: UInt16?, _ socket: WebSocket)
     }
 
-    /// One WebSocket after its handshake (RFC 6455), on either side. Lives on its event loop; every call belongs there.
+    /// A WebSocket after its handshake (RFC 6455), on either side. Confined to its event loop.
     ///
-    /// What is written in one turn of the loop leaves in one flush. While the other side does not read, nothing of it is
-    /// read either, so answers to pings cannot pile up.
+    /// Messages written in one turn of the loop are flushed together. While the other side doesn't read, nothing is
+    /// read from it either, so that pongs can't pile up.
     package final class WebSocket: ChannelDuplexHandler {
         package typealias InboundIn = WebSocketFrame
         package typealias OutboundIn = Never
         package typealias OutboundOut = WebSocketFrame
 
         package let key: Int
-        /// What both sides have agreed on.
+        /// The agreed subprotocol.
         package let subprotocol: String?
         private let onAuthenticated: @Sendable () -> Void
         /// The name under which the server counts this client; nil on a client.
@@ -34,12 +34,12 @@
         private let closeTimeout: Duration
         private var assembler: MessageAssembler
         private var context: ChannelHandlerContext?
-        /// Where bytes that are frames already go in.
+        /// The context through which encoded frames are written.
         private var encoder: ChannelHandlerContext?
         private var unflushed = 0
         private var flushIsPlanned = false
         private var wantsRead = false
-        /// Whether its owner has enough for now; then nothing more is read.
+        /// True while the owner doesn't want more messages. Then nothing is read.
         package private(set) var isPaused = false
         private var isClosing = false
         private var closeCode: UInt16?
@@ -57,7 +57,7 @@
             assembler = MessageAssembler(bytesMax: limits.messageBytesMax)
         }
 
-        /// For an observer that nothing else keeps.
+        /// Creates a client's socket that keeps its observer alive.
         convenience init(
             key: Int, keeping observer: any WebSocketObserver, subprotocol: String?, _ limits: WebSocketLimits
         ) {
@@ -83,7 +83,7 @@
             planFlush(0)
         }
 
-        /// Says so, and waits for the other side's answer for `closeTimeout`. Nothing that arrives counts any more.
+        /// Sends a close frame, and waits up to `closeTimeout` for the answer. Later messages are ignored.
         package func close(_ code: UInt16, _ reason: String = "") {
             guard let context, !isClosing else { return }
             var data = ByteBuffer(integer: code)
@@ -95,7 +95,7 @@
             context.eventLoop.scheduleTask(in: TimeAmount(closeTimeout)) { channel.close(promise: nil) }
         }
 
-        /// A user has authenticated on this socket.
+        /// Notes that a user has authenticated on this socket.
         package func markAuthenticated() { onAuthenticated() }
 
         package func pause() { isPaused = true }
@@ -105,7 +105,7 @@
             readOn()
         }
 
-        /// Ends the connection without a word.
+        /// Closes the connection without a close frame.
         package func drop() { context?.close(promise: nil) }
 
         // MARK: What the channel does
@@ -124,7 +124,7 @@
         }
 
         package func errorCaught(context: ChannelHandlerContext, error: any Error) {
-            // Of a protocol error the handler before this one has told the other side, and closes.
+            // The previous handler has already reported a protocol error to the other side, and closes.
             if !(error is NIOWebSocketError) { context.close(promise: nil) }
         }
 
@@ -146,7 +146,7 @@
             }
         }
 
-        /// Backpressure: reads no more of a side that does not read.
+        /// Backpressure: reads nothing while the other side doesn't read.
         package func read(context: ChannelHandlerContext) {
             wantsRead = isPaused || !context.channel.isWritable
             if !wantsRead { context.read() }

@@ -1,14 +1,14 @@
 import MeshBase
 
-/// Where a WebSocket is: `wss://host:port/path`, or `ws:` on this machine.
+/// The address of a WebSocket: `wss://host:port/path`, or `ws:` on this machine.
 package struct WebSocketAddress: Hashable, Sendable {
     package let isSecure: Bool
     package let host: String
     package let port: Int
-    /// With its query.
+    /// The path with its query.
     package let path: String
 
-    /// - Parameter allowsClearText: whether `ws:` may leave this machine.
+    /// - Parameter allowsClearText: True permits `ws:` to other machines.
     /// - Throws: `WebSocketError.invalidAddress`.
     package init(_ text: String, allowsClearText: Bool = false) throws(WebSocketError) {
         let (scheme, rest) = try Self.split(text)

@@ -2,12 +2,12 @@
     import MeshBase
     import NIOCore
 
-    /// A client's WebSocket, from any task. Of 64 messages that wait to be read no more is read from the socket.
+    /// A client's WebSocket, usable from any task. When 64 messages wait to be read, it stops reading from the socket.
     package final class WebSocketConnection: Sendable {
         package enum Incoming: Hashable, Sendable {
             case text([UInt8])
             case binary([UInt8])
-            /// The last: with the server's code, nil where the connection broke.
+            /// The end, with the server's close code; nil if the connection broke.
             case closed(UInt16?)
         }
 
@@ -19,7 +19,7 @@
         private let loop: any EventLoop
         private let socket: NIOLoopBoundBox<WebSocket?>
 
-        /// The subprotocol that the server chose of those that were offered.
+        /// The subprotocol that the server chose from those offered.
         package var subprotocol: String? { agreed.withLock { $0 } }
 
         init(_ loop: any EventLoop) {
@@ -33,7 +33,7 @@
         package func close(_ code: UInt16 = 1000) { onSocket { $0.close(code) } }
         package func drop() { onSocket { $0.drop() } }
 
-        /// What arrives, for one reader.
+        /// Passes on incoming messages. Supports one reader.
         package func read(_ body: (Incoming) async throws -> Void) async rethrows {
             for await message in incoming {
                 try await body(message)
@@ -56,7 +56,7 @@
             }
             continuation.yield(message)
             if count >= Self.waitingMax { socket.pause() }
-            // The reader may have been quicker than the pause.
+            // The reader may have caught up before the pause took effect.
             if socket.isPaused, waiting.withLock({ $0 <= Self.waitingMax / 2 }) { socket.resume() }
         }
 
@@ -72,7 +72,7 @@
         }
     }
 
-    /// The socket's side of it. Belongs to the loop.
+    /// Passes the socket's events to a connection. Confined to the event loop.
     final class ConnectionObserver: WebSocketObserver {
         private let connection: WebSocketConnection
 

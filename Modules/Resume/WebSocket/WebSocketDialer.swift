@@ -7,9 +7,10 @@
 
     /// Opens WebSockets.
     package enum WebSocketDialer {
+        /// Opens a WebSocket.
         /// - Parameters:
-        ///   - tls: for `wss:`; nil trusts whom the system trusts.
-        ///   - protocols: subprotocols, best first.
+        ///   - tls: The context for `wss:`; nil uses the system's trusted authorities.
+        ///   - protocols: The subprotocols to offer, best first.
         /// - Throws: `WebSocketError`.
         package static func connect(
             _ address: WebSocketAddress, tls: NIOSSLContext? = nil, protocols: [String] = [],
@@ -23,8 +24,8 @@
             return connection
         }
 
-        /// For who lives on the loop.
-        /// - Parameter observer: called on the loop; the socket keeps what it returns.
+        /// Opens a WebSocket for an owner on the event loop.
+        /// - Parameter observer: Creates the observer, on the event loop. The socket keeps it alive.
         package static func dial(
             _ address: WebSocketAddress, tls: NIOSSLContext? = nil, protocols: [String] = [],
             limits: WebSocketLimits = .init(), on loop: any EventLoop, key: Int = 0,
@@ -95,7 +96,7 @@
         }
     }
 
-    /// Asks for the WebSocket as soon as there is a connection.
+    /// Sends the upgrade request once the connection is established.
     private final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
         typealias InboundIn = HTTPClientResponsePart
         typealias OutboundOut = HTTPClientRequestPart
@@ -117,7 +118,7 @@
             context.fireChannelActive()
         }
 
-        /// Any answer but the upgrade.
+        /// Closes after any response other than the upgrade.
         func channelRead(context: ChannelHandlerContext, data: NIOAny) { context.close(promise: nil) }
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }

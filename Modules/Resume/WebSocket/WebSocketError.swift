@@ -1,20 +1,20 @@
 public import MeshBase
 
-/// Why a WebSocket did not come about.
+/// An error about a WebSocket that couldn't be opened or served.
 public struct WebSocketError: CodedError {
-    /// Why it is thrown. Later versions may know more codes.
+    /// The reason for an error. Later versions may add codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
         /// The address isn't a URL of a WebSocket, or would send plain text beyond this machine.
         public static let invalidAddress = Code(description: "invalidAddress")
-        /// A certificate or its key cannot be read, or they do not belong together.
+        /// A certificate or its key can't be read, or they don't match.
         public static let invalidCertificate = Code(description: "invalidCertificate")
-        /// A setting is out of range; the message names it.
+        /// A setting is out of range. The message names it.
         public static let invalidSettings = Code(description: "invalidSettings")
-        /// The server did not make it a WebSocket.
+        /// The server refused the upgrade to a WebSocket.
         public static let refused = Code(description: "refused")
-        /// The system or the network failed; `cause` has its error.
+        /// The system or the network failed. `cause` has the error.
         public static let unavailable = Code(description: "unavailable")
     }
 
@@ -22,7 +22,7 @@ public struct WebSocketError: CodedError {
     public let message: String
     public let cause: (any Error)?
 
-    /// Creates an error for WebSockets of another implementation.
+    /// Creates an error, for other implementations of WebSockets.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         (self.code, self.message, self.cause) = (code, message, cause)
     }
@@ -40,7 +40,7 @@ public struct WebSocketError: CodedError {
 }
 
 extension WebSocketError {
-    /// - Throws: `invalidSettings`. The system would take the port modulo 65,536.
+    /// - Throws: `invalidSettings` if the port is out of range. The system would take it modulo 65,536.
     static func require(port: Int) throws(WebSocketError) {
         guard (0...65_535).contains(port) else {
             throw WebSocketError(.invalidSettings, "port \(port) is not from 0 to 65535")

@@ -5,14 +5,14 @@ public struct WebSocketLimits: Hashable, Sendable {
     /// Maximum size in bytes of a message with all its fragments, and of each fragment. A larger one closes the
     /// connection with code 1009.
     public var messageBytesMax = 64 << 10
-    /// From the connection to the WebSocket, TLS included. Later: closed.
+    /// Maximum time from the connection to the upgrade, including TLS. After it the connection is closed.
     package var upgradeTimeout = Duration.seconds(10)
-    /// How long the other side may take to answer a close.
+    /// Maximum time for the other side to answer a close.
     package var closeTimeout = Duration.seconds(5)
-    /// Open connections in all. More: closed before a byte is read. By default 100,000, or as many as the system lets this
-    /// process have. The last tenth is for addresses at which a user has authenticated before.
+    /// Maximum number of open connections. Further ones are closed before a byte is read. The default is 100,000, or
+    /// fewer if the system allows fewer. The last tenth is for addresses at which a user has authenticated before.
     public var connectionsMax: Int
-    /// Open connections of one IP address.
+    /// Maximum number of open connections per IP address.
     public var connectionsPerAddress = 1000
 
     /// Creates limits with the default of every value.
@@ -20,16 +20,16 @@ public struct WebSocketLimits: Hashable, Sendable {
 }
 
 extension WebSocketLimits {
-    /// The default of `connectionsMax` where the system allows as many.
+    /// The default of `connectionsMax`, if the system allows as many.
     package static let connectionsDefault = 100_000
-    /// Files and sockets of a process besides its clients' connections.
+    /// The number of files and sockets reserved for uses other than clients.
     static let descriptorsKept = 64
 
-    /// How many connections this process could have with the hard limit of descriptors (`ulimit -Hn`).
+    /// The number of connections that the hard limit of descriptors (`ulimit -Hn`) allows.
     package static var connectionsThatFit: Int { max(1, DescriptorLimit.current.hard - descriptorsKept) }
 
-    /// The limits that hold now: a soft limit of descriptors below `connectionsMax` closes connections sooner.
-    /// - Throws: `WebSocketError.Code.invalidSettings` for more connections than the hard limit holds.
+    /// Returns the effective limits. A soft limit of descriptors below `connectionsMax` lowers it.
+    /// - Throws: `WebSocketError.Code.invalidSettings` if `connectionsMax` exceeds the hard limit.
     func fitted() throws(WebSocketError) -> WebSocketLimits {
         guard connectionsMax <= Self.connectionsThatFit else {
             throw WebSocketError(

@@ -6,7 +6,7 @@
     package import NIOSSL
     import NIOWebSocket
 
-    /// Serves WebSockets on one event loop, on which its observer is called.
+    /// A WebSocket server on one event loop, on which its observer is called.
     package final class WebSocketServer: Sendable {
         private let channel: any Channel
 
@@ -15,11 +15,11 @@
         private init(_ channel: any Channel) { self.channel = channel }
 
         /// - Parameters:
-        ///   - port: 0 for one of the system's choice.
-        ///   - tls: nil for clear text, which is refused where others than this machine could connect.
-        ///   - protocols: subprotocols, best first: the first of them that a client offers too is agreed on.
-        ///   - allowedOrigins: sites whose pages may connect besides the server's own.
-        ///   - addresses: the addresses that clients are counted by.
+        ///   - port: 0 lets the system choose.
+        ///   - tls: nil serves clear text, which is refused unless `host` is a loopback address.
+        ///   - protocols: The supported subprotocols, best first. The first one that the client offers too is chosen.
+        ///   - allowedOrigins: Sites that may connect in addition to the server's own.
+        ///   - addresses: Determines the addresses by which clients are counted.
         /// - Throws: `WebSocketError.invalidAddress`, `invalidSettings`, `unavailable`.
         package static func start(
             host: String, port: Int, tls: NIOSSLContext?, protocols: [String], allowedOrigins: Set<String> = [],
@@ -56,7 +56,7 @@
                                 try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
                             }
                             var policy = policy
-                            // It says under which name the client has called it.
+                            // No check of `Host`: a proxy passes on the name by which the client called it.
                             if client.address == nil { policy.isSecure = true }
                             let upgrade = Upgrade(
                                 key: key, client: bound, admission: admission, protocols: protocols, policy: policy,
@@ -73,28 +73,28 @@
             }
         }
 
-        /// Accepts no more; the sockets there are stay.
+        /// Stops accepting connections. Open sockets stay open.
         package func stop() async { try? await channel.close() }
     }
 
-    /// Who is connected, and the number of the next.
+    /// Counts connections, and decides on new ones.
     struct SocketAdmission {
-        /// Addresses that are remembered because a user has authenticated there.
+        /// Maximum number of remembered addresses at which a user has authenticated.
         static let knownAddressesMax = 8192
-        /// One place in so many is kept for known addresses.
+        /// The share of places reserved for known addresses: one in this many.
         private static let keptShare = 10
 
         private let limits: WebSocketLimits
         private var counts: [String: Int] = [:]
-        /// The older half goes when the newer one is full.
+        /// Known addresses in two halves. Once the newer half is full, the older one is dropped.
         private var known: (newer: Set<String>, older: Set<String>) = ([], [])
         private var count = 0
         private var key = 0
 
         init(_ limits: WebSocketLimits) { self.limits = limits }
 
-        /// - Parameter address: nil for a proxy, whose clients are counted once their addresses are known.
-        /// - Returns: a number that was never used; nil where there is no room.
+        /// - Parameter address: nil for a proxy. Its clients are counted once their addresses are known.
+        /// - Returns: A number that was never used; nil if the connection is refused.
         mutating func admit(_ address: String?) -> Int? {
             guard hasPlace(for: address), enter(address) else { return nil }
             count += 1
@@ -102,7 +102,7 @@
             return key
         }
 
-        /// A user has authenticated at this address: it gets a place when strangers get none.
+        /// Remembers an address at which a user has authenticated. It may use the reserved places.
         mutating func remember(_ address: String?) {
             guard let address, !known.newer.contains(address) else { return }
             if known.newer.count >= Self.knownAddressesMax / 2 { known = ([], known.newer) }
@@ -115,13 +115,13 @@
             known.newer.contains(address) || known.older.contains(address)
         }
 
-        /// Whether a place is left for a client at that address; nil for one that is not known yet.
+        /// Returns true if a client at the address may connect. nil means that the address isn't known yet.
         func hasPlace(for address: String?) -> Bool {
             let kept = address.map(isKnown) ?? true ? 0 : limits.connectionsMax / Self.keptShare
             return count < limits.connectionsMax - kept
         }
 
-        /// - Returns: false where the address has as many connections as it may.
+        /// - Returns: False if the address has reached its maximum of connections.
         mutating func enter(_ address: String?) -> Bool {
             guard let address else { return true }
             guard counts[address, default: 0] < limits.connectionsPerAddress else { return false }
@@ -137,17 +137,17 @@
         }
     }
 
-    /// The addresses that clients are counted by.
+    /// Determines the addresses by which clients are counted.
     package struct ClientAddressing: Sendable {
         let isProxy: @Sendable (_ peer: String) -> Bool
         let usesProxyProtocol: Bool
         let share: @Sendable (_ peer: String, _ forwarded: [String], _ forwardedFor: [String]) -> String
 
         /// - Parameters:
-        ///   - isProxy: whether that peer reports the addresses of its clients.
-        ///   - usesProxyProtocol: true if proxies begin each connection with a header of the PROXY protocol.
-        ///   - share: the name under which a client is counted, by its peer's address and the values of its headers `Forwarded` and
-        ///     `X-Forwarded-For`.
+        ///   - isProxy: Returns true if the peer reports its clients' addresses.
+        ///   - usesProxyProtocol: True if proxies begin each connection with a header of the PROXY protocol.
+        ///   - share: Returns the name under which a client is counted. It gets the peer's address and the values of
+        ///     the headers `Forwarded` and `X-Forwarded-For`.
         package init(
             isProxy: @escaping @Sendable (_ peer: String) -> Bool = { _ in false }, usesProxyProtocol: Bool = false,
             share: @escaping @Sendable (_ peer: String, _ forwarded: [String], _ forwardedFor: [String]) -> String = {
@@ -158,11 +158,11 @@
         }
     }
 
-    /// A client before and after its address is known.
+    /// A client whose address may not be known yet.
     private final class SocketClient {
         private var peer: String
         private let addresses: ClientAddressing
-        /// nil for a client of a proxy whose headers have not come yet.
+        /// The client's address; nil until a proxy's headers have arrived.
         private(set) var address: String?
 
         init(_ peer: String, _ addresses: ClientAddressing) {
@@ -170,7 +170,7 @@
             address = addresses.isProxy(peer) ? nil : addresses.share(peer, [], [])
         }
 
-        /// - Returns: false where the client's address has as many connections as it may.
+        /// - Returns: False if the client's address has reached its maximum of connections.
         func enter(_ admission: inout SocketAdmission, _ headers: HTTPHeaders) -> Bool {
             guard address == nil else { return true }
             return enter(&admission, addresses.share(peer, headers["Forwarded"], headers["X-Forwarded-For"]))
@@ -193,7 +193,7 @@
         }
     }
 
-    /// From HTTP to a WebSocket in time, or closed.
+    /// Configures the upgrade from HTTP to a WebSocket, and closes connections that take too long.
     private struct Upgrade: Sendable {
         let key: Int
         let client: NIOLoopBound<SocketClient>
@@ -202,7 +202,7 @@
         let policy: OriginPolicy
         let limits: WebSocketLimits
         let observer: NIOLoopBound<any WebSocketObserver>
-        /// Called on the loop when a user has authenticated on the socket.
+        /// Called on the event loop when a user has authenticated on the socket.
         let onAuthenticated: @Sendable () -> Void
 
         func configure(_ channel: any Channel) throws {
@@ -243,14 +243,14 @@
             try channel.pipeline.syncOperations.addHandler(RefusingHandler(policy))
         }
 
-        /// The first of our subprotocols that the client offers.
+        /// Returns the first supported subprotocol that the client offers.
         private func agreed(_ head: HTTPRequestHead) -> String? {
             let offered = head.headers[canonicalForm: "Sec-WebSocket-Protocol"]
             return protocols.first { offered.contains(Substring($0)) }
         }
     }
 
-    /// Answers whatever is no WebSocket.
+    /// Answers requests that aren't upgraded.
     private final class RefusingHandler: ChannelInboundHandler, RemovableChannelHandler {
         typealias InboundIn = HTTPServerRequestPart
         typealias OutboundOut = HTTPServerResponsePart
@@ -272,14 +272,14 @@
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) {
-            // The request that was refused an upgrade follows.
+            // The refused upgrade request follows as an ordinary one.
             if error as? NIOWebSocketUpgradeError == .unsupportedWebSocketTarget { return }
             context.close(promise: nil)
         }
     }
 
     extension SocketAddress {
-        /// Of this machine only.
+        /// True if only this machine can reach the address.
         package var isLoopback: Bool {
             switch self {
             case .v4: ipAddress?.hasPrefix("127.") == true

@@ -8,7 +8,7 @@ public import MeshConnection
 #endif
 
 extension ConnectionError {
-    /// Converts an error of WatchConnectivity. Every known code has its case here; an unknown one is a `sessionError`.
+    /// Converts an error of WatchConnectivity. Each known code maps to a case; an unknown one becomes `sessionError`.
     public init(wcError: WCError) {
         let description = wcError.localizedDescription
         switch wcError.code {
@@ -29,7 +29,7 @@ extension ConnectionError {
         }
     }
 
-    /// Converts any error, those of the platform included, to the error that a sender sees.
+    /// Converts any error, including the platform's, to the error that a sender sees.
     public init(error: any Error) {
         if let error = error as? WCError { self.init(wcError: error) } else { self.init(error) }
     }

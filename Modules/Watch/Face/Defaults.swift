@@ -3,7 +3,7 @@ import MeshIdentity
 import MeshTransport
 
 extension URL {
-    /// The connection's own folder, where the app names none.
+    /// The folder that the connection uses unless the app configures one. A stand-in session gets a new temporary one.
     static func sessionMesh(isStandIn: Bool) -> URL {
         let name = "SessionMesh"
         let manager = FileManager.default
@@ -15,7 +15,7 @@ extension URL {
 }
 
 extension SessionPeer {
-    /// This installation of the app; of a session that only stands in for a real one, a new installation each time.
+    /// The peer for this installation of the app. A stand-in session gets a new identity each time.
     static func thisDevice(isStandIn: Bool) -> SessionPeer {
         guard isStandIn else { return .thisDevice(topology: .pairedCompanion) }
         return SessionPeer(

@@ -13,11 +13,11 @@
     @_exported public import MeshSimulatedWatch
 #endif
 
-// The names of WatchConnectivitySwift for what is called otherwise here. Everything else keeps its name.
+// Names from WatchConnectivitySwift for API that has other names here. All other names are the same in both libraries.
 
 /// WatchConnectivitySwift's name of a request.
 public typealias WatchRequest = SessionRequest
-/// WatchConnectivitySwift's name of what goes wrong.
+/// WatchConnectivitySwift's name of the error type.
 public typealias WatchConnectionError = ConnectionError
 
 extension DeliveryStrategy {
@@ -51,6 +51,6 @@ extension ConnectionError {
     /// WatchConnectivitySwift's name of ``appNotInstalled``.
     public static var watchAppNotInstalled: Self { .appNotInstalled }
 
-    /// Allows `catch WatchConnectionError.watchAppNotInstalled`, which is a case there.
+    /// Allows `catch WatchConnectionError.watchAppNotInstalled`, because it's an enum case in WatchConnectivitySwift.
     public static func ~= (pattern: Self, error: any Error) -> Bool { error as? Self == pattern }
 }

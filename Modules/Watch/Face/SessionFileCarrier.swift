@@ -12,12 +12,12 @@ import MeshWatchConnectivityTransport
     import MeshSimulatedWatch
 #endif
 
-/// Has the session move files whole. To a counterpart that has WatchConnectivitySwift 5 a file looks as one of that
-/// library's, and so do its files here.
+/// Sends and receives complete files through the session's `transferFile`. Files to and from a counterpart that runs
+/// WatchConnectivitySwift 5 have that library's format.
 final class SessionFileCarrier: FileCarrier, WatchSessionListener {
     private static let headerKey = WatchSessionMultiplexer.prefix + "file"
     private static let idKey = WatchSessionMultiplexer.prefix + "file.id"
-    /// How often progress is looked at while files are under way.
+    /// The interval at which progress is polled while files are being sent.
     private static let progressGap = Duration.seconds(1)
 
     private struct State {
@@ -44,7 +44,7 @@ final class SessionFileCarrier: FileCarrier, WatchSessionListener {
 
     func carry(_ file: URL, id: UUID, header: Data) throws(ConnectionError) {
         guard multiplexer.session.activationState == .activated else { throw .notActivated }
-        // Beside the header the app's own metadata, for those who do not read headers.
+        // A counterpart that doesn't read headers needs the app's own metadata as well.
         var metadata = counterpart.dialect == .mesh ? [:] : CarriedHeader.metadata(in: header) ?? [:]
         metadata[Self.headerKey] = header
         metadata[Self.idKey] = id.uuidString
@@ -85,7 +85,7 @@ final class SessionFileCarrier: FileCarrier, WatchSessionListener {
         if let header = file.metadata?[Self.headerKey] as? Data {
             return observer.received(file.fileURL, header: header)
         }
-        // Without a header it is one of WatchConnectivitySwift 5, unless it is the app's own.
+        // A file without a header comes from WatchConnectivitySwift 5, or it belongs to the app's own delegate.
         guard counterpart.dialect != .mesh, counterpart.dialect == .reference || multiplexer.appDelegate == nil,
             let header = CarriedHeader.make(
                 for: file.fileURL, metadata: file.metadata, from: CounterpartTransport.counterpart.id)
@@ -95,7 +95,7 @@ final class SessionFileCarrier: FileCarrier, WatchSessionListener {
 
     private var observer: (any FileCarrierObserver)? { state.withLock { $0.observer } }
 
-    /// The session tells nobody how far a file has come.
+    /// Polls progress: the session doesn't report it.
     private func look() {
         let isMine = state.withLock { state in
             defer { state.isLooking = true }

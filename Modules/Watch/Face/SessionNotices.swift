@@ -8,15 +8,15 @@ import MeshWatchConnectivityTransport
     import MeshSimulatedWatch
 #endif
 
-/// What a session tells, in the order in which it tells it, for somebody on the main actor.
+/// A session's events and contexts, in order, as a stream for a consumer on the main actor.
 final class SessionNotices: WatchSessionListener {
     enum Notice: Sendable {
         case event(WatchSessionEvent, WCSessionState)
-        /// - Parameter isNewForApp: not what the app was told last.
+        /// - Parameter isNewForApp: True if the app's part differs from the one reported last.
         case context(ReceivedContext, isNewForApp: Bool)
     }
 
-    /// Beyond it the oldest notices make room.
+    /// The number of unread notices that are kept. Beyond it the oldest are dropped.
     static let waitingMax = 256
 
     let stream: AsyncStream<Notice>
@@ -31,7 +31,7 @@ final class SessionNotices: WatchSessionListener {
 
     func take(_ content: WatchSessionContent) -> Bool { false }
 
-    /// A session that is activated says again what came last.
+    /// Drops repetitions: an activated session reports its last context again.
     func takeContext(_ context: [String: Any]) {
         let received = ReceivedContext(context)
         let (isNew, isNewForApp) = last.withLock { last in
@@ -44,8 +44,8 @@ final class SessionNotices: WatchSessionListener {
     func finish() { continuation.finish() }
 }
 
-/// A context as it came, and as the app may see it: without what is the mesh's. Holds values of a property list only,
-/// which nobody changes.
+/// A received context, complete and without this library's keys. Unchecked, because it holds only property list values,
+/// which aren't mutated.
 struct ReceivedContext: @unchecked Sendable {
     let all: NSDictionary
     let forApp: NSDictionary
@@ -57,6 +57,6 @@ struct ReceivedContext: @unchecked Sendable {
         forApp = NSDictionary(dictionary: content)
     }
 
-    /// Whether there is something in it for the app.
+    /// True if the app should see the context: it has keys of the app's, or is empty altogether.
     var isForApp: Bool { !content.isEmpty || all.count == 0 }
 }

@@ -1,7 +1,7 @@
 import MeshConnection
 import MeshTransport
 
-/// Calls that wait until something has become true.
+/// Suspended calls, each of which waits for a condition.
 @MainActor
 final class Waiting {
     private struct Waiter {
@@ -11,7 +11,7 @@ final class Waiting {
 
     private var waiters: [Waiter] = []
 
-    /// Something has changed.
+    /// Checks every condition again. Call it after each change.
     func look() {
         let before = waiters
         waiters = []
@@ -26,9 +26,10 @@ final class Waiting {
         waiters = left + waiters
     }
 
-    /// - Parameter deadline: nil waits for as long as it takes.
-    /// - Returns: whether it has become true in time.
-    /// - Throws: what `check` throws; `ConnectionError.cancelled`.
+    /// Waits until `check` returns true.
+    /// - Parameter deadline: nil waits without a limit.
+    /// - Returns: False if the deadline passed first.
+    /// - Throws: Errors of `check`; `ConnectionError.cancelled`.
     func wait(
         until deadline: Duration?, _ clock: any DeliveryClock, for check: @escaping () throws -> Bool
     ) async throws -> Bool {
@@ -40,7 +41,7 @@ final class Waiting {
         return try await first.value()
     }
 
-    /// Nothing will change any more.
+    /// Ends every waiting call with `cancelled`.
     func end() {
         for waiter in waiters { waiter.first.resolve(.failure(ConnectionError.cancelled)) }
         waiters = []

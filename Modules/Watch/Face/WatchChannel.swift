@@ -16,11 +16,11 @@ import MeshWatchConnectivityTransport
     import MeshSimulatedWatch
 #endif
 
-/// What all `WatchConnection`s of one session have in common: apps that used WatchConnectivitySwift make one in each of
-/// their classes, and a session has one counterpart, one context and one store. The first one's configuration and coders
-/// are used; a handler that is registered on any of them answers for all.
+/// The part that all `WatchConnection`s of one session share. Apps that used WatchConnectivitySwift create a connection
+/// in each of their classes, but a session has one counterpart, one context and one store.
 ///
-/// Lives for as long as somebody holds it: a connection, or a shared state.
+/// The first connection's configuration and coders are used. A handler registered on any connection answers for all.
+/// The channel lives while a connection or a shared state references it.
 @MainActor
 final class WatchChannel {
     nonisolated let session: any WCSessionProviding
@@ -31,13 +31,13 @@ final class WatchChannel {
     nonisolated let storeError: (any Error)?
     let mirror: SharedStateMirror
     let holder: FilesHolder
-    /// Requests and answers in the frames of WatchConnectivitySwift 5 that wait for their turn; further ones are let
-    /// go.
+    /// Maximum number of WatchConnectivitySwift 5 requests and answers that wait for processing. Later ones are
+    /// dropped.
     private static let foreignMax = 1024
     private let mesh: LinkTransport?
     private let files: URL
     private var hasStarted = false
-    /// The one that this channel has opened, and closes.
+    /// The store that this channel opened and must close; nil if the app passed its own.
     private let ownStore: (any SessionStore)?
     private let listeners = OwnedTasks()
     private var users: [User] = []
@@ -54,7 +54,7 @@ final class WatchChannel {
         let clock = configuration.clock
         let multiplexer = WatchSessionMultiplexer.of(session, clock: clock)
         let port = ReferencePort(multiplexer: multiplexer, decoder: decoder, clock: clock)
-        // A stand-in answers as WatchConnectivitySwift 5 does, and is not asked whether it can do more.
+        // A stand-in behaves like WatchConnectivitySwift 5, so it isn't asked for its dialect.
         let isStandIn = session is StandInSession
         let localPeer = configuration.localPeer ?? .thisDevice(isStandIn: isStandIn)
         let folder = configuration.folder ?? .sessionMesh(isStandIn: isStandIn)
@@ -80,7 +80,7 @@ final class WatchChannel {
         mirror = SharedStateMirror(
             port: port, keepsNotes: !isStandIn, store: store,
             onRefusal: { type, error in
-                // Whoever may understand the mesh's frames gets the value in those.
+                // A counterpart that may speak the mesh's frames gets the value in those.
                 guard counterpart.dialect == .reference else { return }
                 core.diagnostics.publish(
                     .deliveryFailed(requestType: type, error: WatchConnectionError(error: error), willRetry: false))
@@ -99,7 +99,7 @@ final class WatchChannel {
         listen()
     }
 
-    /// Activates the session, when somebody listens.
+    /// Activates the session. Call it once the listeners are attached.
     func start() {
         if session is StandInSession { return session.activate() }
         guard !hasStarted, !(session is WCSession) || WCSession.isSupported() else { return }
@@ -116,7 +116,7 @@ final class WatchChannel {
 
     private static var all: [ObjectIdentifier: Entry] = [:]
 
-    /// The one that is there, or a new one.
+    /// Returns the session's channel, which is created on first use.
     static func of(
         _ session: any WCSessionProviding, encoder: JSONEncoder, decoder: JSONDecoder,
         configuration: WatchConnection.Configuration
@@ -131,7 +131,7 @@ final class WatchChannel {
 
     func join(_ connection: WatchConnection) { users.append(User(connection: connection)) }
 
-    /// Closes the channel with the last connection that uses it.
+    /// Removes a connection. The last one closes the channel.
     func leave(_ connection: WatchConnection) async {
         users.removeAll { $0.connection == nil || $0.connection === connection }
         holder.setHandler(nil, of: connection)
@@ -145,7 +145,7 @@ final class WatchChannel {
         ownStore?.close()
     }
 
-    /// Ends it as the end of the process does.
+    /// Stops without a goodbye, as if the process had been killed.
     func abandon() {
         forget()
         listeners.cancel()
@@ -153,7 +153,7 @@ final class WatchChannel {
         mesh?.abandon()
     }
 
-    /// Whoever connects to the session from now on gets a new one.
+    /// Removes the channel from the registry, so that the session's next connection creates a new one.
     private func forget() {
         let key = ObjectIdentifier(session)
         if Self.all[key]?.channel === self { Self.all[key] = nil }
@@ -192,9 +192,11 @@ final class WatchChannel {
             })
     }
 
-    /// Files may come as soon as the session is active. Those that come while the folder cannot be used, as on a full disk
-    /// or a phone that has not been unlocked yet, are lost here, and sent again by a sender with this library, which has
-    /// not heard that they were taken. Tried again after 1 s, doubling to 60 s.
+    /// Creates the file transfers, because files may arrive as soon as the session is active.
+    ///
+    /// The folder may be unusable, for example on a full disk or before the first unlock of the phone. Files that
+    /// arrive meanwhile are lost here. A sender with this library sends them again, because it got no acknowledgement.
+    /// Retries after 1 s, doubling to 60 s.
     private func openFiles(at folder: URL, after backoff: Backoff = Backoff(from: .seconds(1), to: .seconds(60))) {
         do {
             _ = try holder.files()
@@ -209,8 +211,8 @@ final class WatchChannel {
         }
     }
 
-    /// The mesh's own transport, not started, so that everybody who listens is there when something comes; and the store
-    /// that it uses, or why it uses none.
+    /// Creates the mesh's transport, and the store that it uses or the error why it uses none. The transport isn't
+    /// started yet: listeners have to be attached first.
     private static func makeMesh(
         _ localPeer: SessionPeer, _ session: any WCSessionProviding, _ configuration: WatchConnection.Configuration,
         in folder: URL?
@@ -235,7 +237,7 @@ private final class WeakChannel {
     weak var channel: WatchChannel?
 }
 
-// What shared states, and features of the app's own, need of a connection.
+// Shared states and the app's own features use the channel as a connection.
 extension WatchChannel: ConnectionWrapper {
     nonisolated var wrapped: any SessionConnection { core }
 }

@@ -8,19 +8,19 @@ public import MeshTransport
 #endif
 
 extension WatchConnection {
-    /// The options that differ between apps, and in tests.
+    /// Options for a connection. The defaults suit most apps.
     public struct Configuration: Sendable {
-        /// The peer that this device is; nil makes one whose ID is kept in the user defaults.
+        /// The peer that represents this device. nil creates one and keeps its ID in the user defaults.
         public var localPeer: SessionPeer?
-        /// Keeps what must outlive the process: requests and their replies, shared states, which files are on their way.
+        /// The storage for data that must outlive the process: requests and replies, shared states and file transfers.
         public var store: Store
-        /// The connection's own, for the file of its store, and for files that have come and wait for the app; nil is
-        /// `SessionMesh` in Application Support. Made if there is none.
+        /// The folder for the connection's store and for received files that the app hasn't taken yet. nil means
+        /// `SessionMesh` in Application Support. Created if missing.
         public var folder: URL?
-        /// The clock for timeouts and retries. Tests pass one of virtual time.
+        /// The clock for timeouts and retries. Tests pass a virtual one.
         public var clock: any DeliveryClock
 
-        /// The defaults of an app.
+        /// Creates a configuration with the defaults of an app.
         public init(
             localPeer: SessionPeer? = nil, store: Store = .default, folder: URL? = nil,
             clock: any DeliveryClock = SystemClock()
@@ -34,20 +34,20 @@ extension WatchConnection {
 }
 
 extension WatchConnection.Configuration {
-    /// The place of data that must outlive the process.
+    /// The storage for data that must outlive the process.
     public enum Store: Sendable {
-        /// Keeps the data in memory, so that it ends with the process.
+        /// Keeps the data in memory until the process ends.
         case memory
         #if SQLite
-            /// Keeps the data in `Connection.sqlite` in the connection's folder, which is left out of backups, since a
-            /// restored store is an older one. Needs the trait `SQLite`. One connection has it at a time. Works with a
-            /// `WCSession`: with any other session, such as those of tests and previews, nothing is written.
+            /// Keeps the data in `Connection.sqlite` in the connection's folder, excluded from backups because a
+            /// restored store would be outdated. Needs the trait `SQLite`. Only one connection can use the file at a
+            /// time. With a session other than a `WCSession`, as in tests and previews, nothing is written.
             case file
         #endif
-        /// Keeps the data in a store that the app has opened for this connection alone, and closes.
+        /// Keeps the data in a store that the app opened for this connection alone. The app closes it.
         case custom(any SessionStore)
 
-        /// The file with the package's trait `SQLite`, and memory without it.
+        /// `file` with the package's trait `SQLite`, otherwise `memory`.
         public static var `default`: Store {
             #if SQLite
                 .file
@@ -59,12 +59,12 @@ extension WatchConnection.Configuration {
 }
 
 extension WatchConnection.Configuration.Store {
-    /// Whether the connection has opened it.
+    /// True if the connection opens and closes the store.
     var isOwn: Bool { if case .custom = self { false } else { true } }
 
-    /// nil is memory.
-    /// - Parameter folder: nil when no file may be made.
-    /// - Throws: `StorageError`, or why the folder cannot be made.
+    /// Opens the store; nil means memory.
+    /// - Parameter folder: nil if no file may be created.
+    /// - Throws: `StorageError`, or the file system's error if the folder can't be created.
     func open(in folder: URL?) throws -> (any SessionStore)? {
         switch self {
         case .memory: return nil

@@ -5,9 +5,9 @@ public import MeshFileTransfer
 import Observation
 
 extension WatchConnection {
-    /// Sends a file, as the session moves files: in the background, also while the app is not running. It must stay
-    /// where it is, unchanged, until the transfer has ended. See `FileTransfers.transferFile`.
-    /// - Parameter metadata: values of a property list.
+    /// Sends a file in the background, even while the app isn't running. The file must stay in place, unchanged, until
+    /// the transfer has ended. See `FileTransfers.transferFile`.
+    /// - Parameter metadata: Property list values.
     /// - Throws: `WatchConnectionError`: `fileNotFound`, `fileAccessDenied`, `notActivated` and others.
     @discardableResult
     public func transferFile(_ fileURL: URL, metadata: [String: Any]? = nil) async throws -> FileTransfer {
@@ -17,18 +17,20 @@ extension WatchConnection {
         return try await files.transferFile(fileURL, metadata: metadata)
     }
 
-    /// Files that are on their way to the counterpart, also those of earlier launches.
+    /// The files being sent to the counterpart, including those of earlier launches.
     public var outstandingFileTransfers: [FileTransfer] { (try? holder.files())?.outstandingFileTransfers ?? [] }
 
-    /// Cancels every file that is on its way from here. Each ends with `cancelled`.
+    /// Cancels all outgoing file transfers. Each ends with `cancelled`.
     public func cancelAllFileTransfers() {
         holder.made?.cancelAllFileTransfers()
         countFiles()
     }
 
-    /// Is handed every file that comes, and first those that wait. One that it has moved away is the app's; one that it
-    /// leaves where it is, waits: for `ReceivedFile.accept`, or for the next launch. Of several connections of a session
-    /// the one that has set its handler last gets the files, until it closes.
+    /// Handles each received file, starting with those that wait.
+    ///
+    /// If the handler moves the file away, the app owns it. Otherwise the file waits for `ReceivedFile.accept` or for
+    /// the next launch. If several connections of a session have a handler, the one that was set last is called, until
+    /// its connection closes.
     public var onFileReceived: (@MainActor @Sendable (ReceivedFile) -> Void)? {
         get { holder.handler(of: self) }
         set {
@@ -37,15 +39,15 @@ extension WatchConnection {
         }
     }
 
-    /// The files that wait for the app, and those that come. Every call is an independent subscriber. Ends when the last
-    /// connection of the session does.
+    /// The files that wait for the app, then each received file. Every access is an independent subscription. Ends when
+    /// the last connection of the session closes.
     public var receivedFiles: AsyncStream<ReceivedFile> {
         _ = try? holder.files()
         return holder.receivedFiles
     }
 }
 
-/// Makes the transfers when they are needed first: of a stand-in's connection, most never are.
+/// Creates the `FileTransfers` on first use: most stand-in connections never need it.
 @MainActor
 final class FilesHolder {
     private let make: () throws -> FileTransfers
@@ -55,7 +57,7 @@ final class FilesHolder {
     private(set) var isClosed = false
     typealias FileHandler = @MainActor @Sendable (ReceivedFile) -> Void
 
-    /// The one that was set last, at the end.
+    /// Handlers in the order in which they were set. The last one is called.
     private var handlers: [Handler] = []
 
     private struct Handler {
@@ -63,13 +65,14 @@ final class FilesHolder {
         let take: FileHandler
     }
 
-    /// - Parameter onChange: called after transfers have begun or ended.
+    /// - Parameter onChange: Called after transfers have started or ended.
     init(make: @escaping () throws -> FileTransfers, onChange: @escaping () -> Void) {
         self.make = make
         self.onChange = onChange
     }
 
-    /// - Throws: `ConnectionError` when the folder cannot be used; the next call tries again.
+    /// Returns the transfers, creating them if necessary.
+    /// - Throws: `ConnectionError` if the folder can't be used. The next call tries again.
     func files() throws -> FileTransfers {
         if let made { return made }
         guard !isClosed else { throw ConnectionError.notActivated }
@@ -81,7 +84,7 @@ final class FilesHolder {
         return files
     }
 
-    /// Also of transfers that can be made only later.
+    /// Received files. The stream may be requested before the transfers exist.
     var receivedFiles: AsyncStream<ReceivedFile> {
         if let made { return made.receivedFiles }
         let received = opened.subscribe().flatMap { await $0.receivedFiles }

@@ -2,11 +2,11 @@ import MeshBase
 import MeshConnection
 
 extension WatchConnection {
-    /// How long the counterpart may take to answer a probe.
+    /// Maximum time for the counterpart to answer a probe.
     static let probePatience = Duration.seconds(5)
 
-    /// Activates the session anew, and then proves with a round trip that it works. What comes of it,
-    /// `diagnosticEvents` and `sessionHealth` say.
+    /// Activates the session again, then checks it with a round trip. `diagnosticEvents` and `sessionHealth` report the
+    /// result.
     public func attemptRecovery() async {
         core.diagnostics.publish(.recoveryAttempted)
         session.activate()

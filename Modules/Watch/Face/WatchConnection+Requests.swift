@@ -4,19 +4,19 @@ public import MeshRequests
 import MeshTransport
 
 extension WatchConnection {
-    /// How long a request waits for the session to be activated.
+    /// Maximum time that a request waits for the session to be activated.
     static let activationPatience = Duration.seconds(5)
-    /// How long a request waits to learn how a counterpart is spoken to that can be reached.
+    /// Maximum time that a request waits to learn which frames a reachable counterpart speaks.
     static let dialectPatience = Duration.seconds(2)
 
     /// Sends a request to the counterpart and returns its answer.
     ///
     /// - Parameters:
-    ///   - strategy: the lanes.
-    ///   - delivery: what happens while the counterpart cannot be reached.
-    ///   - retryPolicy: its timeout covers everything, also waiting for the session.
-    /// - Throws: `WatchConnectionError`, or one of the request's own `failures` as the handler threw it; `cancelled` at once
-    ///   when the calling task is cancelled.
+    ///   - strategy: The lanes to use.
+    ///   - delivery: The behavior while the counterpart can't be reached.
+    ///   - retryPolicy: Its timeout covers everything, including the wait for the session.
+    /// - Throws: `WatchConnectionError`, or one of the request's own `failures` as the handler threw it. `cancelled` at
+    ///   once if the calling task is cancelled.
     public func send<R: WatchRequest>(
         _ request: R, strategy: DeliveryStrategy = .liveThenQueue, delivery: DeliveryMode = .queued,
         retryPolicy: RetryPolicy = .default
@@ -28,7 +28,7 @@ extension WatchConnection {
         return try await requests.send(request, strategy: strategy, delivery: delivery, retryPolicy: policy)
     }
 
-    /// Sends a request that has no answer. Returns when the request is on its way or waits; `diagnosticEvents` has its
+    /// Sends a request that has no answer. Returns once the request is sent or queued; `diagnosticEvents` reports its
     /// outcome.
     public func send<R: FireAndForgetRequest>(
         _ request: R, strategy: DeliveryStrategy = .liveThenQueue
@@ -37,9 +37,9 @@ extension WatchConnection {
         await requests.send(request, strategy: strategy)
     }
 
-    /// Waits for the counterpart, asks it live, and does the same again when that fails on the way. The handler runs
-    /// once all the same.
-    /// - Parameter connectionTimeout: how long one attempt waits for the counterpart.
+    /// Waits for the counterpart and sends the request live. Repeats both if sending fails. The handler still runs at
+    /// most once.
+    /// - Parameter connectionTimeout: Maximum time that one attempt waits for the counterpart.
     public func sendWhenReady<R: WatchRequest>(
         _ request: R, strategy: DeliveryStrategy = .liveThenQueue, maxAttempts: Int = 3,
         connectionTimeout: Duration = .seconds(30)
@@ -49,7 +49,7 @@ extension WatchConnection {
             request, strategy: strategy, maxAttempts: maxAttempts, connectionTimeout: connectionTimeout)
     }
 
-    /// Handles requests of that type from now on, in place of the handler before. See `SessionRequests.register`.
+    /// Registers the handler for a type of request, replacing an earlier one. See `SessionRequests.register`.
     public func register<R: WatchRequest>(
         _ requestType: R.Type, fileID: StaticString = #fileID, line: UInt = #line,
         handler: @escaping @Sendable (R) async throws -> R.Response
@@ -58,29 +58,28 @@ extension WatchConnection {
         requests.register(requestType, fileID: fileID, line: line, handler: handler)
     }
 
-    /// Cancels all requests that wait. Their callers get `cancelled`.
+    /// Cancels all pending requests. Their callers get `cancelled`.
     public func cancelAllQueuedRequests() {
         requests.cancelAllQueuedRequests()
         countRequests()
     }
 
-    /// Cancels a request that waits. Its caller gets `cancelled`.
+    /// Cancels a pending request. Its caller gets `cancelled`.
     ///
-    /// - Parameter id: one of `requests.queuedRequests`.
+    /// - Parameter id: An ID from `requests.queuedRequests`.
     public func cancelQueuedRequest(id: UUID) {
         requests.cancelQueuedRequest(id: id)
         countRequests()
     }
 
-    /// Whether the counterpart still has WatchConnectivitySwift 5, as far as is known: it is spoken to in that
-    /// library's frames.
+    /// True if the counterpart is known to run WatchConnectivitySwift 5. Then this library uses that library's frames.
     public var counterpartIsOld: Bool { counterpart.dialect == .reference }
 
     // MARK: Waiting
 
     /// Waits until the session is activated.
     ///
-    /// - Throws: `notActivated` when it takes longer; why the session could not be activated; `cancelled`.
+    /// - Throws: `notActivated` after the timeout; the session's error if activation failed; `cancelled`.
     public func waitForActivation(timeout: Duration = .seconds(10)) async throws {
         let isActive = try await waiting.wait(until: core.clock.elapsed + timeout, core.clock) { [weak self] in
             try self?.activationState.get() == .activated
@@ -88,8 +87,8 @@ extension WatchConnection {
         guard isActive else { throw WatchConnectionError.notActivated }
     }
 
-    /// Waits until the session is active and says that the counterpart takes messages.
-    /// - Parameter timeout: nil waits for as long as it takes, and 10 s for the session.
+    /// Waits until the session is active and reports that the counterpart is reachable.
+    /// - Parameter timeout: nil waits without a limit, except for activation, which may take 10 s.
     /// - Throws: `notActivated`, `timeout`, `cancelled`.
     public func waitForConnection(timeout: Duration? = nil) async throws {
         let deadline = timeout.map { core.clock.elapsed + $0 }
@@ -98,7 +97,7 @@ extension WatchConnection {
         guard isThere else { throw WatchConnectionError.timeout }
     }
 
-    /// Waits for the session, and until it is known how the counterpart is spoken to, if it can be reached.
+    /// Waits for the session. If the counterpart is reachable, also waits until its dialect is known.
     /// - Throws: `notActivated`, `cancelled`.
     private func getReady<R: WatchRequest>(for type: R.Type, within timeout: Duration) async throws {
         counterpart.names.note(type)
@@ -108,8 +107,8 @@ extension WatchConnection {
         do {
             try await requests.waitUntilReachable(timeout: min(timeout / 2, Self.dialectPatience))
         } catch ConnectionError.timeout {
-            // The session says that somebody is there, and nobody is: then what the strategy says of that happens, unless
-            // it turns out that the counterpart speaks otherwise.
+            // The session reports a reachable counterpart that doesn't answer. The strategy decides what happens next,
+            // unless the counterpart turns out to speak the other dialect.
             await counterpart.askIfSilent()
         }
     }

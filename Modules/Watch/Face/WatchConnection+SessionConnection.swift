@@ -6,26 +6,26 @@ public import MeshSharedState
 import MeshStorage
 import MeshTransport
 
-// What shared states, and features of the app's own, need of a connection.
+// Shared states and the app's own features use the connection through this conformance.
 extension WatchConnection: ConnectionWrapper {
     /// The connection that all `WatchConnection`s of one session share.
     public nonisolated var wrapped: any SessionConnection { core }
 }
 
 extension SharedState {
-    /// A value that is the same on phone and watch, also while one of them has WatchConnectivitySwift 5.
+    /// Creates a value that is kept the same on phone and watch, even if one of them runs WatchConnectivitySwift 5.
     public convenience init(
         initialValue: State, connection: WatchConnection, id: String? = nil, merge: SharedStateMerge<State> = .whole,
         encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil
     ) {
-        // Several connections of one session have one state of that id.
+        // All connections of one session must share one state of that ID.
         let channel: any SessionConnection = connection.channel
         self.init(
             initialValue: initialValue, connection: channel, id: id, merge: merge, encoder: encoder,
             decoder: decoder)
-        // What it is shown, the mirror shows it.
+        // The mirror shows values to the counterpart, so the state itself must not.
         leaveOut(CounterpartTransport.counterpart)
-        // By default the counterpart has Foundation's coders, which refuse numbers that are not finite.
+        // Foundation's coders, which reject non-finite numbers: WatchConnectivitySwift 5 uses them by default.
         connection.channel.mirror.add(self, encoder: encoder ?? JSONEncoder(), decoder: decoder ?? JSONDecoder())
     }
 }

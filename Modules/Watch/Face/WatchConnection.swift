@@ -20,8 +20,7 @@ public import MeshWatchConnectivityTransport
     public import Observation
 #endif
 
-/// The connection of a phone's app with that of its watch: typed requests, shared state, files, and how all that is
-/// going.
+/// The connection between a phone app and its watch app: typed requests, shared state, files and diagnostics.
 ///
 /// ```swift
 /// let connection = WatchConnection()
@@ -29,49 +28,52 @@ public import MeshWatchConnectivityTransport
 /// let recipe = try await connection.send(FetchRecipe(id: "123"))
 /// ```
 ///
-/// Make one, at launch, and keep it. All that are made for one session share what they have: the first one's
-/// configuration and coders, handlers, requests that wait, files and states. A connection shares the session's delegate with the app's own, which is passed whatever is
-/// the app's. A counterpart that still has WatchConnectivitySwift 5 is spoken to in that library's frames, until it has
-/// proved that it understands more.
+/// Create one at launch and keep it. All connections of one session share the first one's configuration and coders, and
+/// also handlers, pending requests, files and states.
 ///
-/// Lives on the main actor. Nothing that it starts keeps it alive; when it goes, its streams end.
+/// A connection shares the session's delegate with the app: calls that don't concern this library reach the app's own
+/// delegate. A counterpart that runs WatchConnectivitySwift 5 is addressed in that library's frames, until it proves
+/// that it understands newer ones.
+///
+/// Isolated to the main actor. Tasks that the connection starts don't keep it alive. When it is released, its streams
+/// end.
 #if !canImport(Combine)
     @Observable
 #endif
 @MainActor
 public final class WatchConnection: NSObject {
-    /// The state of the session, or why it could not be activated.
+    /// The activation state of the session, or the error that prevented activation.
     #if canImport(Combine)
         @Published
     #endif
     public private(set) var activationState: Result<WCSessionActivationState, WatchConnectionError>
-    /// Whether the session says that the counterpart takes messages now.
+    /// True if the session reports that the counterpart accepts messages now.
     #if canImport(Combine)
         @Published
     #endif
     public private(set) var isReachable: Bool
-    /// The number of requests that wait for the counterpart. At most 256.
+    /// The number of requests that wait for the counterpart, at most 256.
     #if canImport(Combine)
         @Published
     #endif
     public private(set) var pendingRequestCount = 0
-    /// The number of files that are on their way to the counterpart.
+    /// The number of files being sent to the counterpart.
     #if canImport(Combine)
         @Published
     #endif
     public private(set) var activeFileTransferCount = 0
-    /// The health of the connection, judged by the last sends.
+    /// The health of the connection, judged by the latest sends.
     #if canImport(Combine)
         @Published
     #endif
     public private(set) var sessionHealth = SessionHealth.healthy
     #if !os(watchOS)
-        /// Whether a watch is paired. Meaningful on iOS only.
+        /// True if a watch is paired. Meaningful on iOS only.
         #if canImport(Combine)
             @Published
         #endif
         public private(set) var isPaired: Bool
-        /// Whether the paired watch has the app. Meaningful on iOS only.
+        /// True if the app is installed on the paired watch. Meaningful on iOS only.
         #if canImport(Combine)
             @Published
         #endif
@@ -80,10 +82,10 @@ public final class WatchConnection: NSObject {
 
     /// The session that the connection uses.
     public nonisolated let session: any WCSessionProviding
-    /// Requests without the counterpart's name, to any peer of the connection's.
+    /// The connection's requests feature, which can address any of its peers.
     public nonisolated let requests: SessionRequests
-    /// Why the store that was chosen cannot be used; everything is kept in memory then. `busy` when another connection has
-    /// it.
+    /// The error that made the configured store unusable; nil if it works. Everything is kept in memory then. `busy` if
+    /// another connection uses the store.
     public nonisolated let storeError: (any Error)?
     nonisolated let core: TransportConnection
     nonisolated let counterpart: CounterpartTransport
@@ -95,10 +97,10 @@ public final class WatchConnection: NSObject {
     private let contexts = Topic<ReceivedContext>(bufferLimit: 64, overflow: .dropOldest)
     private let listeners = OwnedTasks()
 
-    /// Takes its part in the session's delegate, and activates the session.
+    /// Attaches to the session's delegate and activates the session.
     /// - Parameters:
-    ///   - encoder: writes requests and responses; not to be changed later on.
-    ///   - decoder: reads them.
+    ///   - encoder: Writes requests and responses. Don't change it afterwards.
+    ///   - decoder: Reads requests and responses.
     public init(
         session: any WCSessionProviding = WCSession.default, encoder: JSONEncoder = JSONEncoder(),
         decoder: JSONDecoder = JSONDecoder(), configuration: Configuration = Configuration()
@@ -125,8 +127,9 @@ public final class WatchConnection: NSObject {
         channel.start()
     }
 
-    /// Ends the connection; the last one of its session ends the streams and what waits, and closes the file of the store.
-    /// The session goes on; when this is let go too, its delegate is the app's own again.
+    /// Closes the connection. The session's last connection also ends the streams and pending requests, and closes its
+    /// store file. The session itself stays active. Once the connection is released, the session's delegate is the
+    /// app's own again.
     public func close() async {
         listeners.cancel()
         multiplexer.detach(notices)
@@ -138,7 +141,7 @@ public final class WatchConnection: NSObject {
 }
 
 extension WatchConnection {
-    /// Ends it as the end of the process does: nothing is said any more, and nothing written to a file of its own.
+    /// Stops as if the process had been killed: sends no goodbye and writes nothing to its store file.
     package func abandon() {
         listeners.cancel()
         multiplexer.detach(notices)
@@ -153,12 +156,12 @@ extension WatchConnection {
 // MARK: - What is told
 
 extension WatchConnection {
-    /// The connection's events from now on. Every access is an independent subscription that buffers 256 events and
-    /// drops the oldest. Ends when the last connection of the session does.
+    /// The events of the connection from now on. Each access is an independent subscription that buffers 256 events and
+    /// drops the oldest. Ends when the last connection of the session closes.
     public var diagnosticEvents: AsyncStream<DiagnosticEvent> { core.diagnostics.subscribe() }
 
-    /// The application contexts that come from now on, without what this library has in them. Every call is an
-    /// independent subscriber, 64 contexts deep; the oldest make room. Ends when the connection does.
+    /// The application contexts received from now on, without this library's keys. Each access is an independent
+    /// subscription that buffers 64 contexts and drops the oldest. Ends when the connection closes.
     public var receivedApplicationContexts: AsyncStream<[String: Any]> {
         let received = contexts.subscribe()
         return AsyncStream { await received.first { _ in true }?.content }

@@ -25,7 +25,7 @@ public struct WatchConnectivityPlugin: Plugin {
 }
 
 extension CounterpartTransport {
-    /// Over a session that says nothing: what is left is the mesh, and all of it must be left.
+    /// Creates a wrapper over a silent session. It must pass everything of the mesh's transport through unchanged.
     convenience init(silentOver mesh: any SessionSyncTransport) {
         let (session, clock) = (StandInSession(), SystemClock())
         (session.isReachable, session.autoReply) = (false, false)

@@ -10,28 +10,29 @@ public import MeshTransport
     public import MeshSimulatedWatch
 #endif
 
-/// A phone and its watch, over WatchConnectivity: a `LinkTransport` over a `WatchConnectivityLink`.
+/// The transport between a phone and its watch: a `LinkTransport` over a `WatchConnectivityLink`.
 ///
 /// ```swift
 /// let transport = WatchConnectivitySessionSyncTransport(localPeer: .thisDevice(topology: .pairedCompanion))
 /// let game = SharedSession(Score(), over: transport)    // or over: .companion, one transport for the process
 /// ```
 ///
-/// It activates the session and shares its delegate with the app; see `WatchSessionMultiplexer`. How the modes travel:
+/// It activates the session and shares its delegate with the app; see `WatchSessionMultiplexer`. Each mode uses these
+/// calls:
 ///
 /// | Mode | By |
 /// |---|---|
-/// | `realtimeBestEffort`, `snapshotRequest`, `acknowledgement` | message; user info when nobody can be reached, or the message is refused |
-/// | `reliableEventually` | message, acknowledged and repeated, while the other side answers; user info otherwise, and for everything that was not acknowledged when it no longer does |
+/// | `realtimeBestEffort`, `snapshotRequest`, `acknowledgement` | message; user info if no peer can be reached, or the message is refused |
+/// | `reliableEventually` | message, acknowledged and repeated, while the peer answers; otherwise user info, also for everything unacknowledged |
 /// | `latestSnapshot` | application context, one key for each feature |
 ///
-/// What is sent before the session is activated, or before the other side is known, waits in a `PendingDeliveryQueue`. The
-/// newest snapshots of the other side outlive a relaunch in the application context that came last, and are there once the
-/// session is activated. Safe to use from any thread.
+/// Messages sent before the session is activated, or before a peer is known, wait until then. The peer's newest
+/// snapshots are kept in the last received application context, so a relaunched app has them once the session is
+/// active. Safe to use from any thread.
 public final class WatchConnectivitySessionSyncTransport: DeliveringTransport {
     public let delivery: LinkTransport
 
-    /// Over the app's own session, keeping in memory what is not acknowledged.
+    /// Creates a transport over `WCSession.default` that keeps unacknowledged messages in memory.
     public convenience init(localPeer: SessionPeer) {
         do {
             try self.init(localPeer: localPeer, session: WCSession.default)
@@ -43,11 +44,11 @@ public final class WatchConnectivitySessionSyncTransport: DeliveringTransport {
     /// Creates a transport between a phone and its watch.
     ///
     /// - Parameters:
-    ///   - channel: tells the transports of one process apart; the same on both sides.
-    ///   - store: keeps what was accepted and not acknowledged, so that relaunches lose nothing; nil keeps it in memory, and
-    ///     what the system holds is all that outlives one.
-    ///   - configuration: its limit for payloads is lowered to what a user info holds.
-    /// - Throws: what `LinkTransport` throws for a configuration or a store that cannot be used.
+    ///   - channel: Distinguishes the transports of one process. Must be the same on both devices.
+    ///   - store: Keeps unacknowledged messages, so that a relaunch loses nothing. With nil they are kept in memory,
+    ///     and only the system's queues outlive a relaunch.
+    ///   - configuration: Its payload limit is lowered to the capacity of a user info.
+    /// - Throws: Errors of `LinkTransport` for a configuration or a store that can't be used.
     public init(
         localPeer: SessionPeer, session: any WCSessionProviding = WCSession.default, channel: String = "",
         store: (any SessionStore)? = nil, configuration: DeliveryConfiguration = .watchConnectivity,
@@ -66,7 +67,7 @@ public final class WatchConnectivitySessionSyncTransport: DeliveringTransport {
 
 #if canImport(WatchConnectivity)
     extension SessionSyncTransport where Self == WatchConnectivitySessionSyncTransport {
-        /// The transport between a phone and its watch, one for the process: several features share it.
+        /// The process's shared transport between a phone and its watch. Several features can use it.
         public static var companion: Self { .shared }
     }
 
@@ -77,7 +78,7 @@ public final class WatchConnectivitySessionSyncTransport: DeliveringTransport {
 #endif
 
 extension DeliveryConfiguration {
-    /// The configuration for a phone and its watch: every payload fits into a user info.
+    /// The configuration for a phone and its watch, in which every payload fits into a user info.
     public static var watchConnectivity: DeliveryConfiguration {
         var configuration = DeliveryConfiguration()
         configuration.payloadLimit = .watchConnectivityPayload

@@ -30,7 +30,7 @@ public struct WatchConnectivityTransportPlugin: Plugin {
                 to: .linkFixtures)
         }
 
-        /// A phone and a watch of the stand-in, with both apps in the foreground.
+        /// Creates a simulated phone and watch, with both apps in the foreground.
         private static func makeLinks() throws -> LinkGroup {
             let pair = SimulatedWatchPair(seed: 1, conditions: .ideal, traceLimit: 0)
             let sessions = [pair.phone, pair.watch].compactMap { $0.launch() }
@@ -41,7 +41,7 @@ public struct WatchConnectivityTransportPlugin: Plugin {
                 clock: pair.clock,
                 settle: {
                     pair.advance(by: .milliseconds(10))
-                    // Those who read have threads of their own.
+                    // The readers run on other threads, in real time.
                     try? await Task.sleep(for: .microseconds(50))
                 })
         }

@@ -1,19 +1,19 @@
 #if MQTT
     import CMosquitto
 
-    /// The limits that a broker states when it accepts a connection (MQTT 5.0, 3.2.2.3), where they are too small for a link.
+    /// The limits that a broker states in CONNACK (MQTT 5.0, 3.2.2.3), and the problems with those that are too small.
     struct BrokerLimits: Hashable, Sendable {
         var packetBytes: UInt32 = .max
         var keepsRetained = true
         var qualityOfServiceMax: UInt8 = 2
         var receiveMaximum: UInt16 = .max
 
-        /// With fewer messages under way, each waits for a round trip of the one before.
+        /// Below this number of unacknowledged messages, sending waits for round trips.
         static let receiveMaximumMin: UInt16 = 10
 
         init() {}
 
-        /// - Parameter properties: of CONNACK, nil where there are none.
+        /// - Parameter properties: The properties of CONNACK; nil if there are none.
         init(_ properties: OpaquePointer?) {
             mosquitto_property_read_int32(
                 properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), &packetBytes, false)
@@ -29,7 +29,7 @@
         private static let noRetained = "it keeps no retained messages, so peers don't find each other; allow them"
         private static let lowQuality = "it takes QoS 0 only, so messages can be lost; allow QoS 1"
 
-        /// What to change at a broker that refuses a connection for one of its limits, because the link's will needs more.
+        /// Returns advice if the broker refused the connection because of a limit that the link's will exceeds.
         static func advice(refusal code: Int32) -> String? {
             switch code {
             case 0x9A: noRetained
@@ -38,7 +38,7 @@
             }
         }
 
-        /// A sentence for each limit that is too small, which says what to change at the broker.
+        /// A sentence for each limit that is too small, with advice for the broker's settings.
         var problems: [String] {
             var problems: [String] = []
             if packetBytes < MosquittoClient.packetBytesMax {

@@ -4,21 +4,21 @@
 
     /// The address of a broker, and the credentials for it.
     public struct MQTTBroker: Hashable, Sendable {
-        /// A host's name or address.
+        /// The host name or IP address.
         public var host: String
         /// The TCP port of the broker.
         public var port: UInt16
-        /// TLS, with the broker's certificate checked. Content is sealed either way; TLS keeps topics from the network.
+        /// True to use TLS and check the broker's certificate. Content is sealed in any case; TLS also hides topics.
         public var usesTLS: Bool
         /// The user name for the login; nil logs in without one.
         public var user: String?
-        /// The user's password; nil for none. It needs TLS, unless the broker is on this machine: else a client throws
-        /// `MQTTError.Code.invalidArgument`.
+        /// The user's password; nil for none. Without TLS it is accepted only for a broker on this machine; otherwise a
+        /// client throws `MQTTError.Code.invalidArgument`.
         public var password: String?
-        /// PEM file of the authorities to believe; nil for the system's.
+        /// The path of a PEM file with trusted certificate authorities; nil for the system's.
         public var authoritiesPath: String?
 
-        /// Port 8883 with TLS and 1883 without, unless told otherwise.
+        /// Creates an address. The default port is 8883 with TLS and 1883 without.
         public init(host: String, port: UInt16? = nil, usesTLS: Bool = false) {
             self.host = host
             self.port = port ?? (usesTLS ? 8883 : 1883)
@@ -27,7 +27,7 @@
 
         /// Reads a broker's address from a URL.
         ///
-        /// - Parameter url: `mqtt://host`, `mqtts://user:password@host:port`; nil for anything else.
+        /// - Parameter url: `mqtt://host` or `mqtts://user:password@host:port`. The result is nil for other URLs.
         public init?(url: String) {
             guard let parts = URLComponents(string: url), let host = parts.host, !host.isEmpty,
                 parts.path.isEmpty || parts.path == "/", parts.query == nil, parts.fragment == nil,
@@ -40,7 +40,7 @@
             password = parts.password
         }
 
-        /// - Throws: `MQTTError.Code.invalidArgument` for a password that would leave this machine in clear text.
+        /// - Throws: `MQTTError.Code.invalidArgument` if the password would be sent to another machine in clear text.
         func requireSafePassword() throws(MQTTError) {
             guard password == nil || usesTLS || Loopback.contains(host) else {
                 throw MQTTError(
@@ -48,7 +48,7 @@
             }
         }
 
-        /// The broker's URL as `init(url:)` takes it, without the password.
+        /// The broker's URL in the form that `init(url:)` reads, without the password.
         public var url: String {
             let shown = host.contains(":") ? "[\(host)]" : host
             return "\(usesTLS ? "mqtts" : "mqtt")://\(user.map { "\($0)@" } ?? "")\(shown):\(port)"

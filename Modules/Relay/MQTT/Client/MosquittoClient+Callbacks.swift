@@ -3,8 +3,8 @@
     import MeshBase
     import MeshRelay
 
-    // What libmosquitto calls, on the client's thread. C closures stand in nonisolated functions: elsewhere they might belong
-    // to the main actor.
+    // libmosquitto's callbacks, on the client's thread. The C closures are in nonisolated functions, because elsewhere
+    // they might be isolated to the main actor.
     extension MosquittoClient {
         nonisolated func setCallbacks(on handle: OpaquePointer) {
             mosquitto_connect_v5_callback_set(handle) { _, user, reason, _, properties in
@@ -50,9 +50,9 @@
         }
 
         private func ended(_ reason: Int32) {
-            // Session taken over: MQTT 5.0, 2.4.
+            // "Session taken over" (MQTT 5.0, 2.4).
             if reason == 0x8E { state.withLock { $0.isReplaced = true } }
-            // The library's word for the broken connection would say less.
+            // The broker's reason says more than the library's error for the broken connection.
             if reason > 0x80 {
                 let text = "\(broker.url) ends the connection: \(Self.reason(reason))"
                 state.withLock { $0.brokerReason = text }

@@ -5,20 +5,20 @@
     public import MeshRelay
     public import MeshTransport
 
-    /// libmosquitto (2.0 and newer) as the link's client: MQTT 5 over TCP or TLS.
+    /// A relay client over libmosquitto (2.0 or newer): MQTT 5 over TCP or TLS.
     ///
-    /// One thread of its own connects, reads and writes, and calls the observer. `publish` may be called from any thread; it
-    /// hands the message to the library and wakes that thread.
+    /// Its own thread connects, reads, writes and calls the observer. `publish` may be called from any thread; it
+    /// passes the message to the library and wakes that thread. The thread waits by `poll`, because `mosquitto_loop`
+    /// uses `select`, which fails for descriptors of 1,024 and above.
     ///
-    /// The thread waits by `poll`. `mosquitto_loop` waits by `select`, which refuses descriptors from 1,024 on.
-    ///
-    /// Bounds: `unacknowledgedMax` messages that the broker has not acknowledged (QoS 1) or the socket has not taken (QoS 0);
-    /// beyond, `publish` throws `full`. The library's own window below that is the broker's Receive Maximum. Brokers are asked
-    /// for packets of `packetBytesMax` at most; one that lies can make the library hold a packet of 256 MB.
+    /// At most `unacknowledgedMax` messages are outstanding: unacknowledged by the broker (QoS 1) or not yet sent (QoS
+    /// 0). Beyond it `publish` throws `full`. The broker's Receive Maximum narrows the library's own window. Brokers
+    /// are asked to send packets of at most `packetBytesMax`, but one that ignores this can make the library hold a
+    /// packet of 256 MB.
     public final class MosquittoClient: RelayClient, @unchecked Sendable {
-        /// Maximum number of messages that the broker has not acknowledged.
+        /// Maximum number of outstanding messages.
         public static let unacknowledgedMax = 256
-        /// The largest window that the library opens; brokers narrow it by Receive Maximum.
+        /// The largest window of unacknowledged messages. Brokers narrow it by Receive Maximum.
         public static let receiveMaximum: UInt16 = 100
         /// The largest packet that brokers are asked to send.
         public static let packetBytesMax: UInt32 = 135_168
@@ -26,27 +26,27 @@
         struct State {
             var observer: (any RelayClientObserver)?
             var isConnected = false
-            /// The broker has given this client's place to another with its identity.
+            /// The broker gave this client's place to another client with the same ID.
             var isReplaced = false
-            /// This side has ended the connection.
+            /// This side ended the connection.
             var isDropped = false
-            /// The broker's own words for why it refuses or ends the connection.
+            /// The reason that the broker gave for a refusal or for the end of the connection.
             var brokerReason: String?
-            /// What the broker stated last, so that it is reported once.
+            /// The limits that the broker stated last, so that each change is reported once.
             var limits = BrokerLimits()
             var isStopping = false
-            /// The library looks up a name or waits for a handshake, which nothing can cut short.
+            /// The library is resolving a name or waiting for a handshake, which can't be interrupted.
             var isConnecting = false
-            /// What was taken has been sent or given up: the connection ends now.
+            /// Pending messages have been sent or given up, so the connection must end now.
             var mustEnd = false
             var hasEnded = false
             var isFull = false
-            /// The thread will look at what there is to write.
+            /// The thread has been woken and will check for messages to write.
             var isWoken = false
-            /// Message ids that the library has not reported yet. Of QoS 1 it keeps them over connections.
+            /// IDs of outstanding messages. The library keeps those of QoS 1 over connections.
             var kept: Set<Int32> = []
             var immediate: Set<Int32> = []
-            /// Reported before `publish` had their id.
+            /// IDs reported as done before `publish` had recorded them.
             var early: Set<Int32> = []
             var waiters: [CheckedContinuation<Void, Never>] = []
 
@@ -63,18 +63,19 @@
         public var address: String { broker.url }
         let sessionExpirySeconds: UInt32
         let state = Locked(State())
-        /// Taken by those who publish, so that ids are recorded in the order in which the library gives them.
+        /// Held while publishing, so that IDs are recorded in the library's order.
         private let publishing = Locked(())
-        /// Set once, before the thread begins; safe to publish with from any thread.
+        /// The library's client. Set once, before the thread starts; publishing with it is thread-safe.
         private let handle: OpaquePointer
         private let wake: WakePipe
 
         /// Creates a client for a broker.
         ///
         /// - Parameters:
-        ///   - clientID: what the broker keeps the session under: another client of the same id takes it over.
-        ///   - sessionExpiry: how long the broker keeps the session of a client that is away.
-        /// - Throws: `MQTTError`: `invalidArgument`; `noDescriptor` where the process may open no more.
+        ///   - clientID: The ID under which the broker keeps the session. Another client with the same ID takes it
+        ///     over.
+        ///   - sessionExpiry: The time for which the broker keeps the session of an absent client.
+        /// - Throws: `MQTTError`: `invalidArgument`; `noDescriptor` if the process can't open more files.
         public init(
             broker: MQTTBroker, clientID: String, sessionExpiry: Duration = .seconds(7 * 86_400)
         ) throws(MQTTError) {
@@ -123,7 +124,7 @@
         public func open(_ observer: any RelayClientObserver) {
             state.withLock { $0.observer = observer }
             mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
-            // Holds the client until the thread has ended.
+            // The thread keeps the client alive until it ends.
             Thread.detachNewThread { self.run() }
         }
 
@@ -141,7 +142,7 @@
             if let error = publishing.withLock({ _ in publishNext(message) }) { throw error }
         }
 
-        /// - Returns: why it was not taken.
+        /// - Returns: The error if the message wasn't accepted.
         private func publishNext(_ message: RelayMessage) -> LinkError? {
             let refusal = state.withLock { state -> LinkError? in
                 guard !state.isStopping, state.observer != nil else { return LinkError(.closed) }
@@ -163,7 +164,7 @@
                 message.isAcknowledged ? 1 : 0, message.isRetained, properties)
             switch mosq_err_t(status) {
             case MOSQ_ERR_SUCCESS: break
-            // Taken and sent on the next connection, unless its quality was best effort.
+            // The library sends it on the next connection, unless it is best effort.
             case MOSQ_ERR_NO_CONN where message.isAcknowledged: break
             case MOSQ_ERR_OVERSIZE_PACKET, MOSQ_ERR_PAYLOAD_SIZE: return LinkError(.oversized, Self.text(status))
             default:
@@ -178,7 +179,7 @@
             return nil
         }
 
-        /// After the library has been handed something to write.
+        /// Wakes the thread, after the library got something to write.
         private func wakeThread() {
             let isNews = state.withLock { state in
                 defer { state.isWoken = true }
@@ -189,7 +190,7 @@
 
         public func drop() {
             state.withLock { $0.isDropped = true }
-            // The thread finds the socket closed by the broker, which is told so.
+            // The thread sees this as the end of the connection. 0x04 makes the broker publish the will.
             mosquitto_disconnect_v5(handle, 0x04, nil)
             wakeThread()
         }
@@ -211,7 +212,7 @@
                 }
                 if isOver { waiter.resume() }
             }
-            // A thread that still connects finds nobody to tell, and ends.
+            // A thread that is still connecting then has no observer to call, and ends.
             state.withLock { $0.observer = nil }
         }
     }
@@ -219,9 +220,10 @@
     // MARK: - The thread
 
     extension MosquittoClient {
-        /// Longer than delivery's idle interval, so that the library pings only where nothing else is sent.
+        /// The keep-alive interval. It exceeds delivery's idle interval, so that the library pings only if nothing else
+        /// is sent.
         private static let keepAliveSeconds: Int32 = 35
-        /// How often the library looks whether a ping is due.
+        /// The interval at which the library checks whether a ping is due.
         private static let lookMilliseconds: Int32 = 5_000
 
         private func run() {
@@ -262,7 +264,7 @@
             while !state.withLock({ $0.isStopping }), ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.02) }
         }
 
-        /// - Returns: the library's status at the end of the connection.
+        /// - Returns: The library's status when the connection ended.
         private func connectOnce() -> Int32 {
             guard let observer = state.withLock({ $0.observer }) else { return Int32(MOSQ_ERR_NO_CONN.rawValue) }
             let will = observer.nextWill()
@@ -289,14 +291,15 @@
             while status == Int32(MOSQ_ERR_SUCCESS.rawValue), end.map({ ContinuousClock.now < $0 }) ?? true {
                 status = turn(end == nil ? Self.lookMilliseconds : 200)
                 guard end == nil, state.withLock({ $0.mustEnd }) else { continue }
-                // `close` may have come before there was a connection to end; nor may a broker that hangs hold us.
+                // `close` may have come before there was a connection. The time limit protects against a broker that
+                // hangs.
                 mosquitto_disconnect_v5(handle, 0, nil)
                 end = ContinuousClock.now + .seconds(1)
             }
             return status
         }
 
-        /// Waits until there is something to do, for so long at most, and does it.
+        /// Waits for events for at most the given time, and handles them.
         private func turn(_ milliseconds: Int32) -> Int32 {
             let socket = mosquitto_socket(handle)
             guard socket >= 0 else { return Int32(MOSQ_ERR_NO_CONN.rawValue) }
@@ -306,11 +309,11 @@
             case .timedOut: return mosquitto_loop_misc(handle)
             case .woken:
                 wake.clear()
-                // Before the queue is looked at: who comes later wakes again.
+                // Cleared before checking for messages, so that later ones wake the thread again.
                 state.withLock { $0.isWoken = false }
             case .ready: break
             }
-            // Reading nothing is no error. Those who publish all the time must not keep this thread from reading.
+            // Reading without data isn't an error. Reading each time keeps constant publishing from starving it.
             var status = mosquitto_loop_read(handle, 1)
             guard status == Int32(MOSQ_ERR_SUCCESS.rawValue) else { return status }
             if mosquitto_want_write(handle) { status = mosquitto_loop_write(handle, 1) }
@@ -325,7 +328,7 @@
         static func text(_ status: Int32) -> String {
             switch mosq_err_t(status) {
             case MOSQ_ERR_ERRNO: return String(cString: strerror(errno))
-            // All that the library tells.
+            // The library gives no details.
             case MOSQ_ERR_TLS: return "no TLS: is its certificate for this name, by an authority that is believed here?"
             default: break
             }

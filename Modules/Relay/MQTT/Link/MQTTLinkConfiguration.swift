@@ -1,6 +1,6 @@
 #if MQTT
     public import MeshBase
-    // What its transport is.
+    // Exported, because it declares the transport's type.
     @_exported public import MeshRelay
     public import MeshSecurity
     public import MeshTransport
@@ -9,28 +9,28 @@
     public struct MQTTLinkConfiguration: Sendable {
         /// The identity of this peer.
         public var identity: PeerIdentity
-        /// The peers that this one connects to. All others are refused.
+        /// The peers to connect to, in addition to guests.
         public var trustedPeers: TrustedPeers
         /// The broker at which the peers meet.
         public var broker: MQTTBroker
         /// The time for which the broker keeps messages for this peer while it is away.
         public var sessionExpiry = Duration.seconds(7 * 86_400)
-        /// Maximum time for a peer to answer before it counts as gone. It is asked when its will has arrived, or after
-        /// 30 s without a message. A time shorter than a round trip through the broker disconnects peers that are
-        /// there.
+        /// Maximum time for a peer to answer a probe before it counts as gone. Peers are probed when their will
+        /// arrives, or after 30 s without a message. A time below the round trip through the broker disconnects present
+        /// peers.
         public var answerTime = Duration.seconds(4)
-        /// Another client than libmosquitto's.
+        /// Creates a client other than libmosquitto's; nil for libmosquitto's.
         public var makeClient: (@Sendable () throws -> any RelayClient)?
 
-        /// Everything else is a default until it is set.
+        /// Creates a configuration with defaults for everything else.
         public init(identity: PeerIdentity, trustedPeers: TrustedPeers, broker: MQTTBroker) {
             self.identity = identity
             self.trustedPeers = trustedPeers
             self.broker = broker
         }
 
-        /// The ID under which the broker keeps this peer's session. A client with the same ID takes the session over,
-        /// which needs no key, but gets only sealed messages.
+        /// The ID under which the broker keeps this peer's session. A client with the same ID takes the session over
+        /// without any key, but gets only sealed messages.
         public var clientID: String { "sessionmesh-\(identity.peerID.description.prefix(32))" }
     }
 
@@ -39,8 +39,8 @@
             [.datagram: .mqttDatagram, .queue: .mqttMessage, .latest: .mqttMessage]
         }
 
-        /// libmosquitto's client, unless `makeClient` makes another.
-        /// - Throws: `MQTTError`; what `makeClient` throws.
+        /// Creates a client: libmosquitto's, or the one of `makeClient`.
+        /// - Throws: `MQTTError`; errors of `makeClient`.
         public func relayClient() throws -> any RelayClient {
             try broker.requireSafePassword()
             return try makeClient?()
@@ -48,7 +48,7 @@
         }
     }
 
-    /// A transport between paired peers that meet at an MQTT broker, wherever they are.
+    /// A transport between paired peers that meet at an MQTT broker. The peers may be on any network.
     ///
     /// ```swift
     /// let transport = try MQTTSessionSyncTransport(
@@ -59,17 +59,18 @@
     public typealias MQTTSessionSyncTransport = RelaySessionSyncTransport
 
     extension PayloadLimit {
-        /// One sealed message on the lanes `queue` and `latest`: fits AWS IoT Core, but not what Azure Event Grid retains.
+        /// Maximum size of a sealed message on the lanes `queue` and `latest`. It fits AWS IoT Core, but exceeds the
+        /// retained messages of Azure Event Grid.
         public static let mqttMessage = PayloadLimit(
             id: "mqtt.message", bytes: 130_000, summary: "Message through an MQTT broker, sealed",
             source: "AWS IoT Core's 131,072 bytes, less sealing (91) and the topic")
 
-        /// One sealed packet on the lane `datagram`.
+        /// Maximum size of a sealed packet on the lane `datagram`.
         public static let mqttDatagram = PayloadLimit(
             id: "mqtt.datagram", bytes: 60_000, summary: "QoS 0 message through an MQTT broker, sealed",
             source: "what SealedDatagrams takes, rounded down")
 
-        /// The largest messages that brokers take in their usual configuration.
+        /// The largest messages that brokers accept in their default configuration.
         public static let mqttBrokers = [
             PayloadLimit(
                 id: "mqtt.broker.aws-iot", bytes: 131_072, summary: "AWS IoT Core, a message's payload",

@@ -3,15 +3,15 @@
     public import MeshRelay
     public import MeshSecurity
 
-    /// A window of time in which this device and another one, to which a person has given the same secret, come to trust
-    /// each other's keys, wherever they are: they meet at a broker.
+    /// A time window in which two devices with the same secret, entered by a person, learn to trust each other's keys.
+    /// They meet at a broker, so they may be on any network.
     ///
     /// ```swift
     /// let pairing = try MQTTPairing(identity: identity, trustedPeers: peers, name: "Phone", secret: secret, broker: broker)
     /// let peer = try await pairing.run()
     /// ```
     ///
-    /// There is one exchange and one try. A `PairingSecret` is used for one pairing.
+    /// A window allows one attempt. Use each `PairingSecret` for one pairing.
     public final class MQTTPairing: Sendable {
         /// The time for which the pairing window stays open.
         public static let window = PairingExchange.lifetime
@@ -34,13 +34,13 @@
         /// Creates a pairing of two devices over a broker, by a secret that one shows and the other reads.
         ///
         /// - Parameters:
-        ///   - trustedPeers: where the peer goes when all is well.
-        ///   - name: what the other person sees this device called.
-        ///   - isOwn: whether the other device is this user's own. Ask the user: sessions let such a device in without an
-        ///     invitation.
-        ///   - isAdministrator: whether losses that the other device reports need no tap here.
-        ///   - makeClient: another client than libmosquitto's; its session should end with its connection.
-        /// - Throws: `MQTTError` with `invalidArgument`, and what `makeClient` throws.
+        ///   - trustedPeers: Receives the peer when the pairing succeeds.
+        ///   - name: The name of this device, as shown to the other person.
+        ///   - isOwn: True if the other device belongs to this user. Ask the user: sessions admit such a device without
+        ///     an invitation.
+        ///   - isAdministrator: True if losses that the other device reports need no confirmation here.
+        ///   - makeClient: Creates a client other than libmosquitto's. Its session should end with its connection.
+        /// - Throws: `MQTTError` with `invalidArgument`; errors of `makeClient`.
         public init(
             identity: PeerIdentity, trustedPeers: TrustedPeers, name: String, secret: PairingSecret, broker: MQTTBroker,
             isOwn: Bool = false, isAdministrator: Bool = false,
@@ -58,11 +58,11 @@
                         isAdministrator: isAdministrator)))
         }
 
-        /// Opens the window until a device is paired, the try has failed or a minute is over. Runs once; cancelling
-        /// closes it.
-        /// - Returns: the peer, which is among the trusted ones by then.
-        /// - Throws: `MQTTError`: `invalidArgument` the second time, `timedOut`, `notPaired`; `CancellationError`;
-        ///   `SecurityError` when the trusted peers cannot be kept.
+        /// Opens the window until a device is paired, the attempt fails or a minute has passed. Can run once.
+        /// Cancelling the task closes the window.
+        /// - Returns: The peer, which is trusted by then.
+        /// - Throws: `MQTTError`: `invalidArgument` on a second call, `timedOut`, `notPaired`; `CancellationError`;
+        ///   `SecurityError` if the trusted peers can't be saved.
         public func run() async throws -> TrustedPeer {
             let isFirst = state.withLock { state in
                 defer { state.hasRun = true }
@@ -82,7 +82,7 @@
                 end(.failure(CancellationError()))
             }
             timer.cancel()
-            // Hands over the last word.
+            // Sends the last message of the exchange.
             await client.close()
             let peer = try outcome.get()
             try trustedPeers.trust(peer)
@@ -97,7 +97,7 @@
             if let outcome { waiter.resume(returning: outcome) }
         }
 
-        /// The first outcome counts.
+        /// Sets the outcome. Only the first one counts.
         private func end(_ outcome: Outcome) {
             let waiter = state.withLock { state in
                 if state.outcome == nil { state.outcome = outcome }
@@ -128,7 +128,7 @@
             for step in steps {
                 switch step {
                 case .publish(let bytes):
-                    // Of a lost connection the next one says it again.
+                    // After a lost connection, the next one repeats it.
                     try? client.publish(RelayMessage(topic: topic, bytes: bytes))
                 case .paired(let peer): end(.success(peer))
                 }
@@ -141,7 +141,7 @@
 
         init(_ pairing: MQTTPairing) { self.pairing = pairing }
 
-        /// Nobody needs it; an empty message opens for nobody.
+        /// Returns an empty will: pairing needs none, and devices ignore empty messages.
         func nextWill() -> RelayMessage { RelayMessage(topic: pairing?.topic ?? "", bytes: [], isAcknowledged: false) }
         func connected() { pairing?.connected() }
         func subscribed() { pairing?.subscribed() }

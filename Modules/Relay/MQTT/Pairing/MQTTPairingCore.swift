@@ -5,16 +5,16 @@
 
     import MeshFoundation
 
-    /// A pairing over a broker, as a value: both sides meet at a topic that only the secret leads to, and all that they say
-    /// there is sealed with the secret. No clock and no I/O; randomness is the sealing's.
+    /// A pairing over a broker, without a clock or I/O; sealing draws random nonces. Both devices meet at a topic
+    /// derived from the secret, and seal all messages with a key derived from it (HKDF-SHA256).
     ///
     ///     version 1 ‖ nonce 12 ‖ sealed(sender's id 32 ‖ message of PairingExchange, empty for "I am here") ‖ tag 16
     ///
-    /// ChaCha20-Poly1305 under a key of HKDF-SHA256; the topic is authenticated. What does not open is of somebody who does
-    /// not know the secret, and is ignored: the broker can keep two from pairing and nothing else. `PairingExchange` proves
-    /// that both mean each other; that the other side has the key of its id, it proves in its first greeting.
+    /// The seal is ChaCha20-Poly1305, and authenticates the topic. Messages that can't be opened come from devices
+    /// without the secret, and are ignored. So the broker can prevent a pairing, but nothing else. `PairingExchange`
+    /// proves that both devices mean each other. The peer proves that it has the key of its ID in its first hello.
     ///
-    /// Bounds: `messagesMax` messages that open are taken, and no more.
+    /// At most `messagesMax` messages are processed.
     struct MQTTPairingCore: Sendable {
         enum Step: Equatable, Sendable {
             case publish([UInt8])
@@ -36,7 +36,7 @@
         private let isAdministrator: Bool
         private var exchange: PairingExchange?
         private var remote: PeerID?
-        /// What came before: brokers repeat.
+        /// Received messages, because brokers repeat them.
         private var seen: Set<[UInt8]> = []
 
         init(secret: PairingSecret, own: PeerID, name: String, isOwn: Bool = false, isAdministrator: Bool = false) {
@@ -49,10 +49,10 @@
             key = SymmetricKey(data: secret.derivedBytes("MQTT pairing key", count: 32))
         }
 
-        /// Says that this side is there, once it would hear an answer.
+        /// Announces this device, once it can receive an answer.
         func subscribed() -> [Step] { [.publish(sealed([]))] }
 
-        /// - Throws: `PairingError`; the pairing is over then.
+        /// - Throws: `PairingError`, which ends the pairing.
         mutating func received(_ bytes: UnsafeRawBufferPointer, _ now: Duration) throws(PairingError) -> [Step] {
             guard let (sender, message) = opened(bytes), sender != own, sender == remote ?? sender,
                 seen.count < Self.messagesMax, seen.insert(Array(bytes)).inserted
@@ -63,7 +63,8 @@
             return steps
         }
 
-        /// The lower id opens. The other side may have come after this one said that it is here.
+        /// Starts the exchange. The lower ID is the initiator. The responder announces itself again, because the other
+        /// device may have missed it.
         private mutating func begin(with sender: PeerID, _ now: Duration) throws(PairingError) -> [Step] {
             remote = sender
             var exchange = PairingExchange(
@@ -82,14 +83,14 @@
                     remote.map { id in
                         .paired(TrustedPeer(id: id, name: name, isOwn: isOwn, isAdministrator: isAdministrator))
                     }
-                // Of the other method.
+                // The step belongs to the other pairing method.
                 case .compare: nil
                 }
             }
         }
 
         private func sealed(_ message: [UInt8]) -> [UInt8] {
-            // Sealing so few bytes cannot fail.
+            // Sealing so few bytes can't fail.
             guard
                 let box = try? ChaChaPoly.seal(
                     own.bytes + message, using: key, authenticating: Array(topic.utf8))

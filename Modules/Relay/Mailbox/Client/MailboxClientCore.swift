@@ -1,22 +1,27 @@
-/// A device's side as a value: what the socket, the app and time say goes in, with times of any clock that does not jump;
-/// frames and news come out, in order. No clock and no I/O.
+// Terms. A post is a message for another device's mailbox. A post with a number is held here until the gateway has
+// answered it, and is posted again on each new connection. A packet is a message found in this device's mailbox. Its
+// position counts the packets of the lane `queue`; the device reports the position up to which it has taken them. A
+// device follows the peers that it admits and wants to hear about. Docs/Internals/MailboxProtocol.md has the frames.
+
+/// The device's side of the mailbox protocol. It has no clock and does no I/O. Events of the socket, the app and a
+/// monotonic clock go in; directives come out, in order.
 ///
-/// What is posted with an acknowledgement is held until the gateway has answered, and said again on the next connection in
-/// the same order, once the gateway knows whom this device follows; the receiver notices what comes twice. Bounds: `heldMax` posts, `heldBytesMax` bytes.
+/// Held posts are sent in order once the gateway knows the followed peers; receivers recognize duplicates. At most
+/// `heldMax` posts and `heldBytesMax` bytes are held.
 package struct MailboxClientCore: Sendable {
     package enum Directive: Hashable, Sendable {
         case send([UInt8])
-        /// Sign it, ask the app for its token, and call `open`.
+        /// The challenge to sign. Also ask the app for its token, then call `open`.
         case prove([UInt8])
         case opened
         case following
-        /// What that device says of itself, or what this one has said and the gateway has taken.
+        /// The presence of a followed device, or this device's own presence once the gateway has taken it.
         case presence(MailboxID, [UInt8])
         case received(MailboxPacket)
         case writable
-        /// The gateway did not take a post, and does not wait for another try.
+        /// The gateway refused a post for good.
         case refused(MailboxPost, String)
-        /// The other side is gone or speaks nonsense: end the connection.
+        /// End the connection, because the gateway is silent or broke the protocol.
         case drop(String)
     }
 
@@ -38,10 +43,10 @@ package struct MailboxClientCore: Sendable {
     private var lastNumber: UInt64 = 0
     private var isFull = false
     private var socketHasRoom = true
-    /// The newest of the queue that was handed on.
+    /// The position of the newest packet of the lane `queue` that was passed on.
     package private(set) var position: MailboxPosition?
     private var takenPosition: MailboxPosition?
-    /// When the gateway is told of the position: one word for what comes at the same time.
+    /// The time at which to report the position. Packets that arrive together share one report.
     private var takenDue: Duration?
     private var directives: [Directive] = []
 
@@ -134,7 +139,7 @@ package struct MailboxClientCore: Sendable {
 
     // MARK: The device
 
-    /// What `prove` asked for.
+    /// Opens the mailbox, in answer to `prove`.
     package mutating func open(_ opening: MailboxOpening, _ now: Duration) {
         guard phase == .proving else { return }
         phase = .opening
@@ -148,7 +153,7 @@ package struct MailboxClientCore: Sendable {
         say(.follow(Array(ids.prefix(MailboxFrame.followedMax))), now)
     }
 
-    /// - Parameter isHeld: until the gateway has answered; else it is now or never.
+    /// - Parameter isHeld: True holds the post until the gateway has answered. Otherwise it may be lost.
     package mutating func post(
         _ bytes: [UInt8], to id: MailboxID, on lane: MailboxLane, key: String = "", isHeld: Bool, _ now: Duration
     ) -> Taking {
@@ -170,7 +175,7 @@ package struct MailboxClientCore: Sendable {
         return .taken
     }
 
-    /// Whether the socket takes more.
+    /// Notes whether the socket accepts more bytes.
     package mutating func setSocketRoom(_ hasRoom: Bool) {
         socketHasRoom = hasRoom
         if hasRoom, isOpen { makeRoom() }
@@ -178,7 +183,7 @@ package struct MailboxClientCore: Sendable {
 
     // MARK: Time
 
-    /// When `tick` has something to do; nil while there is no socket.
+    /// The time of the next `tick`; nil without a socket.
     package var dueAt: Duration? {
         guard phase != .closed else { return nil }
         let deadAt = heardAt + heartbeat * 2
@@ -186,7 +191,7 @@ package struct MailboxClientCore: Sendable {
         return min(deadAt, beatDue, takenDue ?? deadAt)
     }
 
-    /// Both sides must hear something, and what either sends anyway counts.
+    /// A heartbeat is due if either direction has been silent. Other frames count as signs of life.
     private var beatDue: Duration { max(beatAt, min(saidAt, heardAt)) + heartbeat }
 
     package mutating func tick(_ now: Duration) {

@@ -1,38 +1,39 @@
 import MeshWire
 
-/// What both sides hold to.
+/// Constants shared by both sides of the protocol.
 package enum MailboxFrame {
-    /// In `Sec-WebSocket-Protocol`. The opening of a mailbox names the server, and is signed for it.
+    /// The value of `Sec-WebSocket-Protocol`. In this version the opening of a mailbox names the server and is signed
+    /// for it.
     package static let subprotocol = "sessionmesh.mailbox.v2"
-    /// The same without the server's name.
+    /// The first version of the protocol, whose signature doesn't name the server.
     package static let firstSubprotocol = "sessionmesh.mailbox.v1"
-    /// Best first.
+    /// The supported versions, best first.
     package static let subprotocols = [subprotocol, firstSubprotocol]
-    /// UTF-8 bytes of a server's name: those of a name in DNS (RFC 1035, 2.3.4).
+    /// Maximum number of UTF-8 bytes of a server's name, as in DNS (RFC 1035, 2.3.4).
     package static let serverBytesMax = 255
-    /// Bytes of the number that a device signs.
+    /// The number of bytes in a challenge, which a device signs.
     package static let challengeByteCount = 32
-    /// UTF-8 bytes of the app's token.
+    /// Maximum number of UTF-8 bytes of the app's token.
     package static let tokenBytesMax = 4096
-    /// Devices that one follows.
+    /// Maximum number of devices that a device follows.
     package static let followedMax = 320
-    /// UTF-8 bytes of a key on the lane `latest`.
+    /// Maximum number of UTF-8 bytes of a key on the lane `latest`.
     package static let keyBytesMax = 64
-    /// Of what a device says of itself, and of a public key and a signature.
+    /// Maximum number of bytes of a presence, a will, a public key or a signature.
     package static let smallBytesMax = 128
-    /// Of a message's bytes: with base64 and its sender's id it fits an event of a replay buffer.
+    /// Maximum number of bytes of a message. With base64 and its sender's ID it fits into an event of a replay buffer.
     package static let bytesMax = 48_600
 
-    /// The bytes that a device signs: nothing that it signs elsewhere begins so.
+    /// Returns the bytes that a device signs. Their prefix differs from everything else that the key signs.
     ///
-    /// - Parameter server: the name of the server that the device has dialed, in small letters. Another server that was dialed
-    ///   can't open the mailbox here with a signature for its own name. nil for the first version of the protocol.
+    /// - Parameter server: The host that the device dialed, in lowercase. Another server then can't open the mailbox
+    ///   here with a signature made for its own name. nil for the first version of the protocol.
     package static func signed(_ challenge: [UInt8], server: String?) -> [UInt8] {
         guard let server else { return Array("SessionMesh mailbox 1\0".utf8) + challenge }
         return Array("SessionMesh mailbox 2\0".utf8) + challenge + Array(server.utf8)
     }
 
-    /// All of the bytes, and no byte more.
+    /// Reads a frame, and throws if bytes are left over.
     static func read<Frame>(
         _ bytes: [UInt8], _ body: (inout WireReader) throws -> Frame
     ) throws(MailboxError) -> Frame {
@@ -51,9 +52,9 @@ package enum MailboxFrame {
     }
 }
 
-/// Why bytes are no frame.
+/// The reason why bytes aren't a valid frame.
 package struct MailboxError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What happened, in words for people.
+    /// A description of the error, for people.
     package let message: String
 
     package init(_ message: String) { self.message = message }
@@ -81,7 +82,7 @@ extension WireReader {
         return id
     }
 
-    /// Epochs are never 0.
+    /// Reads a position; nil if the epoch is 0, which no position has.
     mutating func readPosition() throws -> MailboxPosition? {
         let position = MailboxPosition(epoch: try readVarint(), sequence: try readVarint())
         return position.epoch == 0 ? nil : position

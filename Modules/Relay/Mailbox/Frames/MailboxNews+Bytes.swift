@@ -7,7 +7,7 @@ extension MailboxNews {
     }
     private static let refusalBytesMax = 256
 
-    /// The message as it is sent.
+    /// The encoded frame.
     package var bytes: [UInt8] {
         var writer = WireWriter(capacity: 128)
         switch self {

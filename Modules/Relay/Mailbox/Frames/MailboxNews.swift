@@ -1,35 +1,35 @@
-/// What the gateway says to a device.
+/// A frame from the gateway to a device.
 package enum MailboxNews: Hashable, Sendable {
-    /// The first: what the device has to sign, and how often it is to be heard, in milliseconds.
+    /// The first frame: the bytes to sign, and the heartbeat interval in milliseconds.
     case challenge([UInt8], heartbeat: UInt64)
-    /// The mailbox is this connection's.
+    /// This connection now holds the mailbox.
     case opened
-    /// Whom the device lets in is known to every gateway from now on.
+    /// All gateways know the peers that this device follows.
     case following
-    /// What that device says of itself. Told of those that are followed and follow this one.
+    /// The presence of a device that this one follows, and that follows this one.
     case presence(of: MailboxID, [UInt8])
-    /// Something lies in the device's mailbox.
+    /// A message in the device's mailbox.
     case packet(MailboxPacket)
-    /// A post has been kept, or was refused for a reason that another try does not change.
+    /// The answer to a post: it was kept, or refused for a reason that won't change.
     case posted(UInt64, refusal: String?)
     /// The answer to a device's heartbeat.
     case heartbeat
 }
 
-/// What was found in a mailbox.
+/// A message found in a mailbox.
 package struct MailboxPacket: Hashable, Sendable {
-    /// As the gateway says. What proves it is in the bytes.
+    /// The sender according to the gateway. The sealed bytes prove it.
     package var from: MailboxID
-    /// How the message is treated.
+    /// The lane, which decides how the message is kept.
     package var lane: MailboxLane
-    /// On the lane `latest`; empty elsewhere.
+    /// The key on the lane `latest`; empty on other lanes.
     package var key: String
-    /// On the lane `queue`.
+    /// The position on the lane `queue`; nil on other lanes.
     package var position: MailboxPosition?
-    /// What was posted; sealed by its sender.
+    /// The posted bytes, sealed by the sender.
     package var bytes: [UInt8]
 
-    /// What was found in a mailbox.
+    /// Creates a message found in a mailbox.
     package init(
         from: MailboxID, lane: MailboxLane, key: String = "", position: MailboxPosition? = nil, bytes: [UInt8]
     ) {

@@ -6,7 +6,7 @@ extension MailboxRequest {
         case follow, post, taken, heartbeat
     }
 
-    /// The message as it is sent.
+    /// The encoded frame.
     package var bytes: [UInt8] {
         var writer = WireWriter(capacity: 128)
         switch self {
@@ -36,7 +36,7 @@ extension MailboxRequest {
         return writer.array()
     }
 
-    /// - Throws: `MailboxError`, also for what exceeds the bounds of `MailboxFrame`.
+    /// - Throws: `MailboxError`, also if a field exceeds the bounds of `MailboxFrame`.
     package init(_ bytes: [UInt8]) throws(MailboxError) {
         self = try MailboxFrame.read(bytes) { (reader: inout WireReader) in try MailboxRequest(&reader) }
     }

@@ -1,35 +1,35 @@
-/// What a device says to the gateway that holds its mailbox (Docs/Internals/MailboxProtocol.md has it byte by byte). Each is a binary message
-/// of a WebSocket with the subprotocol `MailboxFrame.subprotocol`.
+/// A frame from a device to the gateway that holds its mailbox. Each frame is a binary message of a WebSocket with a
+/// subprotocol of `MailboxFrame`. Docs/Internals/MailboxProtocol.md has the bytes.
 package enum MailboxRequest: Hashable, Sendable {
-    /// The first, in answer to the gateway's challenge.
+    /// The first frame, in answer to the gateway's challenge.
     case open(MailboxOpening)
-    /// Whom this device lets in and wants to hear of: all of them, in the place of those before.
+    /// All devices that this one admits and wants to hear about. Replaces the earlier list.
     case follow([MailboxID])
-    /// Something for another device's mailbox.
+    /// A message for another device's mailbox.
     case post(MailboxPost)
-    /// What came on the lane `queue` up to there has been handed on.
+    /// Everything on the lane `queue` up to this position has been passed on.
     case taken(MailboxPosition)
     /// A sign of life.
     case heartbeat
 }
 
-/// Who wants its mailbox, and what proves it.
+/// A request to open a mailbox, with its proof.
 package struct MailboxOpening: Hashable, Sendable {
-    /// What the app's server knows the user by.
+    /// The token by which the app's server knows the user.
     package var token: String
-    /// SubjectPublicKeyInfo in DER, which hashes to the mailbox's id.
+    /// The SubjectPublicKeyInfo in DER, whose hash is the mailbox's ID.
     package var publicKey: [UInt8]
-    /// Over `MailboxFrame.signed(_:server:)`: ECDSA over P-256, both numbers in 32 bytes.
+    /// The signature of `MailboxFrame.signed(_:server:)`: ECDSA over P-256, both numbers in 32 bytes each.
     package var signature: [UInt8]
-    /// What the gateway says of this device once its connection has gone.
+    /// The presence that the gateway publishes once this connection has ended.
     package var will: [UInt8]
-    /// Where this process is in its queue; nil where it does not know.
+    /// The last position in the queue that this process passed on; nil for none.
     package var after: MailboxPosition?
 
-    /// The name of the server for which it's signed; nil in the first version of the protocol.
+    /// The host for which it's signed; nil in the first version of the protocol.
     package var server: String?
 
-    /// `after` is the last position that this device has handed on; nil for none.
+    /// Creates a request. `after` is the last position that this device has passed on; nil for none.
     package init(
         token: String, publicKey: [UInt8], signature: [UInt8], will: [UInt8], after: MailboxPosition? = nil,
         server: String? = nil
@@ -39,46 +39,46 @@ package struct MailboxOpening: Hashable, Sendable {
     }
 }
 
-/// How a message is treated.
+/// A lane, which decides how the gateway keeps a message.
 package enum MailboxLane: UInt8, Hashable, Sendable, CaseIterable {
-    /// Now or never: how two that are present agree on keys.
+    /// Key agreement of two present devices. Not kept.
     case hello = 1
-    /// Now or never.
+    /// A packet between two present devices. Not kept.
     case datagram = 2
     /// Kept in order until it was taken, within the gateway's limits.
     case queue = 3
-    /// The newest of its key and sender is kept.
+    /// The newest message per key and sender is kept.
     case latest = 4
-    /// The newest, of what the sender says of itself; to its own mailbox.
+    /// The sender's newest presence, posted to its own mailbox.
     case presence = 5
 }
 
-/// What is put into a mailbox.
+/// A message to put into a mailbox.
 package struct MailboxPost: Hashable, Sendable {
-    /// The gateway's answer names it; 0 where none is wanted. Of one connection each number is another.
+    /// The number that the gateway's answer repeats; 0 for no answer. Unique per connection.
     package var number: UInt64
-    /// Whose mailbox it is for.
+    /// The ID of the receiver's mailbox.
     package var to: MailboxID
-    /// How the message is treated.
+    /// The lane, which decides how the gateway keeps the message.
     package var lane: MailboxLane
-    /// On the lane `latest`; empty elsewhere.
+    /// The key on the lane `latest`; empty on other lanes.
     package var key: String
-    /// Sealed for the receiver: the gateway reads nothing of it.
+    /// The bytes, sealed for the receiver. The gateway can't read them.
     package var bytes: [UInt8]
 
-    /// A message for one mailbox.
+    /// Creates a message for one mailbox.
     package init(number: UInt64, to: MailboxID, lane: MailboxLane, key: String = "", bytes: [UInt8]) {
         (self.number, self.to, self.lane, self.key, self.bytes) = (number, to, lane, key, bytes)
     }
 }
 
-/// A place in a mailbox's queue.
+/// A position in a mailbox's queue.
 package struct MailboxPosition: Hashable, Sendable {
-    /// Another one where the store could not go on counting.
+    /// The epoch, which changes when the store can't continue counting.
     package var epoch: UInt64
-    /// Counts the messages of one queue, from 1.
+    /// The number of the message in its queue, from 1.
     package var sequence: UInt64
 
-    /// A place in one queue.
+    /// Creates a position in a queue.
     package init(epoch: UInt64, sequence: UInt64) { (self.epoch, self.sequence) = (epoch, sequence) }
 }

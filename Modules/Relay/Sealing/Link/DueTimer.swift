@@ -2,7 +2,7 @@
     import MeshBase
     import MeshTransport
 
-    /// A task that calls its owner whenever something is due, and otherwise sleeps.
+    /// A timer whose task calls its owner at the planned times.
     package final class DueTimer: Sendable {
         private let clock: any DeliveryClock
         private let planned = Locked<Duration?>(nil)
@@ -16,7 +16,7 @@
 
         deinit { caller.finish() }
 
-        /// Asks for a call at that time, unless an earlier one is planned; nil asks for none.
+        /// Plans a call, unless an earlier one is planned. nil plans none.
         package func wake(at time: Duration?) {
             guard let time else { return }
             let isNews = planned.withLock { planned in
@@ -33,7 +33,7 @@
 
         package func wakeNow() { caller.yield() }
 
-        /// Begins the calls. They end with the task's cancellation, and none is under way once the task has ended.
+        /// Starts the calls. They end when the task is cancelled; once it has ended, none is running.
         package func run(_ body: @escaping @Sendable () -> Void) -> Task<Void, Never> {
             let calls = calls
             return Task { for await _ in calls where !Task.isCancelled { body() } }

@@ -3,12 +3,12 @@
     public import MeshSecurity
     public import MeshTransport
 
-    /// Paired peers that reach each other through a relay, which they do not trust: every message is sealed.
+    /// A link between paired peers through an untrusted relay. Every message except presence is sealed.
     ///
-    /// Guests meet live only: they are let in and looked for as trusted peers are, and nothing is kept for them.
+    /// Guests connect on live lanes only; the relay keeps nothing for them.
     ///
-    /// Safe to use from any thread. Two threads work for it: the client's, and a task that calls the core when something is
-    /// due. Either calls the observer, one call at a time and in the core's order.
+    /// Safe to use from any thread. The core runs on the client's thread and in a timer task. Either calls the
+    /// observer, one call at a time and in the core's order.
     public final class RelayLink: GuestAdmittingLink {
         public let lanes: [LinkLane: PayloadLimit]
         public let traits = LinkTraits(
@@ -18,10 +18,10 @@
             var core: RelayLinkCore
             var observer: (any LinkObserver)?
             var tasks: [Task<Void, Never>] = []
-            /// Somebody performs directives, and will perform those that come meanwhile.
+            /// A thread is performing directives, including those added meanwhile.
             var isPerforming = false
 
-            /// - Returns: nil when there is nothing to do, and somebody else may begin.
+            /// - Returns: nil if there is nothing to do. Then another thread may perform directives.
             mutating func next() -> (directives: [RelayLinkCore.Directive], observer: (any LinkObserver)?)? {
                 let directives = core.takeDirectives()
                 isPerforming = !directives.isEmpty
@@ -29,7 +29,7 @@
             }
         }
 
-        /// The peers that the link connects. It refuses all others.
+        /// The peers that the link connects to, in addition to guests.
         public let trustedPeers: TrustedPeers
         private let client: any RelayClient
         private let state: Locked<State>
@@ -40,12 +40,12 @@
         /// Creates a link through a relay. It connects once it is opened.
         ///
         /// - Parameters:
-        ///   - identity: the identity of this peer.
-        ///   - trustedPeers: the peers that it connects to, in addition to guests.
-        ///   - lanes: what the relay takes on `datagram`, `queue` and `latest`, sealed.
-        ///   - answerTime: maximum time for a peer to answer before it counts as gone. It is asked when its will has
-        ///     arrived, or after 30 s without a message. A time shorter than a round trip through the relay disconnects
-        ///     peers that are there.
+        ///   - identity: The identity of this peer.
+        ///   - trustedPeers: The peers to connect to, in addition to guests.
+        ///   - lanes: The sizes of sealed packets that the relay accepts on `datagram`, `queue` and `latest`.
+        ///   - answerTime: Maximum time for a peer to answer a probe before it counts as gone. Peers are probed when
+        ///     their will arrives, or after 30 s without a message. A time below the round trip through the relay
+        ///     disconnects present peers.
         /// - Throws: `SecurityError` with `invalidArgument`.
         public init(
             identity: PeerIdentity, trustedPeers: TrustedPeers, lanes: [LinkLane: PayloadLimit],
@@ -63,7 +63,7 @@
         /// The counters of the link so far.
         public var statistics: RelayLinkStatistics { state.withLock { $0.core.statistics } }
 
-        /// The relay's address, for people.
+        /// The relay's address, for display.
         public var relayAddress: String { client.address }
 
         public func open(_ observer: any LinkObserver) throws {
@@ -98,10 +98,10 @@
             try client.publish(try sealed.get())
         }
 
-        /// Whether the peer was paired as the user's own (`TrustedPeer.isOwn`).
+        /// Returns true if the peer was paired as the user's own (`TrustedPeer.isOwn`).
         public func isOwn(_ peerID: String) -> Bool { trustedPeers.isOwn(peerID) }
 
-        /// The peers that were revoked and not paired again (`TrustedPeers.revoked`).
+        /// Returns the revoked peers that weren't paired again (`TrustedPeers.revoked`): now, and after each change.
         public func revokedPeers() -> AsyncStream<Set<String>>? { trustedPeers.revokedPeers() }
 
         public func disconnect(_ address: LinkAddress) {
@@ -112,12 +112,12 @@
         public func admit(guests peerIDs: Set<String>) {
             let ids = peerIDs.compactMap { PeerID($0) }.filter { !trustedPeers.isRevoked($0) }
             let guests = Set(ids.sorted().prefix(RelayLinkCore.guestsMax))
-            // Its caller must not hear of it from within.
+            // The timer performs the directives, because the caller must not be called back from here.
             state.withLock { $0.core.admit(guests: guests) }
             timer.wakeNow()
         }
 
-        /// Ends the connection to the relay as a broken cable does; the next one follows.
+        /// Breaks the connection to the relay, as a lost network does. The client reconnects.
         public func drop() { client.drop() }
 
         public func close() async {
@@ -150,7 +150,7 @@
             switch directive {
             case .subscribe(let topics): client.subscribe(to: topics)
             case .unsubscribe(let topics): client.unsubscribe(from: topics)
-            // One that is not taken is said again, by time or by the next connection.
+            // A message that isn't accepted is repeated later, or on the next connection.
             case .publish(let message): try? client.publish(message)
             case .found(let id): observer?.found(id.address, as: id.description)
             case .connected(let id): observer?.connected(id.address, as: id.description)
@@ -172,7 +172,7 @@
         }
     }
 
-    /// What the client tells, on its thread.
+    /// Forwards the client's events to the core, on the client's thread.
     private final class ClientObserver: RelayClientObserver {
         private weak let link: RelayLink?
 
@@ -200,15 +200,17 @@
 
     /// The counters of a link's messages.
     public struct RelayLinkStatistics: Hashable, Sendable {
-        /// Messages given to the relay.
+        /// The number of packets that the link tried to send.
         public var packetsSent = 0
-        /// Messages of peers that were opened.
+        /// The number of packets from peers that could be opened.
         public var packetsReceived = 0
-        /// The number of messages that the peer named by the topic didn't seal. They are refused.
+        /// The number of messages rejected because the peer in their topic didn't seal them.
         public var forged = 0
-        /// Seen before, or overtaken by a newer one: refused. A relay's own repetitions count here too.
+        /// The number of messages rejected because they were seen before, or a newer one was. Includes the relay's own
+        /// repetitions.
         public var replayed = 0
-        /// The number of messages from peers that aren't trusted, or under keys that have expired. They are ignored.
+        /// The number of messages ignored because their sender isn't trusted, or is a guest on a kept lane, or has no
+        /// keys in use.
         public var strangers = 0
 
         /// Creates counters that are all zero.

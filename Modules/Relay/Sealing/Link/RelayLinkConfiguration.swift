@@ -3,19 +3,21 @@
     public import MeshSecurity
     public import MeshTransport
 
-    /// A relay, and who meets there: what a ``RelayLink`` and a ``RelaySessionSyncTransport`` need to know.
+    /// The configuration of a ``RelayLink`` or a ``RelaySessionSyncTransport``: the relay, and the peers that meet
+    /// there.
     public protocol RelayLinkConfiguration: Sendable {
         /// The identity of this peer.
         var identity: PeerIdentity { get }
-        /// The peers that this one connects to, in addition to guests.
+        /// The peers to connect to, in addition to guests.
         var trustedPeers: TrustedPeers { get }
-        /// The largest packets that the relay takes on `datagram`, `queue` and `latest`, sealed.
+        /// The sizes of sealed packets that the relay accepts on `datagram`, `queue` and `latest`.
         var lanes: [LinkLane: PayloadLimit] { get }
-        /// Maximum time for a peer to answer before it counts as gone. It is asked when its will has arrived, or after
-        /// 30 s without a message. A time shorter than a round trip through the relay disconnects peers that are there.
+        /// Maximum time for a peer to answer a probe before it counts as gone. Peers are probed when their will
+        /// arrives, or after 30 s without a message. A time below the round trip through the relay disconnects present
+        /// peers.
         var answerTime: Duration { get }
 
-        /// Makes the connection to the relay that one link opens and closes.
+        /// Creates the connection to the relay that one link opens and closes.
         func relayClient() throws -> any RelayClient
     }
 
@@ -25,8 +27,8 @@
     }
 
     extension RelayLink {
-        /// A link through the relay that the configuration names.
-        /// - Throws: what `relayClient` throws; `SecurityError` with `invalidArgument`.
+        /// Creates a link through the configured relay.
+        /// - Throws: Errors of `relayClient`; `SecurityError` with `invalidArgument`.
         public convenience init(
             _ configuration: some RelayLinkConfiguration, diagnostics: Topic<SessionDiagnosticEvent>? = nil
         ) throws {

@@ -2,7 +2,7 @@
     import MeshSecurity
     import MeshTransport
 
-    // What is sent and received on the lanes.
+    // Sealing and opening packets on the lanes.
     extension RelayLinkCore {
         /// - Throws: `LinkError`: `unreachable`, `oversized`.
         mutating func seal(_ packet: LinkPacket, to id: PeerID) throws(LinkError) -> RelayMessage {
@@ -39,7 +39,7 @@
         }
 
         mutating func received(_ bytes: UnsafeRawBufferPointer, on name: String, _ now: Duration) {
-            // Retained messages that were cleared are empty.
+            // Cleared retained messages are empty.
             guard let topic = RelayTopic(name), !bytes.isEmpty else { return }
             switch topic {
             case .presence(own.id):
@@ -70,17 +70,17 @@
                 return reject(id, "a message on the lane \(lane.rawValue) is too large: \(bytes.count) bytes", now)
             }
             do throws(SealError) {
-                // In place: a copy of the opener would copy its contexts.
+                // Opened in place: a copy of the opener would copy its contexts.
                 guard let opened = try peers[id]?.opener.open(bytes, from: topic) else {
                     statistics.strangers += 1
                     return
                 }
                 statistics.packetsReceived += 1
-                // Its presence may come later than what it has sealed before.
+                // Messages sealed earlier may arrive before the sender's presence.
                 if peers[id]?.key == nil, let key = KeptSeal.senderKey(of: bytes, from: id) { learn(key, of: id) }
                 tell(.received(opened, lane, id))
             } catch .replayed {
-                // Relays repeat by themselves, too: what is retained at each subscription, the rest after each lost connection.
+                // Relays also repeat messages: retained ones at each subscription, others after a lost connection.
                 statistics.replayed += 1
             } catch .exhausted {
                 reject(id, "a message on the lane \(lane.rawValue): too many topics or launches of its sender", now)

@@ -3,9 +3,9 @@
     import MeshSecurity
     import MeshTransport
 
-    // How two peers that are both present agree on keys, and find out that they no longer are.
+    // Key agreement between two present peers, and detection of lost connections.
     extension RelayLinkCore {
-        /// The first byte of what is sealed in a live packet.
+        /// The first byte of the plaintext in a live packet.
         enum Control: UInt8 {
             case data = 0
             case probe = 1
@@ -27,21 +27,21 @@
             }
             learn(key, of: id)
             if peer.live != nil {
-                // Who has a new connection says hello by itself; who has gone does not answer.
+                // A peer with a new connection sends a hello by itself; one that has gone doesn't answer the probe.
                 if peer.presence != nil, isNews || !presence.isHere { probe(id, now) }
             } else if isNews, peer.attempt?.answered == nil {
                 sendHello(id, now)
             }
         }
 
-        /// Where its messages go is known from now on.
+        /// Notes the peer's key, which makes it addressable.
         mutating func learn(_ key: PeerKey, of id: PeerID) {
             guard peers[id]?.key == nil else { return }
             update(id) { $0.key = key }
             if peers[id]?.isGuest == false { tell(.found(id)) }
         }
 
-        /// Says hello with fresh keys; again and ever more slowly while the peer is said to be there and does not answer.
+        /// Sends a hello with fresh keys. Repeats it with backoff while the peer is present but doesn't answer.
         mutating func sendHello(_ id: PeerID, answering heard: [UInt8]? = nil, _ now: Duration) {
             guard isConnected, let peer = peers[id], let key = peer.key else { return }
             let attempt = peer.attempt ?? LiveSeal()
@@ -74,7 +74,7 @@
             }
             learn(key, of: id)
             guard let heard = hello.heard else { return sendHello(id, answering: hello.key, now) }
-            // A key that is not fresh any more says nothing about now.
+            // An answer to an old key doesn't prove that the peer is present now.
             guard let attempt = peers[id]?.attempt, attempt.publicKey == heard else {
                 statistics.replayed += 1
                 return
@@ -95,7 +95,7 @@
             tell(peers[id]?.isGuest == true ? .connectedAsGuest(id) : .connected(id))
         }
 
-        /// Asks for a sign of life.
+        /// Asks the peer for an answer within `answerTime`.
         mutating func probe(_ id: PeerID, _ now: Duration) {
             guard peers[id]?.deadline == nil else { return }
             let deadline = now + answerTime
@@ -119,7 +119,7 @@
             tell(.disconnected(id, reason: reason))
         }
 
-        /// On this side's wish; a new connection may follow.
+        /// Ends the connection on this side's behalf. A new one may follow.
         mutating func disconnect(_ id: PeerID) {
             guard peers[id]?.live != nil else { return }
             sendControl(.leave, to: id)

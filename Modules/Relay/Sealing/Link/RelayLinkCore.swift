@@ -3,14 +3,19 @@
     import MeshSecurity
     import MeshTransport
 
-    /// What the link does, as a value: who is present, which keys there are, what is published and what is believed. No clock
-    /// and no I/O; times are of any clock that does not jump, and what to do next comes out as directives, in order.
+    // Terms. Presence is a peer's retained message, or its will (MQTT 5.0, 3.1.2.5): the message that the relay
+    // publishes after the peer's connection was lost. The relay or anyone with access to it can forge presence, so it
+    // is only a hint. A peer is connected once it has answered a fresh key (`Hello`). It stays connected until it sends
+    // a sealed goodbye or doesn't answer a probe. A guest is a peer that a session's member has introduced; it gets
+    // live lanes only.
+    //
+    // Docs/Internals/SecuritySpecification.md, "Sealing through a relay", specifies the seals.
+
+    /// The state and rules of a relay link: presence, keys, published messages and trust. It has no clock and does no
+    /// I/O. Callers pass the time of any monotonic clock, and perform the resulting directives in order.
     ///
-    /// Words: *presence* is what a peer's retained message or its will says, which the relay or a stranger can forge. A peer is
-    /// *connected* once it has answered a fresh key (`Hello`), and until it takes its leave, sealed, or stays silent.
-    ///
-    /// Bounds: what it holds is in proportion to the trusted peers (`TrustedPeers.countMax`) and to guests (`guestsMax`), never to
-    /// what comes.
+    /// Memory is bounded by the numbers of trusted peers (`TrustedPeers.countMax`) and guests (`guestsMax`), not by
+    /// what arrives.
     struct RelayLinkCore: Sendable {
         enum Directive: Equatable, Sendable {
             case subscribe([String])
@@ -25,7 +30,7 @@
         }
 
         struct Peer: Sendable {
-            /// Let in by a session's member: live lanes only.
+            /// Admitted by a session's member: live lanes only.
             let isGuest: Bool
             var presence: RelayPresence?
             var key: PeerKey?
@@ -33,20 +38,20 @@
             let datagramTopic: String
             var opener: KeptOpener
             var sealer: KeptSealer?
-            /// Keys in use.
+            /// The keys in use.
             var live: LiveSeal?
-            /// Keys that are being agreed on, maybe while others are in use.
+            /// Keys being agreed on, possibly while others are in use.
             var attempt: LiveSeal?
-            /// Of greetings while it is said to be here and does not answer.
+            /// The backoff of hellos to a peer that is present but doesn't answer.
             var backoff = RelayLinkCore.backoff
             var attemptDue: Duration?
             var heardAt = Duration.zero
-            /// When it counts as gone unless it is heard.
+            /// The time at which the peer counts as gone, unless it is heard before.
             var deadline: Duration?
 
             var isHere: Bool { presence?.isHere == true }
 
-            /// When `tick` has something to do for this peer.
+            /// The time of the next `tick` for this peer.
             fileprivate var dueAt: Duration? {
                 if let attemptDue { return live == nil ? attemptDue : min(attemptDue, silenceDue) }
                 if live != nil { return silenceDue }
@@ -64,13 +69,14 @@
         }
 
         static let helloExpirySeconds: UInt32 = 30
-        /// A peer is probed after this time without a message. Longer than delivery's idle interval, so that its probes serve.
+        /// A peer is probed after this time without a message. It exceeds delivery's idle interval, so that delivery's
+        /// probes usually suffice.
         static let silenceMax = Duration.seconds(30)
         static let guestsMax = 64
 
         let own: OwnKey
         let limits: [LinkLane: Int]
-        /// How long a peer may take to answer that is said to have gone, or has been silent.
+        /// Maximum time for a peer to answer a probe.
         let answerTime: Duration
         private(set) var token: [UInt8] = []
         private(set) var isConnected = false
@@ -78,11 +84,11 @@
         private var trusted: Set<PeerID> = []
         private var guests: Set<PeerID> = []
         var statistics = RelayLinkStatistics()
-        /// Whether it has been said on this connection that this peer is there.
+        /// True if this peer's presence has been published on this connection.
         private var isAnnounced = false
         private var presenceBackoff = RelayLinkCore.backoff
         private var presenceDue: Duration? { didSet { planTick(presenceDue) } }
-        /// When the next `tick` is due; nil for never. Never too late.
+        /// The time of the next `tick`, or earlier; nil if there is none.
         private(set) var dueAt: Duration?
         private var reportedAt: Duration?
         private var directives: [Directive] = []
@@ -93,7 +99,7 @@
             self.answerTime = answerTime
         }
 
-        /// Before what was said is said again.
+        /// The interval between repeated messages.
         static var backoff: Backoff { Backoff(from: .seconds(2), to: .seconds(20)) }
 
         mutating func takeDirectives() -> [Directive] {
@@ -103,7 +109,7 @@
 
         mutating func tell(_ directive: Directive) { directives.append(directive) }
 
-        /// Changes what is known of a trusted peer; nothing of a stranger.
+        /// Changes the state of a trusted peer or guest. Does nothing for unknown peers.
         mutating func update(_ id: PeerID, _ body: (inout Peer) -> Void) {
             guard var peer = peers[id] else { return }
             body(&peer)
@@ -116,7 +122,7 @@
             dueAt = min(dueAt ?? time, time)
         }
 
-        /// Says what was rejected, at most once a second: who floods a topic must not flood the diagnostics.
+        /// Reports a rejected message at most once a second, so that a flooded topic doesn't flood the diagnostics.
         mutating func reject(_ id: PeerID?, _ reason: String, _ now: Duration) {
             if let reportedAt, now - reportedAt < .seconds(1) { return }
             reportedAt = now
@@ -127,7 +133,7 @@
     // MARK: - The broker and the peers to look for
 
     extension RelayLinkCore {
-        /// A new connection is about to be asked for.
+        /// Prepares the will for a new connection.
         /// - Parameter token: 16 random bytes.
         mutating func willConnect(token: [UInt8]) -> RelayMessage {
             self.token = token
@@ -144,13 +150,13 @@
             tell(.subscribe(filters))
         }
 
-        /// Only who can receive says that it is there.
+        /// Announces this peer. It waits for the subscription, because only then can this peer receive.
         mutating func subscribed(_ now: Duration) {
             guard isConnected, !isAnnounced else { return }
             announce(now)
         }
 
-        /// Says that this peer is there, until the relay shows that it has heard so.
+        /// Publishes this peer's presence, and repeats it until the relay delivers it back.
         private mutating func announce(_ now: Duration) {
             isAnnounced = true
             presenceDue = now + presenceBackoff.next()
@@ -170,13 +176,13 @@
             }
         }
 
-        /// - Parameter ids: everybody who is trusted now.
+        /// - Parameter ids: All trusted peers.
         mutating func trust(_ ids: Set<PeerID>) {
             trusted = ids
             letIn()
         }
 
-        /// - Parameter ids: everybody who is a guest now, `guestsMax` at most; whom this peer trusts is none.
+        /// - Parameter ids: All guests, at most `guestsMax`. A trusted peer is never a guest.
         mutating func admit(guests ids: Set<PeerID>) {
             guests = ids
             letIn()
@@ -188,7 +194,7 @@
             letIn()
         }
 
-        /// A guest that comes to be trusted begins anew, and so does the opposite.
+        /// Adds and removes peers. A guest that becomes trusted, or the reverse, starts over.
         private mutating func letIn() {
             for id in peers.keys.sorted() {
                 let stays =
@@ -206,7 +212,7 @@
             if isConnected, !new.isEmpty { tell(.subscribe(new.map(presenceFilter))) }
         }
 
-        /// The last word, to everybody who is there.
+        /// Sends a goodbye to all connected peers.
         mutating func close() {
             for id in peers.keys.sorted() { sendControl(.leave, to: id) }
             guard isConnected else { return }
@@ -216,7 +222,7 @@
         mutating func tick(_ now: Duration) {
             if let due = presenceDue, due <= now { announce(now) }
             for id in peers.keys.sorted() { tick(id, now) }
-            // Only here deadlines that have moved away are noticed.
+            // Deadlines that have moved later are noticed only here.
             dueAt = presenceDue
             for peer in peers.values where isConnected { planTick(peer.dueAt) }
         }
@@ -224,12 +230,12 @@
         private mutating func tick(_ id: PeerID, _ now: Duration) {
             guard let peer = peers[id] else { return }
             if let due = peer.attemptDue, due <= now {
-                // What it said before may be from another time.
+                // The peer's earlier answer may be outdated.
                 peer.attempt?.answered = nil
                 sendHello(id, now)
             }
             guard peer.live != nil else {
-                // Whatever came between two that are both there, they meet again.
+                // Two present peers always try to connect, whatever happened before.
                 if isConnected, peer.isHere, peer.attemptDue == nil {
                     update(id) { $0.attemptDue = now + .seconds(1) }
                 }
@@ -249,7 +255,8 @@
             return RelayMessage(topic: RelayTopic.presence(own.id).name, bytes: presence.bytes, isRetained: true)
         }
 
-        /// What all others hear of this peer: its own word, or somebody else's, or the will of an earlier connection.
+        /// Handles this peer's presence as others see it. It may be forged, or the will of an earlier connection; then
+        /// it is published again.
         mutating func ownPresence(_ bytes: UnsafeRawBufferPointer, _ now: Duration) {
             guard isConnected else { return }
             if bytes.elementsEqual(presenceMessage(isHere: true).bytes) {

@@ -1,6 +1,6 @@
 #if MQTT || WebSocket
-    /// What a peer says of itself, in the clear: 1 byte whether it is there, 16 random bytes for each connection, 33 bytes
-    /// of public key. The key is proven by the peer's id; the rest is a hint, believed after a round trip only.
+    /// A peer's unsealed statement about itself: 1 byte for whether it is present, 16 random bytes per connection, and
+    /// its 33-byte public key. The peer's ID proves the key. The rest is a hint that counts only after a round trip.
     struct RelayPresence: Equatable, Sendable {
         static let tokenByteCount = 16
         static let byteCount = 1 + tokenByteCount + SealSuite.pointByteCount

@@ -2,16 +2,16 @@
     package import MeshSecurity
     import MeshTransport
 
-    /// Where peers publish, readable in any MQTT broker's tools:
+    /// The topics on which peers publish. They can be read in any MQTT broker's tools:
     ///
-    ///     sessionmesh/1/PEER/presence                retained, and the will: whether it is there, and its public key
-    ///     sessionmesh/1/TO/from/FROM/hello           QoS 1, expires: how two that are present agree on keys
+    ///     sessionmesh/1/PEER/presence                retained, and the will: presence and public key
+    ///     sessionmesh/1/TO/from/FROM/hello           QoS 1, expires: key agreement of two present peers
     ///     sessionmesh/1/TO/from/FROM/datagram        QoS 0
     ///     sessionmesh/1/TO/from/FROM/queue           QoS 1, kept by TO's session
     ///     sessionmesh/1/TO/from/FROM/latest/KEY      QoS 1, retained
-    ///     sessionmesh/1/pairing/NAME                 QoS 1: two that pair, NAME from their secret
+    ///     sessionmesh/1/pairing/NAME                 QoS 1: two devices that pair; NAME is derived from their secret
     ///
-    /// Peers are written as their ids: 64 hexadecimal digits.
+    /// Peers are written as their IDs: 64 hexadecimal digits.
     package enum RelayTopic: Hashable, Sendable {
         case presence(PeerID)
         case hello(to: PeerID, from: PeerID)
@@ -20,12 +20,12 @@
         case latest(to: PeerID, from: PeerID, key: String)
 
         private static let root = "sessionmesh/1/"
-        /// Longer than any of ours.
+        /// Maximum length of a topic, longer than any that this library uses.
         static let bytesMax = 256
 
-        /// nil for a topic that is none of ours.
+        /// Parses a topic; nil if it isn't one of this library's.
         package init?(_ name: String) {
-            // By bytes: characters cost more than sealing does.
+            // Splits bytes, because splitting characters costs more than sealing the message.
             let bytes = name.utf8
             guard bytes.count <= Self.bytesMax, bytes.starts(with: Self.root.utf8) else { return nil }
             let parts = bytes.dropFirst(Self.root.utf8.count)
@@ -56,7 +56,7 @@
             }
         }
 
-        /// Where two that know one secret meet.
+        /// Returns the topic at which two devices with the same secret meet.
         package static func pairing(_ bytes: [UInt8]) -> String { "\(root)pairing/\(hexadecimal(bytes))" }
 
         static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
@@ -64,7 +64,7 @@
             return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
         }
 
-        /// Everything for that peer.
+        /// Returns the filter for all messages to a peer.
         package static func inbox(of peer: PeerID) -> String { "\(root)\(peer)/from/#" }
     }
 #endif

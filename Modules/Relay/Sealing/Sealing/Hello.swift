@@ -4,19 +4,21 @@
 
     import MeshFoundation
 
-    /// What two peers that are both present say to agree on keys for live packets: an X25519 key that is used once, and the
-    /// other side's as it was heard, sealed in HPKE's authenticated single-shot mode (RFC 9180 section 6.1).
+    /// A message by which two present peers agree on keys for live packets. It holds an X25519 key for one connection,
+    /// and the receiver's key if the sender has heard it. It is sealed in HPKE's authenticated single-shot mode (RFC
+    /// 9180, section 6.1).
     ///
     ///     version 1 ‖ sender's public key 33 ‖ encapsulated key 33 ‖ sealed(own key 32 ‖ heard key 32, zeros if none) ‖ tag 16
     ///
-    /// Who hears its own fresh key back knows that the other side is there now: nothing that a broker replays says that.
+    /// A peer that receives its own fresh key knows that the sender is present now. A replayed hello can't contain that
+    /// key.
     struct Hello: Equatable {
         static let keyByteCount = DatagramKeyAgreement.publicKeyByteCount
         static let byteCount = 1 + 2 * SealSuite.pointByteCount + 2 * keyByteCount + SealSuite.tagByteCount
         private static let purpose = "hello"
 
         let key: [UInt8]
-        /// nil when nothing has been heard yet.
+        /// The receiver's key as the sender heard it; nil if it heard none.
         let heard: [UInt8]?
 
         func sealed(from own: OwnKey, to peer: PeerKey) throws -> [UInt8] {
@@ -52,17 +54,17 @@
         }
     }
 
-    /// The keys for live packets with one peer, from the first hello to the last packet. Forward secret: both X25519 keys
-    /// live in memory only.
+    /// The keys for live packets with one peer, from the first hello to the last packet. They are forward secret,
+    /// because both X25519 keys exist in memory only.
     ///
-    /// A class, since keys that are used once cannot be copied with the core. Not safe to use from two threads at once: the
-    /// core that has it is behind a lock.
+    /// A class, because single-use keys can't be copied along with the core. Not thread-safe: the lock around the core
+    /// protects it.
     final class LiveSeal: @unchecked Sendable {
-        /// Consumed by the agreement.
+        /// The key pair, consumed by the agreement.
         private var agreement: DatagramKeyAgreement?
         private var datagrams: SealedDatagrams?
         let publicKey: [UInt8]
-        /// What has been sent in answer to this key of the peer's.
+        /// The peer's key that the last hello answered.
         var answered: [UInt8]?
 
         init() {
@@ -73,7 +75,7 @@
 
         var isAgreed: Bool { datagrams != nil }
 
-        /// - Throws: `SealError`; nothing comes of these keys then.
+        /// - Throws: `SealError`. Then these keys can't be used.
         func agree(with key: [UInt8], own: PeerID, peer: PeerID) throws(SealError) {
             guard let agreement = agreement.take() else { throw .exhausted }
             datagrams = try agreement.agree(with: key, local: own, remote: peer, isInitiator: own < peer)

@@ -4,25 +4,25 @@
 
     import MeshFoundation
 
-    // Messages that a broker may keep: each can be opened by itself, long after its sender has gone, and yet only the first
-    // of a sender's costs a key agreement.
+    // Messages that a relay may keep. Each can be opened alone, long after its sender has gone. Only a sender's first
+    // message after its launch costs a key agreement.
     //
     //     version 1 ‖ sender's public key 33 ‖ encapsulated key 33 ‖ counter 8 ‖ ciphertext ‖ tag 16
     //
-    // HPKE in authenticated mode (RFC 9180 section 5.1.3) from the sender's key to the receiver's makes a context; its
-    // exporter (section 5.3) gives the key, ChaCha20-Poly1305 seals with the counter as nonce, and the header and the topic
-    // are authenticated. Deviation from RFC 9180: its own sealing counts by itself and cannot open what comes after a gap,
-    // and a broker makes gaps.
+    // A context is made by HPKE in authenticated mode (RFC 9180, section 5.1.3), from the sender's key to the
+    // receiver's. Its exporter (section 5.3) gives the key. ChaCha20-Poly1305 seals with the counter as nonce, and
+    // authenticates the header and the topic. This deviates from RFC 9180, whose contexts count messages themselves and
+    // can't open one after a gap. A relay does cause gaps.
     enum KeptSeal {
         static let headByteCount = 1 + 2 * SealSuite.pointByteCount
         static let headerByteCount = headByteCount + 8
-        /// What sealing adds to a message.
+        /// The number of bytes that sealing adds to a message.
         static let overhead = headerByteCount + SealSuite.tagByteCount
 
         static let purpose = "kept"
         static let exporterContext = Array("kept messages".utf8)
 
-        /// Whose key a message that opens was sealed with.
+        /// Returns the key with which an opened message was sealed.
         static func senderKey(of message: UnsafeRawBufferPointer, from id: PeerID) -> PeerKey? {
             PeerKey(message.dropFirst().prefix(SealSuite.pointByteCount), of: id)
         }
@@ -34,13 +34,13 @@
         static func bytes(of counter: UInt64) -> [UInt8] { withUnsafeBytes(of: counter.bigEndian) { Array($0) } }
     }
 
-    /// Seals for one peer, with one context for as long as the process keeps it.
+    /// Seals messages for one peer, in one context per launch.
     struct KeptSealer: Sendable {
         private let head: [UInt8]
         private let key: SymmetricKey
         private var counter: UInt64 = 0
 
-        /// One key agreement and one generated key.
+        /// Creates a context. Costs one key agreement and one generated key.
         init(from own: OwnKey, to peer: PeerKey) throws {
             let sender = try HPKE.Sender(
                 recipientKey: peer.key, ciphersuite: SealSuite.hpke,
@@ -49,7 +49,7 @@
             head = [SealSuite.version] + own.compressedPublicKey + (try SealSuite.compressed(sender.encapsulatedKey))
         }
 
-        /// - Parameter topic: where it is published; opens nowhere else.
+        /// - Parameter topic: The topic of the message. It can't be opened on another one.
         mutating func seal(_ bytes: [UInt8], for topic: String) throws -> [UInt8] {
             guard counter < .max else { throw SealError.exhausted }
             let header = head + KeptSeal.bytes(of: counter)
@@ -64,13 +64,13 @@
         }
     }
 
-    /// Opens what one peer has sealed for this one.
+    /// Opens messages that one peer has sealed for this one.
     ///
-    /// Holds the keys of its newest `contextsMax` contexts, and of each context the last counter of each topic. A message that is
-    /// not newer is a replay, or was overtaken, and is refused. So is every message of an older context. After `retiredMax` of
-    /// those, new contexts are refused until the receiver's next launch.
+    /// Keeps the keys of the newest `contextsMax` contexts, and each context's last counter per topic. A message that
+    /// isn't newer is refused, as a replay or because a newer one came first. Messages of older contexts are refused
+    /// too. After `retiredMax` older contexts, new ones are refused until the receiver's next launch.
     ///
-    /// Memory goes with the process; delivery's own numbering guards against replays from before.
+    /// All of this is in memory only. After a launch, delivery's numbering detects replays.
     struct KeptOpener: Sendable {
         static let contextsMax = 16
         static let retiredMax = 4096
@@ -78,14 +78,14 @@
 
         private struct Context: Sendable {
             let key: SymmetricKey
-            /// One more than the last counter, by topic.
+            /// The last counter plus one, by topic.
             var next: [String: UInt64] = [:]
         }
 
         private var contexts: [[UInt8]: Context] = [:]
-        /// Oldest first.
+        /// The heads of the contexts, oldest first.
         private var order: [[UInt8]] = []
-        /// The ends of the encapsulated keys of older contexts, which are random.
+        /// The last 8 bytes of older contexts' encapsulated keys, which are random.
         private var retired: Set<UInt64> = []
 
         let sender: PeerID
@@ -96,8 +96,8 @@
             self.own = own
         }
 
-        /// - Throws: `SealError`: `malformed`, `forged`, `replayed` (seen, overtaken, or of an older context), `exhausted` (too
-        ///   many topics or contexts).
+        /// - Throws: `SealError`: `malformed`, `forged`, `replayed` (seen, overtaken or of an older context),
+        ///   `exhausted` (too many topics or contexts).
         mutating func open(_ message: UnsafeRawBufferPointer, from topic: String) throws(SealError) -> [UInt8] {
             guard message.count >= KeptSeal.overhead, message[0] == SealSuite.version else { throw .malformed }
             let head = Array(message.prefix(KeptSeal.headByteCount))
@@ -114,7 +114,7 @@
                     message.dropFirst(KeptSeal.headerByteCount), context.key, counter,
                     authenticating: Array(header) + Array(topic.utf8))
             else { throw .forged }
-            // Remembered once it has been proven to be the peer's, so that forgeries displace nothing.
+            // Kept only after the message proved to be the peer's, so that forgeries displace nothing.
             if known == nil { remember(context, head) }
             contexts[head]?.next[topic] = counter + 1
             return bytes

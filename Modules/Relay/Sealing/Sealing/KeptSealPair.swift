@@ -1,7 +1,7 @@
 #if MQTT || WebSocket
     import MeshSecurity
 
-    /// Two peers' kept seal without a relay between them, to measure what it costs.
+    /// Two peers with kept seals and no relay between them, for benchmarks.
     package struct KeptSealPair {
         private let (sender, receiver): (OwnKey, OwnKey)
         private let key: PeerKey
@@ -9,7 +9,7 @@
         private var sealer: KeptSealer
         private var opener: KeptOpener
 
-        /// - Throws: `SecurityError`, and what swift-crypto throws.
+        /// - Throws: `SecurityError`; errors of swift-crypto.
         package init() throws {
             let (sender, receiver) = (try OwnKey(PeerIdentity()), try OwnKey(PeerIdentity()))
             guard let key = PeerKey(receiver.compressedPublicKey, of: receiver.id) else {
@@ -27,7 +27,7 @@
             try message.withUnsafeBytes { try opener.open($0, from: topic) }
         }
 
-        /// As if neither side had a context: HPKE in full, as for the first message.
+        /// Drops the contexts, so that the next message costs a full HPKE setup, like the first one.
         package mutating func forgetContexts() throws {
             sealer = try KeptSealer(from: sender, to: key)
             opener = KeptOpener(from: sender.id, to: receiver)

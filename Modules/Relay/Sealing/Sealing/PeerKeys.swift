@@ -4,20 +4,21 @@
 
     import MeshFoundation
 
-    /// HPKE (RFC 9180) as this link uses it: DHKEM(P-256, HKDF-SHA256), HKDF-SHA256, ChaCha20Poly1305, authenticated mode.
+    /// The HPKE (RFC 9180) suite of relay links: DHKEM(P-256, HKDF-SHA256), HKDF-SHA256, ChaCha20Poly1305,
+    /// authenticated mode.
     package enum SealSuite {
         package static let version: UInt8 = 1
         static let hpke = HPKE.Ciphersuite(kem: .P256_HKDF_SHA256, kdf: .HKDF_SHA256, aead: .chaChaPoly)
-        /// A point of P-256, compressed (SEC 1).
+        /// The size of a compressed point of P-256 (SEC 1).
         static let pointByteCount = 33
         package static let tagByteCount = 16
 
-        /// Binds a context to its purpose and to who speaks to whom.
+        /// Binds a context to its purpose, sender and receiver.
         static func info(_ purpose: String, from sender: PeerID, to receiver: PeerID) -> Data {
             Data(Array("SessionMesh relay 1 \(purpose)".utf8) + [0] + sender.bytes + receiver.bytes)
         }
 
-        /// What HPKE calls encapsulated key, in half the bytes.
+        /// Compresses HPKE's encapsulated key to half its bytes.
         static func compressed(_ encapsulated: Data) throws -> [UInt8] {
             Array(try P256.KeyAgreement.PublicKey(x963Representation: encapsulated).compressedRepresentation)
         }
@@ -27,12 +28,12 @@
         }
     }
 
-    /// The key of a peer, proven by the id that was pinned: the id is the key's hash, so it does not matter who says it.
+    /// A peer's public key. It is proven by the pinned ID, which is its hash, so its source doesn't matter.
     struct PeerKey: Sendable {
         let id: PeerID
         let key: P256.KeyAgreement.PublicKey
 
-        /// - Parameter compressed: 33 bytes; nil when they are no key, or the key of another peer.
+        /// - Parameter compressed: 33 bytes. The result is nil if they aren't a key, or are another peer's.
         init?(_ compressed: some Collection<UInt8>, of id: PeerID) {
             guard compressed.count == SealSuite.pointByteCount,
                 let key = try? P256.KeyAgreement.PublicKey(compressedRepresentation: Array(compressed)),
@@ -43,12 +44,12 @@
         }
     }
 
-    /// This peer's key, as HPKE wants it. The same key signs certificates elsewhere (ECDSA); the two uses share no message
-    /// format, which is what their joint security rests on.
+    /// This peer's key pair, in the form that HPKE needs. The same key signs certificates elsewhere (ECDSA). That is
+    /// secure because the two uses share no message format.
     struct OwnKey: Sendable {
         let id: PeerID
         let key: P256.KeyAgreement.PrivateKey
-        /// 33 bytes.
+        /// The public key, 33 bytes.
         let compressedPublicKey: [UInt8]
 
         /// - Throws: `SecurityError` with `invalidArgument`.
@@ -62,7 +63,7 @@
             compressedPublicKey = Array(key.publicKey.compressedRepresentation)
         }
 
-        /// A name for a key of the lane `latest` that says nothing to those who do not have this peer's key.
+        /// Returns a topic name for a key of the lane `latest`. Without this peer's private key it reveals nothing.
         func topicName(of key: String, for peer: PeerID) -> String {
             let code = HMAC<SHA256>.authenticationCode(
                 for: Array("latest".utf8) + peer.bytes + Array(key.utf8),

@@ -1,13 +1,13 @@
-/// Which events of a session have come: all up to the floor, and a few ranges above it.
+/// The events of a session that have been received: all up to the floor, and a few ranges above it.
 ///
-/// What lies above the floor came live while older ones were still being replayed. At most `rangesMax` ranges; of more,
-/// nothing is taken. O(ranges).
+/// Ranges above the floor are live events that arrived during a replay. There are at most `rangesMax`; an event that
+/// needs another is refused. Operations take O(ranges).
 struct ReceivedSequences: Hashable, Sendable {
     static let rangesMax = 64
 
-    /// Everything up to here has come, or never will.
+    /// All events up to this one have been received, or never will be.
     private(set) var floor: UInt64
-    /// In order, apart from one another and from the floor.
+    /// Sorted ranges above the floor, which neither overlap nor touch.
     private(set) var ahead: [ClosedRange<UInt64>] = []
 
     init(floor: UInt64 = 0) { self.floor = floor }
@@ -27,7 +27,7 @@ struct ReceivedSequences: Hashable, Sendable {
         }
     }
 
-    /// - Returns: false where there is no room for one more range.
+    /// - Returns: False if one more range doesn't fit.
     mutating func insert(_ range: ClosedRange<UInt64>) -> Bool {
         if range.lowerBound <= floor || range.lowerBound - floor == 1 {
             raise(to: range.upperBound)

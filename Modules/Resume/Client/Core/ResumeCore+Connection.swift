@@ -14,7 +14,7 @@ extension ResumeCore {
         }
     }
 
-    /// What is in memory is newer than what is stored, unless somebody else has changed that.
+    /// Takes the stored session. The session in memory is newer, unless another writer has changed the store.
     package mutating func loaded(_ result: Result<SessionSnapshot?, ResumeError>, connection number: UInt64) {
         guard isCurrent(number), case .loading = connection?.phase else { return }
         switch result {
@@ -77,7 +77,7 @@ extension ResumeCore {
         if writeDue != nil { writeNow() }
     }
 
-    /// Logout. What was asked before belongs to the user who has gone.
+    /// Ends the session, for a logout. Pending results belong to the user who has left.
     mutating func clear() {
         endConnection(.cleared)
         forget(.cleared)
@@ -101,7 +101,7 @@ extension ResumeCore {
         writeNow()
     }
 
-    /// The connection is dead, or never lived.
+    /// Ends a connection that is dead or was never established.
     mutating func fail(_ reason: ReconnectReason) {
         endConnection(.connectionClosed)
         if writeDue != nil { writeNow() }

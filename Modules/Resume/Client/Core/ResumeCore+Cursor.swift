@@ -3,19 +3,19 @@ import MeshBase
 // MARK: - The cursor and its store
 
 extension ResumeCore {
-    /// Where the next resume begins; nil where the next connection identifies.
+    /// The session and cursor for the next resume; nil if the next connection must identify.
     var snapshot: SessionSnapshot? {
         session.map { SessionSnapshot(sessionId: $0.id, lastSeq: $0.acknowledged) }
     }
 
-    /// The app needs nothing up to here any more. What it has not been given in order does not count.
+    /// Acknowledges events up to a sequence, but none beyond the floor.
     package mutating func acknowledge(through sequence: UInt64, _ now: Duration) {
         guard let session, isAcknowledgedByApp else { return }
         self.session?.acknowledged = max(session.acknowledged, min(sequence, session.received.floor))
         cursorMoved(now)
     }
 
-    /// Ends the connection. Events that the app hasn't acknowledged count as never received, so the next one brings them again.
+    /// Ends the connection. Unacknowledged events count as never received, so the next connection brings them again.
     package mutating func retryUnacknowledged() {
         if let session { self.session?.received = ReceivedSequences(floor: session.acknowledged) }
         close()
@@ -26,7 +26,7 @@ extension ResumeCore {
         self.session?.acknowledged = session.received.floor
     }
 
-    /// Written with the moves of the next moments.
+    /// Plans a write, which later moves share.
     mutating func cursorMoved(_ now: Duration) {
         guard written != .some(snapshot) else { return }
         guard settings.writeDelay > .zero else { return writeNow() }
@@ -40,7 +40,7 @@ extension ResumeCore {
         direct(.write(snapshot))
     }
 
-    /// Time has come for a write. A store that takes longer than that gets no other one meanwhile.
+    /// Writes the cursor if no write is in progress. Otherwise it waits, so that a slow store gets one write at a time.
     mutating func writeDueMoves(_ now: Duration) {
         if writesUnderWay == 0 { writeNow() } else { writeDue = now + max(settings.writeDelay, .milliseconds(250)) }
     }

@@ -21,11 +21,11 @@ extension ResumeCore {
         return .live
     }
 
-    /// Ready.
+    /// Handles READY.
     private mutating func begin(_ id: String, at sequence: UInt64, _ now: Duration) -> Reception {
         switch connection?.phase {
         case .identifying: break
-        // It has not resumed: what was missed will not come.
+        // The server started a new session instead of resuming. Missed events won't come.
         case .resuming: tell(.startedFresh(.rejected))
         default: return .stale
         }
@@ -53,7 +53,7 @@ extension ResumeCore {
         return .live
     }
 
-    /// An event that has overtaken Ready. Its number is compared with the session's when that is known.
+    /// Handles an event that arrived before READY. It is compared with the session once that is known.
     private mutating func takeEarly(_ sequence: UInt64) -> Reception {
         guard let early = connection?.early else { return .stale }
         if early.contains(sequence) { return .duplicate }
@@ -71,7 +71,7 @@ extension ResumeCore {
         if connection?.heartbeatDue == nil { beginHeartbeats(now) }
     }
 
-    /// An event of a session that is known.
+    /// Handles an event of a known session.
     private mutating func take(_ sequence: UInt64, _ now: Duration) -> Reception {
         guard let session else { return .stale }
         guard !session.received.contains(sequence) else {
@@ -90,7 +90,7 @@ extension ResumeCore {
 
     private mutating func takeGrowing(_ sequence: UInt64) -> Reception? {
         if let ceiling = openCeiling, sequence > ceiling {
-            // Whatever of the replay is still to come is not older than this for the cursor.
+            // An event above the ceiling is live. It must not move the floor past the rest of the replay.
             if session?.received.insert((ceiling + 1)...sequence) == true { return .live }
         }
         let reception = receptionInOrder(sequence)
@@ -98,7 +98,7 @@ extension ResumeCore {
         return reception
     }
 
-    /// nil where others before it are missing: what the app is given is in order, also while a replay is under way.
+    /// Returns nil if earlier events are missing: the app gets events in order, also during a replay.
     private mutating func takeNext(_ sequence: UInt64) -> Reception? {
         guard let floor = session?.received.floor, sequence - floor == 1 else { return nil }
         let reception = receptionInOrder(sequence)
@@ -106,7 +106,7 @@ extension ResumeCore {
         return reception
     }
 
-    /// Until Resumed has come everything counts as replayed.
+    /// Returns the reception of an event in order. Before RESUMED every event counts as replayed.
     private func receptionInOrder(_ sequence: UInt64) -> Reception {
         switch connection?.phase {
         case .resuming: .replayed
@@ -114,13 +114,13 @@ extension ResumeCore {
         }
     }
 
-    /// Of a replay under way.
+    /// The ceiling of the current replay; nil if there is none.
     private var openCeiling: UInt64? {
         guard case .replaying(let replay) = connection?.phase else { return nil }
         return replay.ceiling
     }
 
-    /// Once for a connection: the rest of it is of no more use.
+    /// Reports a gap, once per connection: the rest of the connection is useless.
     mutating func tellGap(from first: UInt64, to last: UInt64) {
         guard connection?.hasToldGap == false else { return }
         connection?.hasToldGap = true

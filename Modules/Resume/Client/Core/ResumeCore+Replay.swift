@@ -1,7 +1,7 @@
 // MARK: - The replay
 
 extension ResumeCore {
-    /// Resumed.
+    /// Handles RESUMED.
     mutating func resume(count: Int, ceiling: UInt64, _ now: Duration) -> Reception {
         guard let connection, case .resuming(let floor) = connection.phase else { return .stale }
         if isContiguous, ceiling < floor {
@@ -32,7 +32,7 @@ extension ResumeCore {
         return .live
     }
 
-    /// A sequence counts once, also one that the app has had before.
+    /// Counts a replayed event. Each sequence counts once, even if the app had the event before.
     mutating func advanceReplay(_ sequence: UInt64, isNew: Bool, _ now: Duration) {
         if case .resuming = connection?.phase, let last = connection?.replayedEarly.last, sequence > last {
             connection?.replayedEarly.count += 1
@@ -52,8 +52,8 @@ extension ResumeCore {
         }
     }
 
-    /// By count only where numbers may be skipped; by the ceiling always. A server that counts nothing and is ahead all the
-    /// same has no more to send.
+    /// Returns true if the replay is complete. Reaching the ceiling always completes it. The count does so only if
+    /// numbers may be skipped, or if the server announced no events although it is ahead.
     private func isComplete(_ replay: ResumeReplay) -> Bool {
         let isCounted = replay.received >= replay.expected && (!isContiguous || replay.expected == 0)
         return isCounted || session?.received.floor ?? 0 >= replay.ceiling

@@ -3,14 +3,14 @@ import MeshBase
 // MARK: - Time
 
 extension ResumeCore {
-    /// When something is due; nil when time changes nothing.
+    /// The next time at which `tick` has work; nil if there is none.
     package var deadline: Duration? {
         var times = [writeDue, connection?.heartbeatDue, connection?.handshakeDue]
         if case .replaying(let replay) = connection?.phase { times.append(replay.due) }
         return times.compactMap(\.self).min()
     }
 
-    /// Does what is due.
+    /// Runs all due work.
     package mutating func tick(_ now: Duration) {
         if let due = writeDue, due <= now { writeDueMoves(now) }
         if let due = connection?.handshakeDue, due <= now { fail(.handshakeTimedOut) }
@@ -22,7 +22,7 @@ extension ResumeCore {
 
     // MARK: Heartbeats
 
-    /// From the handshake on: a replay may take longer than the server waits for a sign of life.
+    /// Starts heartbeats with the handshake, because a replay may take longer than the server waits for one.
     mutating func beginHeartbeats(_ now: Duration) {
         guard settings.configuration.autoHeartbeat, connection != nil else { return }
         let share = isInStep ? 1 : random.fraction()

@@ -1,21 +1,20 @@
 import MeshBase
 
-/// The coordinator as a value: what the app, the server and the store say goes in, each with a time; what is to be told,
-/// sent and written comes out. No I/O, no clock, no randomness of its own.
-///
-/// - A *connection* lasts from `open` to its end, whoever ends it. It has a number, which what returns late is compared
-///   with; a number that is over changes nothing.
-/// - The *floor* of a session is the sequence up to which everything has come. The *cursor* is where the next resume
-///   begins: the floor, or what the app has acknowledged of it.
-/// - A *replay* goes from the cursor to the *ceiling*, the newest sequence when the server took up the session. What is
-///   above the ceiling is live, whenever it comes.
+// Terms. A connection lasts from `open` to its end. It has a number; late results for an earlier number are ignored.
+// The floor of a session is the sequence up to which all events have been received. The cursor is the position at which
+// the next resume begins: the floor, or the part of it that the app has acknowledged. A replay goes from the cursor to
+// the ceiling, the newest sequence when the server resumed the session. Events above the ceiling are live, whenever
+// they arrive. Docs/Internals/ResumeProtocol.md has the frames and rules.
+
+/// The state and rules of the coordinator. Events of the app, the server and the store go in, each with a time;
+/// directives come out. It has no clock, does no I/O, and draws random numbers only from its seed.
 package struct ResumeCore: Sendable {
     static let sessionIDBytesMax = 1024
 
     package struct Settings: Sendable {
         var configuration = SessionCoordinator.Configuration()
         var properties: ClientProperties
-        /// How long a cursor that has moved may wait to be written with the next moves.
+        /// Maximum time for which a move of the cursor waits to be saved with later moves.
         var writeDelay: Duration
 
         package init(
@@ -32,17 +31,17 @@ package struct ResumeCore: Sendable {
     var random: SplitMix64
     package private(set) var state = SessionState.disconnected
     var session: ResumeSession?
-    /// nil while there is none.
+    /// The current connection; nil if there is none.
     var connection: ResumeConnection?
     var connectionCount: UInt64 = 0
     var heartbeatInterval: Duration
-    /// What is stored does not count any more: it was refused, or its user has gone.
+    /// The stored session must be ignored: the server refused it, or the user has logged out.
     var storedIsVoid = false
     var freshStart = FreshStart.noSession
     var writeDue: Duration?
-    /// What the last write was to leave behind; nil when nothing was written or it failed.
+    /// The session in the last write; nil if there was none or it failed.
     var written: SessionSnapshot??
-    /// Writes that were asked for and have not returned.
+    /// The number of writes in progress.
     var writesUnderWay = 0
     var writeBackoff = Backoff(from: .seconds(1), to: .seconds(60))
     private var directives: [ResumeDirective] = []
@@ -73,11 +72,11 @@ package struct ResumeCore: Sendable {
     }
 }
 
-/// A session of the server's as this client knows it.
+/// A session of the server, as known to this client.
 struct ResumeSession: Hashable, Sendable {
     let id: String
     var received: ReceivedSequences
-    /// At most the floor.
+    /// The cursor; at most the floor.
     var acknowledged: UInt64
 
     init(id: String, floor: UInt64) {
@@ -87,13 +86,13 @@ struct ResumeSession: Hashable, Sendable {
     }
 }
 
-/// One connection, from `open` on.
+/// A connection, from `open` on.
 struct ResumeConnection: Sendable {
     enum Phase: Sendable {
         case loading
         case awaitingToken
         case identifying
-        /// The handshake asked for what comes after the cursor; the floor was there then.
+        /// The handshake asked for the events after the cursor. `floor` is the floor at that time.
         case resuming(floor: UInt64)
         case replaying(ResumeReplay)
         case live
@@ -101,16 +100,16 @@ struct ResumeConnection: Sendable {
 
     let number: UInt64
     var phase = Phase.loading
-    /// What came before Ready.
+    /// Events that arrived before READY.
     var early = ReceivedSequences()
-    /// What came before Resumed: how many, and the last.
+    /// Events that arrived before RESUMED: their number, and the last one.
     var replayedEarly = (count: 0, last: UInt64(0))
-    /// Of this connection's replay.
+    /// The ceiling of this connection's replay.
     var ceiling: UInt64 = 0
     var unacknowledgedBeats = 0
     var heartbeatDue: Duration?
     var handshakeDue: Duration?
-    /// What is told once for a connection.
+    /// Events that were reported already, because each is reported once per connection.
     var hasToldGap = false
     var hasToldHeartbeat = false
 
@@ -121,11 +120,11 @@ struct ResumeConnection: Sendable {
     }
 }
 
-/// A replay under way.
+/// A replay in progress.
 struct ResumeReplay: Hashable, Sendable {
     let expected: Int
     let ceiling: UInt64
-    /// Different sequences.
+    /// The number of different sequences.
     var received: Int
     var last: UInt64
     var due: Duration

@@ -1,14 +1,14 @@
-/// What the core wants done, in this order. What is told comes before what takes time.
+/// An action for the coordinator, to perform in order. Events come before actions that take time.
 package enum ResumeDirective: Hashable, Sendable {
     case publish(SessionEvent)
-    /// Read the stored session: `loaded`.
+    /// Read the stored session, then call `loaded`.
     case load(connection: UInt64)
-    /// Ask the app: `tokenReturned`.
+    /// Ask the app for the token, then call `tokenReturned`.
     case askToken(connection: UInt64)
-    /// `handshakeReturned` says whether it was sent.
+    /// Send the handshake, then call `handshakeReturned`.
     case sendHandshake(HandshakeRequest, connection: UInt64)
-    /// `heartbeatReturned` says whether it was sent.
+    /// Send a heartbeat, then call `heartbeatReturned`.
     case sendHeartbeat(HeartbeatRequest, connection: UInt64)
-    /// Replace what is stored, after every write that was asked for before: `wrote`. nil removes it.
+    /// Replace the stored session after all earlier writes, then call `wrote`. nil removes it.
     case write(SessionSnapshot?)
 }

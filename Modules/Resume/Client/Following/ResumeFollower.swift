@@ -1,7 +1,7 @@
 import MeshBase
 
-/// Follows a server's stream over one socket after another: connects, identifies or resumes, and comes again when the policy
-/// says so. What the ready clients share.
+/// Follows a server's stream over one socket after another: connects, identifies or resumes, and reconnects when the
+/// policy permits. `ResumeWebSocketClient` and `URLSessionResumeClient` are built on it.
 package final class ResumeFollower: Sendable {
     package typealias Connect = @Sendable () async throws -> any ResumeSocket
 
@@ -11,7 +11,7 @@ package final class ResumeFollower: Sendable {
     private let connect: Connect
     private let ready: @Sendable (ServerFrame) async throws -> Void
     private let handle: @Sendable (ResumeMessage) async throws -> Void
-    /// READY, until the app has taken it.
+    /// READY, until the app's closure has taken it.
     private let untakenReady = Locked<ServerFrame?>(nil)
 
     package init(
@@ -30,8 +30,8 @@ package final class ResumeFollower: Sendable {
             configuration: configuration)
     }
 
-    /// Until the task is cancelled, or the server says that coming again is of no use.
-    /// - Returns: the server's fatal code; nil when cancelled.
+    /// Follows the stream until the task is cancelled or the server closes with a fatal code.
+    /// - Returns: The fatal code; nil if cancelled.
     package func run() async -> CloseCode? {
         var policy = policy
         while !Task.isCancelled {
@@ -39,7 +39,7 @@ package final class ResumeFollower: Sendable {
             let end = await connection()
             if end.wasLive { policy.reset(after: ContinuousClock.now - began) }
             guard let wait = policy.delay(after: end.code, atLeast: end.retryAfter) else { return end.code }
-            // One alone can be this device's own process, just before it was launched again.
+            // A single replacement can come from this device's own earlier process.
             if end.code == .sessionTimedOut, policy.replacedCount >= 2 { coordinator.tell(.cursorShared) }
             try? await Task.sleep(for: wait)
         }
@@ -52,15 +52,15 @@ package final class ResumeFollower: Sendable {
         var wasLive = false
     }
 
-    /// One connection, from its beginning to its end.
+    /// Opens a connection, and runs it to its end.
     private func connection() async -> End {
         var end = End()
         let socket: any ResumeSocket
         do { socket = try await connect() } catch { return end }
         let id = SessionCoordinator.ConnectionID()
         transport.use(socket)
-        // The coordinator wants another connection: a zombie, a gap, a handshake without an answer or a token, a session
-        // that was refused.
+        // The coordinator needs another connection: the socket is dead, events are missing, there is no token or answer
+        // to the handshake, or the server refused the session.
         let watch = Task { [events = coordinator.events] in
             for await event in events {
                 switch event {
@@ -114,9 +114,10 @@ package final class ResumeFollower: Sendable {
         untakenReady.withLock { $0 = nil }
     }
 
-    /// If the app's closure throws, the follower hears nothing more on this connection, and the next one brings again what the app has
-    /// not taken. Such a connection doesn't reset the delay, or a closure that always throws would keep the radio busy.
-    /// - Returns: whether the closure returned.
+    /// Runs a closure of the app. If it throws, the connection is dropped, and the next one brings everything that the
+    /// app hasn't taken. Such a connection doesn't reset the delay: a closure that always throws would otherwise keep
+    /// the radio busy.
+    /// - Returns: True if the closure returned.
     private func orDrop(
         _ socket: any ResumeSocket, _ id: SessionCoordinator.ConnectionID, _ body: @Sendable () async throws -> Void
     ) async -> Bool {
@@ -131,7 +132,7 @@ package final class ResumeFollower: Sendable {
     }
 }
 
-/// The socket that is open now.
+/// Sends through the socket that is currently open.
 private final class SocketTransport: SessionTransport {
     private struct Closed: Error {}
 

@@ -1,28 +1,28 @@
-/// A WebSocket that is open, to the server of a resumable stream.
+/// An open WebSocket to the server of a resumable stream.
 package protocol ResumeSocket: Sendable {
-    /// How the two have agreed to write.
+    /// The encoding that both sides agreed on.
     var encoding: FrameEncoding { get }
 
-    /// Returns at once. What a broken socket does not take is lost.
+    /// Sends a message, and returns at once. A broken socket drops it.
     func send(_ bytes: [UInt8], isText: Bool)
 
-    /// Asks the other side to close; `read` ends when it has, or after a while.
+    /// Starts closing. `read` ends when the server has closed too, or after a timeout.
     func close(_ code: CloseCode)
 
-    /// Breaks it off.
+    /// Breaks the connection.
     func drop()
 
-    /// Hands over what arrives, one message after another, until the socket has closed.
-    /// - Returns: the server's code; nil where the connection broke.
+    /// Passes on messages, one at a time, until the socket has closed.
+    /// - Returns: The server's close code; nil if the connection broke.
     func read(_ body: (_ bytes: [UInt8], _ isText: Bool) async -> Void) async -> CloseCode?
 }
 
-/// An event that is new and in its place.
+/// A new event for the app, in order.
 public struct ResumeMessage: Sendable {
     /// The event's number in its session.
     public let sequence: UInt64
     /// The server's frame, with the payload.
     public let frame: ServerFrame
-    /// New or replayed; of others no message is made.
+    /// `live` or `replayed`.
     public let reception: Reception
 }

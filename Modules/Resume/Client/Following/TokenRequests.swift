@@ -1,9 +1,9 @@
 import MeshBase
 
-/// Asks the app for its token, and waits no longer than an attempt may take: an app that never answers holds up neither
-/// the next attempt nor the end.
+/// Asks the app for its token, with a time limit: an app that doesn't answer delays neither the next attempt nor the
+/// end.
 ///
-/// Of questions without an answer there are 8 at most. While there are, no more is asked, and there is no token.
+/// At most 8 requests may be unanswered. Beyond that there is no token, and the app isn't asked.
 final class TokenRequests: Sendable {
     private static let unansweredMax = 8
     private let ask: @Sendable () async -> String?
@@ -15,7 +15,7 @@ final class TokenRequests: Sendable {
         self.ask = ask
     }
 
-    /// - Returns: nil where the app has none, is late, or the caller is cancelled.
+    /// - Returns: nil if the app has no token or is late, or if the caller is cancelled.
     func token() async -> String? {
         let isFull = unanswered.withLock { count in
             guard count < Self.unansweredMax else { return true }

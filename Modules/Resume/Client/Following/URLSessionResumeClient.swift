@@ -1,4 +1,4 @@
-// Elsewhere than on Apple's systems it is compiled with MESH_URLSESSION only, to see that it is right (.ci/run).
+// On other systems than Apple's it is compiled only with MESH_URLSESSION, as a check in CI (.ci/run).
 #if canImport(Darwin) || MESH_URLSESSION
     public import Foundation
 
@@ -6,25 +6,26 @@
         public import FoundationNetworking
     #endif
 
-    /// Follows a server's stream over `URLSessionWebSocketTask`, which is all that watchOS has; as `ResumeWebSocketClient` does
-    /// over a socket of its own, and in JSON.
+    /// Follows a server's stream over `URLSessionWebSocketTask`, the only API on watchOS. It works like
+    /// `ResumeWebSocketClient`, and uses JSON.
     ///
-    /// The system ends the connection when it suspends the app. When the app is back, the `run` under way connects again and resumes.
+    /// The system ends the connection when it suspends the app. When the app continues, the running `run()` reconnects
+    /// and resumes.
     ///
-    /// Messages are handled one after another, and read one at a time. A message larger than 1 MiB ends the connection.
+    /// Messages are read and handled one at a time. A message larger than 1 MiB ends the connection.
     public final class URLSessionResumeClient: Sendable {
         private let follower: ResumeFollower
 
-        /// Its `events`, `state` and `currentSnapshot` say how it goes.
+        /// The client's coordinator. Observe its `events`, `state` and `currentSnapshot`.
         public var coordinator: SessionCoordinator { follower.coordinator }
 
         /// Creates a client that connects, resumes and passes each event to `handle`. It starts with `run()`.
         ///
         /// - Parameters:
-        ///   - url: `wss:`, or `ws:` on this machine.
-        ///   - session: the session whose configuration and trust count. It isn't invalidated.
-        ///   - configuration, policy, ready, handle: as `ResumeWebSocketClient` describes them.
-        /// - Throws: `URLError` with `badURL`, also for one that would send in clear text.
+        ///   - url: A `wss:` URL, or `ws:` on this machine.
+        ///   - session: The session whose configuration and trust apply. It isn't invalidated.
+        ///   - configuration, policy, ready, handle: See `ResumeWebSocketClient`.
+        /// - Throws: `URLError` with `badURL`, also if the URL would send in clear text.
         public init(
             _ url: URL, session: URLSession = .shared, store: any ResumeStore,
             token: @escaping @Sendable () async -> String?, clientProperties: ClientProperties,
@@ -45,8 +46,8 @@
             }
         }
 
-        /// Until the task is cancelled, or the server says that coming again is of no use.
-        /// - Returns: the server's fatal code; nil when cancelled.
+        /// Follows the stream until the task is cancelled or the server closes with a fatal code.
+        /// - Returns: The fatal code; nil if cancelled.
         public func run() async -> CloseCode? { await follower.run() }
     }
 

@@ -1,11 +1,11 @@
 import Foundation
 internal import MeshWire
 
-/// The operation in a byte, and its fields; nothing follows them.
+/// The binary encoding: one byte for the operation, then its fields.
 extension ClientFrame {
-    /// The frame's bytes.
+    /// Encodes the frame.
     ///
-    /// - Throws: what `JSONEncoder` throws; nothing for the binary form.
+    /// - Throws: The errors of `JSONEncoder`; none for the binary encoding.
     package func encoded(as encoding: FrameEncoding) throws -> [UInt8] {
         switch encoding {
         case .json: [UInt8](try json())
@@ -74,7 +74,7 @@ extension ClientProperties {
 }
 
 enum BinaryFrame {
-    /// All of the bytes, and no byte more.
+    /// Reads a frame, and throws if bytes are left over.
     static func read<Frame>(
         _ bytes: some Collection<UInt8>, _ body: (inout WireReader) throws -> Frame
     ) throws(FrameError) -> Frame {
@@ -98,6 +98,6 @@ extension WireWriter {
 }
 
 extension WireReader {
-    /// JSON that ends with the frame.
+    /// Reads JSON up to the end of the frame.
     mutating func readRest() throws(WireError) -> Data { Data(try readRaw(remaining)) }
 }

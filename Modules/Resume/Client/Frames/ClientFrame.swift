@@ -1,15 +1,15 @@
 public import Foundation
 
-/// A frame from a client to a gateway, as JSON text. Readers ignore unknown fields.
+/// A frame from a client to a gateway. Readers ignore unknown fields.
 public enum ClientFrame: Hashable, Sendable {
-    /// A sign of life; `lastSeq` is the last event that the client needs no more.
+    /// A sign of life; `lastSeq` is the last event that the client has processed.
     case heartbeat(lastSeq: UInt64?)
     /// Begins a new session.
     case identify(token: String, properties: ClientProperties)
     /// Asks for the events of a session after `lastSeq`.
     case resume(token: String, sessionId: String, lastSeq: UInt64)
 
-    /// The frame of a handshake.
+    /// Creates the frame of a handshake.
     public init(_ request: HandshakeRequest) {
         self =
             switch request.kind {
@@ -18,7 +18,7 @@ public enum ClientFrame: Hashable, Sendable {
             }
     }
 
-    /// The frame of a sign of life.
+    /// Creates the frame of a heartbeat.
     public init(_ request: HeartbeatRequest) { self = .heartbeat(lastSeq: request.lastSeq) }
 
     /// Reads a client's frame from JSON in UTF-8.
@@ -32,9 +32,9 @@ public enum ClientFrame: Hashable, Sendable {
         }
     }
 
-    /// The frame as one JSON object.
+    /// Returns the frame as a JSON object.
     ///
-    /// - Throws: what `JSONEncoder` throws.
+    /// - Throws: The errors of `JSONEncoder`.
     public func json() throws -> Data { try JSONEncoder().encode(self) }
 }
 
@@ -46,7 +46,7 @@ extension ClientFrame: Codable {
         enum CodingKeys: CodingKey { case token, properties }
     }
 
-    /// By the names that clients of chat gateways send.
+    /// Client properties, under the names that clients of chat gateways use.
     private struct Properties: Encodable {
         var os, osVersion, appVersion, device, deviceID: String?
 

@@ -1,8 +1,8 @@
-/// The encoding of frames, each of which is one message of a WebSocket (Docs/Internals/ResumeProtocol.md).
+/// The encoding of frames. Each frame is one message of a WebSocket (Docs/Internals/ResumeProtocol.md).
 public enum FrameEncoding: String, Hashable, Sendable, CaseIterable {
-    /// A JSON object in a text message. Also where no subprotocol was agreed on.
+    /// A JSON object in a text message. Also used without an agreed subprotocol.
     case json
-    /// Fewer bytes in a binary message. An event's payload is JSON all the same.
+    /// A binary message, which is smaller. The payload of an event is still JSON.
     case binary
 
     /// The name that a client offers in `Sec-WebSocket-Protocol`.
@@ -13,7 +13,7 @@ public enum FrameEncoding: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Finds the encoding for the subprotocol that both sides agreed on; JSON if there is none.
+    /// Returns the encoding for the agreed subprotocol; JSON if there is none.
     public init(subprotocol: String?) {
         self = subprotocol == FrameEncoding.binary.subprotocol ? .binary : .json
     }

@@ -1,10 +1,10 @@
-/// Reads fields, and names the one that can't be read. Foundation says of a number out of range that the frame is no JSON.
+/// Reads fields with errors that name the field. Foundation reports a number out of range as invalid JSON.
 extension KeyedDecodingContainer {
     func integer(_ key: Key) throws(FrameError) -> Int { try field(Int.self, key, "a whole number") }
     func string(_ key: Key) throws(FrameError) -> String { try field(String.self, key, "a string") }
     func sequence(_ key: Key) throws(FrameError) -> UInt64 { try field(UInt64.self, key, "a number from 0 to 2^64-1") }
 
-    /// - Returns: nil for null and for a field that isn't there.
+    /// - Returns: nil if the field is null or missing.
     func stringIfPresent(_ key: Key) throws(FrameError) -> String? { try isPresent(key) ? string(key) : nil }
 
     func sequenceIfPresent(_ key: Key) throws(FrameError) -> UInt64? { try isPresent(key) ? sequence(key) : nil }
@@ -19,7 +19,7 @@ extension KeyedDecodingContainer {
         _ key: Key, keyedBy type: Inner.Type
     ) throws(FrameError) -> KeyedDecodingContainer<Inner>? { try isPresent(key) ? object(key, keyedBy: type) : nil }
 
-    /// - Parameter kind: what it must be, with its article.
+    /// - Parameter kind: The expected type, with its article, for the error.
     func field<Value: Decodable>(_ type: Value.Type, _ key: Key, _ kind: String) throws(FrameError) -> Value {
         try read(key, kind) { try decode(type, forKey: key) }
     }
@@ -35,7 +35,7 @@ extension KeyedDecodingContainer {
 }
 
 extension FrameError {
-    /// Why JSON is no frame, without the decoder's words.
+    /// Describes invalid JSON without the decoder's message.
     init(json error: any Error) {
         if let error = error as? FrameError {
             self = error

@@ -1,7 +1,7 @@
 public import MeshBase
 
-/// The operations of frames, by the numbers that chat gateways made common (Docs/Internals/ResumeProtocol.md). JSON frames say by
-/// their type which dispatch is READY or RESUMED, binary ones by an operation of its own.
+/// The operations of frames, with numbers that are common among chat gateways (Docs/Internals/ResumeProtocol.md). In
+/// JSON a dispatch's type marks READY and RESUMED; in binary frames each has its own operation.
 package enum FrameOperation: Int, Sendable {
     case dispatch = 0
     case heartbeat = 1
@@ -15,11 +15,11 @@ package enum FrameOperation: Int, Sendable {
     case resumed = 13
 }
 
-/// Why a frame cannot be read. A gateway closes with `closeCode`.
+/// An error about a frame that can't be read. A gateway closes with `closeCode`.
 public struct FrameError: ExplainedError, Hashable, Sendable {
-    /// The code with which a gateway closes the connection because of the error.
+    /// The code with which a gateway closes the connection.
     public let closeCode: CloseCode
-    /// The description of the failure, for people.
+    /// A description of the failure, for people.
     public let message: String
 
     package init(_ closeCode: CloseCode, _ message: String) {
@@ -34,6 +34,6 @@ public struct FrameError: ExplainedError, Hashable, Sendable {
 
 enum FrameKey: String, CodingKey {
     case op, d, s, t
-    /// Ours: why a session is invalid.
+    /// The reason why a session is invalid. Specific to this library.
     case reason
 }

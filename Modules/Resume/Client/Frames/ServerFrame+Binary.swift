@@ -1,7 +1,7 @@
 import Foundation
 internal import MeshWire
 
-/// The operation in a byte, and its fields. An operation that is not known is ignored, whatever follows it.
+/// The binary encoding: one byte for the operation, then its fields. Frames with an unknown operation are ignored.
 extension ServerFrame {
     /// - Throws: `FrameError` with `decodeError`.
     package init(_ bytes: some Collection<UInt8>, as encoding: FrameEncoding) throws(FrameError) {

@@ -4,11 +4,11 @@ import Foundation
 public struct ServerFrame: Sendable {
     /// The event to pass to the coordinator; nil for an unknown operation.
     public let event: IncomingEvent?
-    /// The type of the app's event; nil for a frame that carries none.
+    /// The type of the app's event; nil for other frames.
     public let type: String?
-    /// Come again no sooner than this (`reconnect`).
+    /// Minimum time to wait before reconnecting (`reconnect`).
     public let retryAfter: Duration?
-    /// JSON: the frame, or what it carries.
+    /// The JSON of the frame, or of its payload.
     private let json: Data
     private let isWhole: Bool
 
@@ -25,7 +25,7 @@ public struct ServerFrame: Sendable {
         }
     }
 
-    /// The payload of an app's event, or READY with the fields that the server's app adds.
+    /// Decodes the payload of an app's event, or of READY with the fields that the server's app adds.
     public func payload<Value: Decodable>(as _: Value.Type = Value.self) throws -> Value {
         guard isWhole else { return try JSONDecoder().decode(Value.self, from: json) }
         return try JSONDecoder().decode(Carrier<Value>.self, from: json).d
@@ -36,7 +36,7 @@ public struct ServerFrame: Sendable {
         (json, isWhole) = (payload, false)
     }
 
-    /// An hour at most.
+    /// Clamps a wait to at most an hour.
     static func wait(milliseconds: Double) -> Duration { .milliseconds(Int64(min(max(milliseconds, 0), 3_600_000))) }
 }
 

@@ -10,10 +10,10 @@ public struct ClientProperties: Codable, Hashable, Sendable {
     public let osVersion: String
     /// The name that the user gave the device, if the system reveals it.
     public let deviceName: String
-    /// Stable for an installation; the app's to make, since no system gives one away unasked.
+    /// A stable ID of the installation. The app creates it, because systems don't provide one without asking.
     public let deviceId: String?
 
-    /// Every field as it is.
+    /// Creates properties from their fields.
     public init(
         platform: String, appVersion: String, osVersion: String, deviceName: String, deviceId: String? = nil
     ) {

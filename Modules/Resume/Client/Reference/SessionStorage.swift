@@ -1,35 +1,35 @@
-/// A session of a server's, and the last of its events that this client needs no more.
+/// A session of a server, and the last event that this client has processed.
 public struct SessionSnapshot: Codable, Hashable, Sendable {
     /// The session, as the server named it.
     public let sessionId: String
-    /// The last event that the client needs no more.
+    /// The last event that the client has processed.
     public let lastSeq: UInt64
 
-    /// A session and a place in it.
+    /// Creates a snapshot.
     public init(sessionId: String, lastSeq: UInt64) {
         self.sessionId = sessionId
         self.lastSeq = lastSeq
     }
 }
 
-/// A store in which a session outlives its process, in steps that can't fail. The steps of a `ResumeStore` can, and it
-/// replaces a session at once.
+/// A store for a session, in steps that can't fail. A `ResumeStore` can report failures, and replaces a session
+/// atomically.
 public protocol SessionStorage: Sendable {
-    /// Returns the session that was stored last, or nil if there is none.
+    /// Returns the stored session, or nil if there is none.
     func load() async -> SessionSnapshot?
-    /// Begins a session, at `lastSeq` 0.
+    /// Stores a new session, with `lastSeq` 0.
     func save(sessionId: String) async
-    /// Stores the last sequence number, which only grows. Does nothing if no session is stored.
+    /// Stores the last sequence number, which only increases. Does nothing if no session is stored.
     func updateLastSeq(_ lastSeq: UInt64) async
     /// Removes the stored session.
     func clear() async
 }
 
-/// Gone with the process.
+/// A storage in memory, lost when the process ends.
 public actor InMemorySessionStorage: SessionStorage {
     private var snapshot: SessionSnapshot?
 
-    /// A storage that holds `initial`.
+    /// Creates a storage with an initial session.
     public init(initial: SessionSnapshot? = nil) { snapshot = initial }
 
     public func load() -> SessionSnapshot? { snapshot }

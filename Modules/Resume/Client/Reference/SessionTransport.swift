@@ -1,46 +1,46 @@
-/// The app's socket, through which the coordinator sends. Its implementer puts requests into frames, and passes what
-/// arrives to the coordinator.
+/// The app's socket, through which the coordinator sends. An implementation encodes requests as frames, and passes
+/// arriving frames to the coordinator.
 ///
-/// The coordinator keeps its transport alive; a transport that keeps its coordinator does so weakly. Either call may
-/// suspend, and may never return on a dead socket: the coordinator waits for no heartbeat before the next one.
+/// The coordinator holds its transport strongly, so a transport must hold its coordinator weakly. A call may suspend,
+/// and may never return on a dead socket: the coordinator doesn't wait for one heartbeat before it sends the next.
 public protocol SessionTransport: AnyObject, Sendable {
     /// Sends the first frame of a connection.
     ///
-    /// - Throws: any error: the coordinator then asks for another connection.
+    /// - Throws: Any error. The coordinator then asks for another connection.
     func sendHandshake(_ request: HandshakeRequest) async throws
     /// Sends a sign of life.
     ///
-    /// - Throws: any error: the coordinator then asks for another connection.
+    /// - Throws: Any error. The coordinator then asks for another connection.
     func sendHeartbeat(_ request: HeartbeatRequest) async throws
 }
 
-/// The first thing that a client says on a connection.
+/// The first frame of a client on a connection.
 public struct HandshakeRequest: Hashable, Sendable {
-    /// Whether the client begins or goes on.
+    /// The type of a handshake.
     public enum Kind: Hashable, Sendable {
         /// Begins a new session.
         case identify(ClientProperties)
-        /// Asks for every event of a session after `lastSeq`.
+        /// Resumes a session: asks for every event after `lastSeq`.
         case resume(sessionId: String, lastSeq: UInt64)
     }
 
-    /// Whether the client begins or goes on.
+    /// The type of the handshake.
     public let kind: Kind
     /// The token that the app's closure returned for this connection.
     public let token: String
 
-    /// A request, as the coordinator makes it.
+    /// Creates a request, as the coordinator does.
     public init(kind: Kind, token: String) {
         self.kind = kind
         self.token = token
     }
 }
 
-/// A sign of life, with the last event that the client needs no more.
+/// A sign of life, with the last event that the client has processed.
 public struct HeartbeatRequest: Hashable, Sendable {
-    /// The last event that the client needs no more.
+    /// The last event that the client has processed.
     public let lastSeq: UInt64
 
-    /// A request, as the coordinator makes it.
+    /// Creates a request, as the coordinator does.
     public init(lastSeq: UInt64) { self.lastSeq = lastSeq }
 }

@@ -1,18 +1,19 @@
 package import MeshBase
 
-/// A small file of this user's alone (mode 0600), replaced as a whole: whatever happens, it holds the session before or the
-/// one after. Its folder must exist, and others may not write to it unless it is one like /tmp.
+/// A store in a small file that only this user can access (mode 0600). The file is replaced atomically, so it always
+/// holds either the earlier session or the new one. Its folder must exist. Other users must not be able to write to it,
+/// unless it is like /tmp.
 ///
-/// Each call has a thread of its own while it blocks. One process at a time: of two, the last to write wins.
+/// Blocking calls run on threads of their own. Use the file from one process at a time: of two, the last write wins.
 public struct FileResumeStore: ResumeStore {
     private let file: PrivateFile<ResumeError>
 
-    /// The file's path, as it was given.
+    /// The path of the file, as given.
     public var path: String { file.path }
 
     /// Creates a store in a file, which is created by the first `save`.
     ///
-    /// - Throws: `ResumeError.Code.unavailable` for a path that names no file.
+    /// - Throws: `ResumeError.Code.unavailable` if the path doesn't name a file.
     public init(path: String) throws { file = try PrivateFile(path) }
 
     /// Reads the session from the file, or returns nil if there is none.
@@ -24,9 +25,9 @@ public struct FileResumeStore: ResumeStore {
         }
     }
 
-    /// Replaces the session in the file as a whole, or removes the file for nil.
+    /// Replaces the session in the file atomically. nil removes the file.
     ///
-    /// - Throws: `foreign`, `unavailable`; the file is as it was then.
+    /// - Throws: `foreign`, `unavailable`. Then the file is unchanged.
     public func save(_ snapshot: SessionSnapshot?) async throws {
         let bytes = try snapshot?.stored()
         try await offPool { try bytes.map { try file.replace($0) } ?? file.remove() }

@@ -1,31 +1,31 @@
 import MeshBase
 public import MeshStorage
 
-/// A store in which a session outlives its process. The plugin point for stores of a cursor.
+/// A store that keeps a session over launches. Implement it to store the cursor elsewhere.
 ///
-/// To the implementer: `save` replaces what is stored as a whole or throws and leaves it, and `load` never returns a mixture
-/// of two. Both may take as long as they need; calls of `save` come one after another. What a store throws is told by
-/// `SessionEvent.storageFailed`, and the newest session is saved again later, 1 to 60 seconds.
+/// `save` must replace the stored session atomically, or throw and leave it unchanged. `load` must never return a
+/// mixture of two. Both may take as long as they need; calls of `save` don't overlap. Errors are reported as
+/// `SessionEvent.storageFailed`, and the newest session is saved again after 1 s to 60 s.
 public protocol ResumeStore: Sendable {
-    /// The time that a cursor that has moved may wait to be saved together with its next moves. Sessions that begin or
-    /// end are saved at once.
+    /// The time for which a move of the cursor may wait, to be saved together with later moves. The start and end of a
+    /// session are saved at once.
     var writeDelay: Duration { get }
-    /// nil when no session is stored.
+    /// Returns the stored session; nil if there is none.
     func load() async throws -> SessionSnapshot?
-    /// nil removes the session.
+    /// Saves a session; nil removes it.
     func save(_ snapshot: SessionSnapshot?) async throws
 }
 
 extension ResumeStore {
-    /// 250 ms: what a crash may cost is that events of this time come once more.
+    /// 250 ms. After a crash, events of this time may come again.
     public var writeDelay: Duration { .milliseconds(250) }
 }
 
-/// Gone with the process.
+/// A store in memory, lost when the process ends.
 public actor InMemoryResumeStore: ResumeStore {
     private var snapshot: SessionSnapshot?
 
-    /// A store that holds `initial`.
+    /// Creates a store with an initial session.
     public init(initial: SessionSnapshot? = nil) { snapshot = initial }
 
     public nonisolated var writeDelay: Duration { .zero }
@@ -33,12 +33,12 @@ public actor InMemoryResumeStore: ResumeStore {
     public func save(_ snapshot: SessionSnapshot?) { self.snapshot = snapshot }
 }
 
-/// A `SessionStorage` as a store. It cannot replace a session at once: a crash between its two steps leaves the new session
-/// at 0.
+/// A store over a `SessionStorage`. It can't replace a session atomically: a crash between its two steps leaves the new
+/// session at 0.
 public struct SessionStorageAdapter: ResumeStore {
     private let storage: any SessionStorage
 
-    /// Puts a storage of the app's in the place of a store.
+    /// Creates a store over a storage of the app.
     public init(_ storage: any SessionStorage) { self.storage = storage }
 
     public var writeDelay: Duration { .zero }
@@ -53,14 +53,14 @@ public struct SessionStorageAdapter: ResumeStore {
     }
 }
 
-/// One key of a `SessionStore`: memory, SQLite, or any other that keeps its rules. The store stays open.
+/// A store in one key of a `SessionStore`, such as SQLite or memory. It doesn't close the `SessionStore`.
 public struct SessionResumeStore: ResumeStore {
     private let store: any SessionStore
     private let key: String
 
     /// Creates a store under one key of a `SessionStore`.
     ///
-    /// - Parameter key: one for each user or server that resumes by itself.
+    /// - Parameter key: Use one key for each user or server with a cursor of its own.
     public init(_ store: any SessionStore, key: String = "resume/session") {
         self.store = store
         self.key = key
@@ -81,7 +81,7 @@ public struct SessionResumeStore: ResumeStore {
     }
 }
 
-/// Runs what may block on a thread of its own.
+/// Runs a blocking closure on a thread of its own.
 func offPool<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         do {

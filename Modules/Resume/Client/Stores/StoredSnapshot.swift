@@ -1,10 +1,10 @@
 import Foundation
 
 extension SessionSnapshot {
-    /// A session's id has 1 KiB at most, and as JSON six times as much.
+    /// Maximum size of a stored session. An ID has at most 1 KiB, and up to six times as much in JSON.
     static let storedBytesMax = 8 << 10
 
-    /// JSON, so that other programs of the app may read it.
+    /// Returns the session in JSON, which other programs of the app can read.
     func stored() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys

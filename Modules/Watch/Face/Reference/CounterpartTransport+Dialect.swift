@@ -4,9 +4,9 @@ import MeshIdentity
 import MeshStorage
 import MeshTransport
 
-/// Which frames the counterpart speaks.
+/// Detection of the counterpart's dialect. See the opening of CounterpartTransport.swift.
 extension CounterpartTransport {
-    /// Waits until it is known which frames the counterpart speaks, if it can be asked.
+    /// Waits until the dialect is known. Returns at once if the counterpart can't be reached.
     func settle() async {
         let asking = state.withLock { state -> Task<Void, Never>? in
             guard state.dialect == .unknown, state.isReachable else { return nil }
@@ -16,8 +16,8 @@ extension CounterpartTransport {
         await asking?.value
     }
 
-    /// Asks what the counterpart speaks, in a while and again, for as long as the mesh hears nobody where somebody is.
-    /// - Parameter evidence: something has come that the mesh does not send.
+    /// Schedules a hello, and repeats it while the session is reachable but the mesh reaches no peer.
+    /// - Parameter evidence: True if a frame arrived that the mesh doesn't send. Then the hello is sent at once.
     func doubt(because evidence: Bool = false) {
         let delay: Duration? = state.withLock { state in
             guard state.dialect == .mesh, state.isReachable, !state.isDoubtPlanned, evidence || state.meshPeers.isEmpty
@@ -33,7 +33,7 @@ extension CounterpartTransport {
         }
     }
 
-    /// Asks a counterpart that is there and that the mesh does not hear.
+    /// Sends a hello if the session is reachable but the mesh reaches no peer.
     func askIfSilent(anyway: Bool = false) async {
         let isDue = state.withLock { state in
             state.dialect == .mesh && state.isReachable && (anyway || state.meshPeers.isEmpty)
@@ -58,7 +58,7 @@ extension CounterpartTransport {
         doubt()
     }
 
-    /// The counterpart speaks the mesh's frames.
+    /// Notes that the counterpart speaks the mesh's frames.
     func prove() {
         become(.mesh)
         state.withLock { state in
@@ -88,9 +88,9 @@ extension CounterpartTransport {
         }
     }
 
-    /// - Parameter isProven: it has been asked; otherwise whoever has spoken the mesh's frames is not taken for less.
+    /// - Parameter isProven: True if the counterpart answered a hello. Otherwise the dialect never changes from mesh.
     func become(_ dialect: Dialect, isProven: Bool = false) {
-        // Where there is no mesh, whatever looks like it is a copy of something.
+        // Without a mesh transport, frames that look like the mesh's are copies.
         guard !(wrapped is AbsentMesh) || dialect != .mesh else { return }
         let hasChanged = becoming.withLock { _ in
             guard change(to: dialect, isProven: isProven) else { return false }
@@ -114,7 +114,7 @@ extension CounterpartTransport {
             guard state.dialect != dialect, state.dialect != .mesh || isProven else { return false }
             state.dialect = dialect
             if dialect == .mesh {
-                // An app that has been updated answers nothing that it was asked before, and waits for no answer.
+                // An updated app won't answer earlier requests and doesn't wait for answers.
                 (state.asked, state.owed) = (Questions(), [])
             } else {
                 (state.isProven, state.meshPeers) = (false, [])
@@ -123,7 +123,7 @@ extension CounterpartTransport {
         }
     }
 
-    /// One at a time, and the newest last. Lost, it is found out again.
+    /// Writes one dialect at a time, the newest last. If the write fails, the next launch detects the dialect again.
     private func writeDown() {
         guard let store else { return }
         let isFirst = state.withLock { state in
@@ -144,7 +144,7 @@ extension CounterpartTransport {
 }
 
 extension CounterpartTransport.State {
-    /// - Returns: what is to be written; nil when that is done.
+    /// - Returns: The dialect to write next; nil if the store is up to date.
     fileprivate mutating func unwritten(after written: Dialect?) -> Dialect? {
         isWriting = dialect != written
         return isWriting ? dialect : nil

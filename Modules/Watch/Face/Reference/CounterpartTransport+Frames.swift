@@ -5,9 +5,9 @@ import MeshIdentity
 import MeshRequests
 import MeshTransport
 
-/// In the counterpart's own frames.
+/// Requests and answers in WatchConnectivitySwift 5's frames.
 extension CounterpartTransport {
-    /// - Throws: why the request was not handed over; nothing of it has arrived then.
+    /// - Throws: The reason why the request wasn't handed over. Then no part of it has arrived.
     func send(_ message: RequestMessage) async throws {
         switch RequestMessage.Kind(rawValue: message.kind) {
         case .request: try await sendRequest(message)
@@ -33,15 +33,15 @@ extension CounterpartTransport {
         do {
             switch message.method ?? .live {
             case .latest where !isFireAndForget: try port.publish(request)
-            // Over there another copy would run again.
+            // The counterpart would run a second copy again.
             case _ where !isFirst: return
             case .live:
-                // The system says whether it has arrived.
+                // The system reports whether the message arrived.
                 let response = try await port.send(request)
                 inject(RequestMessage(.received, id: message.id, type: message.type))
                 if let response { take(response) }
                 return
-            // What nobody answers is not read in a context over there.
+            // WatchConnectivitySwift 5 reads no fire-and-forget request from the context slot, so it is queued.
             case .queue, .latest: try port.transfer(request)
             }
             inject(RequestMessage(.received, id: message.id, type: message.type))
@@ -131,7 +131,7 @@ extension CounterpartTransport {
         }
     }
 
-    /// Answers a request of the counterpart's, the way it came.
+    /// Answers a request of the counterpart on the lane by which it arrived.
     private func answer(_ message: RequestMessage, _ outcome: WireResponse.Outcome) {
         let response = WireResponse(outcome: outcome, requestID: message.id, timestamp: clock.wall)
         let owed = state.withLock { state in
@@ -140,7 +140,7 @@ extension CounterpartTransport {
         }
         for reply in owed.compactMap(\.reply) { reply(port.encoded(response)) }
         guard owed.isEmpty || owed.contains(where: { $0.reply == nil }) else { return }
-        // Over there nobody waits for it.
+        // WatchConnectivitySwift 5 doesn't wait for this answer.
         guard message.isFireAndForget != true else { return }
         let isReachable = state.withLock { state in
             if state.isReachable { return true }
@@ -151,7 +151,7 @@ extension CounterpartTransport {
         if isReachable { port.send(response) }
     }
 
-    /// Nothing more comes of a fire-and-forget request.
+    /// Forgets a fire-and-forget request, which gets no answer.
     private func release(_ id: UUID) {
         state.withLock { $0.owed.removeAll { $0.isFireAndForget && $0.id == id } }
     }

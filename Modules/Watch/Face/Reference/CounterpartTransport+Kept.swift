@@ -5,7 +5,7 @@ import MeshIdentity
 import MeshRequests
 import MeshTransport
 
-/// Requests to a counterpart of which it is not proved that it understands the mesh's frames.
+/// Requests sent in the mesh's frames before the counterpart has proved that it understands them.
 extension CounterpartTransport {
     func sendAndKeep(
         _ message: RequestMessage, _ envelope: AnySessionSyncEnvelope, _ mode: SessionDeliveryMode, _ peer: SessionPeer?
@@ -25,14 +25,14 @@ extension CounterpartTransport {
         if !isUnderstood { await resendKept() }
     }
 
-    /// Sends in the counterpart's own frames what is still wanted of that which it has not understood.
+    /// Sends the kept requests again in the counterpart's own frames, unless they expired or have arrived.
     func resendKept() async {
         while let item = takeKept() {
             if withdraw(item) { try? await send(item.message) }
         }
     }
 
-    /// One at a time, so that what is withdrawn or expires while others are sent stays here.
+    /// Takes one at a time. The others stay in `kept`, where they can still be cancelled or expire.
     private func takeKept() -> Kept? {
         let wall = clock.wall.millisecondsSince1970
         return state.withLock { state in
@@ -42,8 +42,8 @@ extension CounterpartTransport {
         }
     }
 
-    /// Takes the mesh's copies back, which an app that is updated again would run once more.
-    /// - Returns: false when the counterpart has had it: the mesh no longer has a copy that it keeps until then.
+    /// Cancels the mesh's copies, so that an app that is updated later doesn't run the request again.
+    /// - Returns: False if the counterpart already has the request: the mesh no longer keeps a reliable copy.
     private func withdraw(_ item: Kept) -> Bool {
         var isWaiting = !item.copies.contains(where: \.isReliable)
         for copy in item.copies {

@@ -8,26 +8,30 @@ import MeshStorage
 import MeshTransport
 import MeshWatchConnectivityTransport
 
-/// Which frames the counterpart speaks.
+// Terms. The counterpart is the app on the paired device. The mesh is this library's own transport. The reference is
+// WatchConnectivitySwift 5, the library that this module replaces; `ReferencePort` describes its frames.
+//
+// The dialect is found as follows, and kept in the store. An unknown counterpart gets requests in the mesh's frames,
+// and the last 256 are kept. Once it is reachable it gets a hello in the reference's frames: a request that no app has
+// a handler for. The answer `"sessionmesh"` means mesh; another success, or an error about a missing handler, means
+// reference. Frames that arrive also decide. When the dialect turns out to be the reference's, kept requests are sent
+// again in its frames.
+//
+// Users may roll an app back. While the session is reachable but the mesh reaches no peer, the hello is repeated after
+// 3 s, doubling to 60 s. A frame of the reference triggers a hello at once. Only its answer changes mesh to reference.
+
+/// The frame format that the counterpart speaks.
 enum Dialect: String, Sendable {
-    /// It has not said anything yet.
+    /// Nothing has been heard from it yet.
     case unknown
-    /// Those of WatchConnectivitySwift 5.
+    /// The frames of WatchConnectivitySwift 5.
     case reference
-    /// The mesh's own.
+    /// This library's own frames.
     case mesh
 }
 
-/// The way to the counterpart, whichever frames it speaks: the mesh's transport, and beside it requests in the frames
-/// of WatchConnectivitySwift 5, in both directions. To those who use it, a counterpart that speaks the latter is a peer
-/// too.
-///
-/// Which it is, it finds out, and keeps in the store if there is one: by what arrives, and, once messages can be sent,
-/// by a request that no app has a handler for. Until then requests are sent as the mesh sends them and kept, 256 of
-/// them, for the case that nobody understood.
-///
-/// Apps are rolled back too: where the mesh hears nobody although the session says that somebody is there, or frames of
-/// WatchConnectivitySwift 5 come, the counterpart is asked again.
+/// The transport to the counterpart in either dialect. It wraps the mesh's transport and adds requests in the frames of
+/// WatchConnectivitySwift 5, in both directions. Users see a counterpart that speaks those as one more peer.
 final class CounterpartTransport: TransportWrapper {
     static let counterpart = SessionPeer(
         id: "watchconnectivityswift", deviceClass: .unknown, appInstanceID: "watchconnectivityswift",
@@ -35,41 +39,41 @@ final class CounterpartTransport: TransportWrapper {
     static let dialectKey = "sessionmesh.reference/dialect"
     static let keptMax = 256
     static let repliesMax = 256
-    /// Until when a request is wanted that says only when it was made.
+    /// The time for which a request stays valid if its frame carries only its creation time.
     static let lifetime = Duration.seconds(300)
-    /// How long the mesh may hear nobody where somebody is said to be, before the counterpart is asked, and asked again.
+    /// The interval of hellos while the session is reachable but the mesh reaches no peer.
     static var doubt: Backoff { Backoff(from: .seconds(3), to: .seconds(60)) }
 
-    /// A request of the counterpart's that has not been answered yet.
+    /// A request of the counterpart that hasn't been answered yet.
     struct Owed {
         let id: UUID
         let isFireAndForget: Bool
-        /// nil when the answer is to be a message of its own.
+        /// Answers the request; nil if the answer must be sent as a message of its own.
         let reply: (@Sendable (Data) -> Void)?
     }
 
     struct Kept {
-        /// Its newest copy: how it is to go, and until when it is wanted.
+        /// The newest version of the request, with its current method and expiry.
         var message: RequestMessage
-        /// The events in which the mesh has it.
+        /// The mesh's events that carry the request.
         var copies: [(eventID: UUID, isReliable: Bool)]
     }
 
     struct State {
         var dialect: Dialect
         var isReachable = false
-        /// The dialect is being written to the store.
+        /// A task is writing the dialect to the store.
         var isWriting = false
-        /// The mesh has been heard in this launch, and since the session last said that nobody was there.
+        /// True if the mesh has been heard in this launch, and no doubt has come up since.
         var isProven = false
-        /// Those whom the mesh reaches.
+        /// IDs of the peers that the mesh reaches.
         var meshPeers: Set<String> = []
         var doubt = CounterpartTransport.doubt
         var isDoubtPlanned = false
         var asking: Task<Void, Never>?
         var kept: [Kept] = []
         var owed: [Owed] = []
-        /// Answers to those who asked otherwise and cannot be reached.
+        /// Answers to requests that came without a reply handler, waiting until the counterpart is reachable.
         var answers: [WireResponse] = []
         var asked = Questions()
         var deliver: (@Sendable (AnySessionSyncEnvelope) -> Void)?
@@ -80,7 +84,7 @@ final class CounterpartTransport: TransportWrapper {
     }
 
     let localPeer: SessionPeer
-    /// The mesh's transport; `AbsentMesh` when the counterpart can't speak the mesh's frames.
+    /// The mesh's transport; `AbsentMesh` if the counterpart can't speak the mesh's frames.
     let wrapped: any SessionSyncTransport
     let port: ReferencePort
     let names = ReferenceNames()
@@ -88,7 +92,7 @@ final class CounterpartTransport: TransportWrapper {
     let inbox = TransportInbox()
     let clock: any DeliveryClock
     let store: (any SessionStore)?
-    /// Held while all who follow are told of a change, so that they end with the last one.
+    /// Held while a change of dialect is reported, so that all observers see changes in the same order.
     let becoming = Locked(())
     let state: Locked<State>
     private let listeners = OwnedTasks()
@@ -111,13 +115,13 @@ final class CounterpartTransport: TransportWrapper {
         dialects.publish(dialect)
     }
 
-    /// Begins to listen.
+    /// Starts listening.
     /// - Parameters:
-    ///   - deliver: takes the envelopes that are made of frames of WatchConnectivitySwift 5.
-    ///   - onStates: takes the values of shared states in JSON, by the names of their types.
-    ///   - onSession: is told that the session has changed.
-    ///   - onContextWritten: is told when the context has been written, and why the session has refused it.
-    ///   - onIncompatible: is told of what looked like a frame and is none.
+    ///   - deliver: Receives envelopes made from WatchConnectivitySwift 5 frames.
+    ///   - onStates: Receives values of shared states in JSON, keyed by type name.
+    ///   - onSession: Called when the session has changed.
+    ///   - onContextWritten: Called after each write of the context, with the session's error if it refused.
+    ///   - onIncompatible: Called for data that looks like a frame but can't be decoded.
     func open(
         deliver: @escaping @Sendable (AnySessionSyncEnvelope) -> Void,
         onStates: @escaping @Sendable ([String: Data], _ areNew: Bool) -> Void,
@@ -144,7 +148,7 @@ final class CounterpartTransport: TransportWrapper {
     var dialect: Dialect { state.withLock { $0.dialect } }
     private var isProven: Bool { state.withLock { $0.isProven } }
 
-    /// Does nothing: the channel starts the mesh, once all that listen to it are there.
+    /// Does nothing: the channel starts the mesh once its listeners are attached.
     func start() {}
 
     // MARK: What is known
@@ -186,14 +190,14 @@ final class CounterpartTransport: TransportWrapper {
         for envelope in envelopes { try await send(envelope, mode: mode, to: peer) }
     }
 
-    /// Whether the frames of WatchConnectivitySwift 5 have nothing for it.
+    /// True if WatchConnectivitySwift 5 has no equivalent for the envelope.
     private func isForMeshOnly(_ envelope: AnySessionSyncEnvelope, _ peer: SessionPeer?) -> Bool {
         let feature = envelope.metadata.featureID
         return peer?.id != Self.counterpart.id && feature != CarriedHeader.featureID
             && feature != RequestMessage.featureID
     }
 
-    /// The session is done with a file. A counterpart that says nothing about files has it then.
+    /// Reports a file as imported once the session has sent it. WatchConnectivitySwift 5 acknowledges no files.
     func fileWasCarried(_ id: UUID) {
         guard dialect == .reference,
             let envelope = try? CarriedHeader.imported(
@@ -252,7 +256,7 @@ final class CounterpartTransport: TransportWrapper {
     }
 }
 
-/// The mesh of a counterpart that has none: no peers, no news, and envelopes reach no one.
+/// A transport for a counterpart without the mesh: no peers, no events, and sending throws `notReachable`.
 struct AbsentMesh: SessionSyncTransport {
     let localPeer: SessionPeer
     private let inbox = TransportInbox()

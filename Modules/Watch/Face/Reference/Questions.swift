@@ -1,15 +1,15 @@
 import Foundation
 
-/// What was asked of the counterpart in its own frames, and has not been answered. Beyond `countMax` the oldest are
-/// forgotten: nobody waits for them any more.
+/// Messages sent to the counterpart in its own frames that haven't been answered. Beyond `countMax` the oldest quarter
+/// is dropped, because its callers have timed out by then.
 struct Questions {
     enum Kind {
-        /// Which frames it speaks.
+        /// Asks for the dialect.
         case hello
-        /// Whether it is there, by a probe.
+        /// Checks whether the counterpart is there.
         case probe
         case request(type: String)
-        /// A fire-and-forget request, to which nobody needs an answer.
+        /// A fire-and-forget request, whose answer is ignored.
         case told
 
         fileprivate var isRequest: Bool { if case .request = self { true } else { false } }
@@ -17,12 +17,12 @@ struct Questions {
 
     static let countMax = 4096
     private var kinds: [UUID: Kind] = [:]
-    /// In the order in which they were asked, with some that have been answered.
+    /// IDs in sending order, including some that have been answered.
     private var ids: [UUID] = []
-    /// Those to which somebody waits for the counterpart's own answer.
+    /// The number of requests whose caller waits for an answer.
     private(set) var requestCount = 0
 
-    /// - Returns: false when it has been asked already.
+    /// - Returns: False if the ID is already present.
     mutating func ask(_ id: UUID, _ kind: Kind) -> Bool {
         guard kinds[id] == nil else { return false }
         kinds[id] = kind

@@ -1,7 +1,7 @@
 import MeshBase
 import MeshRequests
 
-/// What requests are called here and in the frames of WatchConnectivitySwift 5, which know a type's own name only.
+/// Maps request names between this library and WatchConnectivitySwift 5, whose frames carry only the bare type name.
 final class ReferenceNames: Sendable {
     private struct State {
         var own: [String: String] = [:]
@@ -18,7 +18,7 @@ final class ReferenceNames: Sendable {
         }
     }
 
-    /// - Parameter reference: the name in a frame.
+    /// - Parameter reference: The name in a frame.
     func own(_ reference: String) -> String { state.withLock { $0.own[reference] } ?? reference }
 
     func reference(_ own: String) -> String {

@@ -10,46 +10,47 @@ import MeshWatchConnectivityTransport
     import MeshSimulatedWatch
 #endif
 
-/// What a counterpart says that speaks as WatchConnectivitySwift 5 does.
+/// An event from a counterpart that speaks WatchConnectivitySwift 5's frames.
 enum ReferenceEvent: Sendable {
-    /// - Parameter reply: takes a `WireResponse` in JSON; nil when the answer is to come as a message of its own.
+    /// - Parameter reply: Takes a `WireResponse` in JSON; nil if the answer must be a message of its own.
     case request(WireRequest, DeliveryMethod, reply: (@Sendable (Data) -> Void)?)
     case response(WireResponse)
-    /// Values of shared states in JSON, by the names of their types.
-    /// - Parameter areNew: not what the session has told before.
+    /// Values of shared states in JSON, keyed by type name.
+    /// - Parameter areNew: True if the session reports them for the first time.
     case states([String: Data], areNew: Bool)
-    /// It looks like one of its frames, and is none.
+    /// Data that looks like a frame but can't be decoded.
     case unreadable(typeName: String, reason: String)
-    /// The counterpart speaks the mesh's own frames.
-    /// - Parameter isProven: false when an app with that library may have left what says so.
+    /// The counterpart wrote something in the mesh's frames.
+    /// - Parameter isProven: False if an app that went back to WatchConnectivitySwift 5 may have left it behind.
     case mesh(isProven: Bool)
-    /// - Parameter isReachable: whether messages are taken now.
+    /// - Parameter isReachable: True if the counterpart accepts messages now.
     case reachability(isReachable: Bool)
-    /// The context has been written, or the session has refused it.
+    /// The context has been written, or the session refused it with this error.
     case contextWritten((any Error)?)
 }
 
-/// Speaks the frames of WatchConnectivitySwift 5 on a session that it shares with the mesh's link and with the app.
+/// Speaks WatchConnectivitySwift 5's frames on a session shared with the mesh's link and the app.
 ///
 /// | lane | frame |
 /// |---|---|
-/// | message data | `WireRequest` in JSON; the reply is a `WireResponse`, and so is an answer to what came on another lane |
+/// | message data | `WireRequest` in JSON; the reply is a `WireResponse`, and so is an answer to a request from another lane |
 /// | user info | `WatchConnectivitySwift.Request`: `{"request": WireRequest}` in JSON |
 /// | application context | `WatchConnectivitySwift.Request` and `….FireAndForget.<id>`: a `WireRequest`; `….<type>`: a shared state |
 ///
-/// Safe to use from any thread. Events come one at a time, on the session's thread.
+/// Safe to use from any thread. Events come on the session's threads, and those before `open` on the thread that calls
+/// it.
 final class ReferencePort: WatchSessionListener {
     static let prefix = "WatchConnectivitySwift."
     static let requestKey = prefix + "Request"
     static let fireAndForgetPrefix = prefix + "FireAndForget."
-    /// A request that nobody has a handler for: what comes back tells which frames the counterpart speaks.
+    /// A request type without a handler in any app. The answer reveals the counterpart's dialect.
     static let helloType = "SessionMesh.Hello"
     static let helloAnswer = Data(#""sessionmesh""#.utf8)
-    /// How long a message may be under way before it counts as sent.
+    /// The time after which a message without a reply counts as sent.
     static let patience = Duration.seconds(1)
 
     let multiplexer: WatchSessionMultiplexer
-    /// Frames are written by a plain encoder, because WatchConnectivitySwift 5 reads them with a plain decoder.
+    /// A plain encoder, because WatchConnectivitySwift 5 decodes frames with a plain decoder.
     private let encoder = JSONEncoder()
     private let decoder: JSONDecoder
     let clock: any DeliveryClock
@@ -57,17 +58,18 @@ final class ReferencePort: WatchSessionListener {
     private let lastContext = Locked(LastContext())
 
     private struct LastContext {
-        /// Its requests.
+        /// IDs of the requests in the last context.
         var ids: Set<UUID> = []
-        /// Its number, which this library alone changes.
+        /// The context's number, which only this library changes.
         var number: Int?
-        /// The counterpart is known to write as WatchConnectivitySwift 5 does, whatever it has left in its context.
+        /// True if the counterpart is known to speak the reference dialect, even if its context still has the mesh's
+        /// keys.
         var isOld = false
     }
 
     private struct Told {
         var onEvent: (@Sendable (ReferenceEvent) -> Void)?
-        /// What has come before anybody listened.
+        /// Events that came before `open`, at most `earlyMax`.
         var early: [ReferenceEvent] = []
     }
 
@@ -82,7 +84,7 @@ final class ReferencePort: WatchSessionListener {
         multiplexer.attach(self)
     }
 
-    /// Begins to tell, and first what has come before.
+    /// Starts reporting events, beginning with those that came earlier.
     func open(_ onEvent: @escaping @Sendable (ReferenceEvent) -> Void) {
         while let early = nextEarly(before: onEvent) {
             for event in early { onEvent(event) }
@@ -90,7 +92,7 @@ final class ReferencePort: WatchSessionListener {
         session(.stateChanged, multiplexer.state)
     }
 
-    /// - Returns: nil when nothing is left, so that what comes from now on is told at once.
+    /// - Returns: nil if no early events are left. From then on events are reported at once.
     private func nextEarly(before onEvent: @escaping @Sendable (ReferenceEvent) -> Void) -> [ReferenceEvent]? {
         told.withLock { told in
             guard !told.early.isEmpty else {
@@ -115,12 +117,13 @@ final class ReferencePort: WatchSessionListener {
 
 extension ReferencePort {
     /// Sends a request as a message.
-    /// - Returns: the response; nil when it takes longer than `patience`, and then it is an event.
-    /// - Throws: `ConnectionError`, also what the counterpart's system says.
+    /// - Returns: The response; nil if it takes longer than `patience`. Then it is reported as an event.
+    /// - Throws: `ConnectionError`, including errors reported by the system.
     func send(_ request: WireRequest) async throws -> WireResponse? {
         let bytes = try encoder.encode(request)
         let first = FirstResult<WireResponse?>()
-        // Also what nobody waits for asks for a reply: without it the counterpart would not handle the request.
+        // WatchConnectivitySwift 5 handles only messages that ask for a reply, so fire-and-forget requests ask for one
+        // too.
         multiplexer.session.sendMessageData(
             bytes,
             replyHandler: { [weak self] reply in
@@ -137,20 +140,21 @@ extension ReferencePort {
         return try await first.value()
     }
 
-    /// Queues a request. The answer is an event.
+    /// Queues a request. Its answer arrives as an event.
     func transfer(_ request: WireRequest) throws {
         let bytes = try encoder.encode(WireUserInfo(request: request))
         multiplexer.session.transferUserInfo([Self.requestKey: bytes])
     }
 
-    /// Makes the request what the one slot in the context holds; nil empties it.
+    /// Puts the request into the context's single request slot; nil empties the slot.
     func publish(_ request: WireRequest?) throws {
         try multiplexer.context.set(request.map { try encoder.encode($0) }, for: Self.requestKey)
     }
 
+    /// Sets or removes a state in the context.
     /// - Parameters:
-    ///   - value: in JSON; nil takes it out of the context.
-    ///   - note: nil leaves the one that is there.
+    ///   - value: The value in JSON; nil removes it.
+    ///   - note: nil keeps the existing note.
     func publish(state value: Data?, _ note: StateNote?, typeName: String) throws {
         var values: [String: Data?] = [:]
         values.updateValue(value, forKey: Self.prefix + typeName)
@@ -158,7 +162,7 @@ extension ReferencePort {
         try multiplexer.context.set(values)
     }
 
-    /// Answers what came on another lane than the message's.
+    /// Answers a request that didn't arrive as a message with a reply handler.
     func send(_ response: WireResponse) {
         guard let bytes = try? encoder.encode(response) else { return }
         multiplexer.session.sendMessageData(bytes, replyHandler: nil, errorHandler: nil)
@@ -169,10 +173,10 @@ extension ReferencePort {
     var isOld: Bool { lastContext.withLock { $0.isOld } }
     func note(_ dialect: Dialect) { lastContext.withLock { $0.isOld = dialect == .reference } }
 
-    /// Whether the session's contexts can be read.
+    /// True if the session's contexts can be read.
     var isActive: Bool { multiplexer.session.activationState == .activated }
 
-    /// What the contexts say of the state of that type.
+    /// Returns the contents of both contexts for a state.
     func history(of typeName: String) -> StateHistory {
         let session = multiplexer.session
         let (own, received) = (session.applicationContext, session.receivedApplicationContext)
@@ -188,14 +192,14 @@ extension ReferencePort {
             return .failure(.incompatiblePeer(reason: reason), requestID: request.requestID)
         }
         if response.requestID == request.requestID { return response }
-        // A mock's response perhaps, which was made before: whoever gave it speaks those frames.
+        // A mock may return a prepared response with another ID. It speaks these frames.
         if request.typeName == Self.helloType { return .success(Data(), requestID: request.requestID) }
         let error = ConnectionError.replyFailed(reason: "the reply is to \(response.requestID), another request")
         return .failure(error, requestID: request.requestID)
     }
 
-    /// Reads a frame with a plain decoder, and if that fails with the app's. The app's first could take the frame's date
-    /// for another.
+    /// Decodes a frame with a plain decoder first. The app's decoder could misread the frame's date, so it comes
+    /// second.
     private func decode<Value: Decodable>(_ type: Value.Type, _ bytes: Data) -> Value? {
         (try? JSONDecoder().decode(type, from: bytes)) ?? (try? decoder.decode(type, from: bytes))
     }
@@ -228,18 +232,19 @@ extension ReferencePort {
             return last.number
         }
         if context.keys.contains(where: { $0.hasPrefix(WatchSessionMultiplexer.prefix) }) {
-            // An app that went back to WatchConnectivitySwift 5 leaves the mesh's keys as they are.
+            // An app that went back to WatchConnectivitySwift 5 leaves the mesh's keys in place, so only a new number
+            // proves anything.
             tell(.mesh(isProven: number != nil && before != nil && number != before))
         }
         takeRequests(context)
         let states = states(in: context)
-        // What this library writes beside other things need not have been changed.
+        // A context of this library repeats states that haven't changed, so they don't count as new.
         let isMesh = context.keys.contains { $0.hasPrefix(WatchSessionMultiplexer.prefix) }
         if !states.isEmpty { tell(.states(states, areNew: isNew && !isMesh)) }
     }
 
     private func takeRequests(_ context: [String: Any]) {
-        // Whoever writes the mesh's keys understands them: requests beside them are for others, or have come that way.
+        // A mesh counterpart also sends its requests in the mesh's frames, or they are meant for an older counterpart.
         let isMesh = context.keys.contains { $0.hasPrefix(WatchSessionMultiplexer.prefix) }
         guard !isMesh || lastContext.withLock({ $0.isOld }) else { return }
         let requests = context.keys.filter { $0 == Self.requestKey || $0.hasPrefix(Self.fireAndForgetPrefix) }
@@ -254,7 +259,8 @@ extension ReferencePort {
         }
     }
 
-    /// But for those that the mesh brings with their versions: what a note fits was written by this library.
+    /// Returns the context's states, except those that this library wrote: a matching note shows that the mesh sends
+    /// them.
     private func states(in context: [String: Any]) -> [String: Data] {
         var states: [String: Data] = [:]
         for (key, value) in context {
@@ -305,7 +311,7 @@ extension ReferencePort {
     }
 }
 
-/// What a frame must have at least to be taken for one.
+/// The minimal content that identifies a frame.
 private struct UnreadableFrame: Decodable {
     let requestID: String?
     let typeName: String?
@@ -314,7 +320,8 @@ private struct UnreadableFrame: Decodable {
     var isMeant: Bool { requestID != nil }
 }
 
-/// The session's handlers are not declared to be what they are: callable once, from any thread.
+/// A reply handler that calls the session's at most once. Unchecked: WatchConnectivity lets any thread call it, but
+/// doesn't declare so.
 private final class ReplyHandler: @unchecked Sendable {
     private let reply: (Data) -> Void
     private let isCalled = Locked(false)
@@ -332,7 +339,7 @@ private final class ReplyHandler: @unchecked Sendable {
     }
 }
 
-/// The first of several results; one waits for it.
+/// A result that is set once; one caller waits for it.
 final class FirstResult<Value: Sendable>: Sendable {
     private struct State {
         var result: Result<Value, any Error>?
@@ -341,7 +348,7 @@ final class FirstResult<Value: Sendable>: Sendable {
 
     private let state = Locked(State())
 
-    /// - Returns: whether it was the first.
+    /// - Returns: True if this result was the first.
     @discardableResult
     func resolve(_ result: Result<Value, any Error>) -> Bool {
         let (isFirst, waiter) = state.withLock { state in
@@ -354,7 +361,7 @@ final class FirstResult<Value: Sendable>: Sendable {
         return isFirst
     }
 
-    /// Ends with `ConnectionError.cancelled` when the waiting task is cancelled.
+    /// Waits for the result. Throws `ConnectionError.cancelled` if the waiting task is cancelled.
     func value() async throws -> Value {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in

@@ -6,44 +6,44 @@ import MeshStorage
 import MeshWatchConnectivityTransport
 import Observation
 
-/// Keeps shared states equal with a counterpart that knows them as WatchConnectivitySwift 5 does: whole values in the
-/// application context, under the names of their types, the last write being the newest.
+/// Keeps shared states in sync with a counterpart that uses WatchConnectivitySwift 5. That library keeps complete
+/// values in the application context, under type names; the last write wins.
 ///
-/// A value that comes counts as a change made here and now, once: the same bytes again change nothing. What is found at a
-/// launch is judged by `StateHistory`. A value is shown back, for a counterpart begins at each launch with what it was
-/// shown last. What is shown to a counterpart that speaks the mesh's frames is taken back. Nothing that it starts keeps a
-/// state alive.
+/// A received value counts once as a change made now; the same bytes again change nothing. `StateHistory` judges the
+/// values found at launch. Each value is also written to this app's context, because the counterpart starts from it at
+/// launch. If the counterpart turns out to speak the mesh's frames, those values are removed. The mirror doesn't keep
+/// states alive.
 @MainActor
 final class SharedStateMirror {
     private struct Entry {
-        /// Takes a value in JSON.
+        /// Applies a value in JSON.
         let take: @MainActor (Data) -> Void
-        /// Takes values that are older than every change.
+        /// Adopts values that are older than any dated change.
         let adopt: @MainActor ([Data]) -> Void
-        /// The value in JSON; nil once the state is gone. Throws what the encoder throws.
+        /// Returns the value in JSON; nil if the state has been released. Throws the encoder's errors.
         let value: @MainActor () throws -> Data?
         let isGone: @MainActor () -> Bool
-        /// Takes why the value could not be shown; nil when it has been.
+        /// Reports why the value couldn't be written; nil once it could.
         let fail: @MainActor ((any Error)?) -> Void
-        /// Whether JSON says what the value is.
+        /// Returns true if the JSON equals the current value.
         let isValue: @MainActor (Data) -> Bool
     }
 
     private let port: ReferencePort
     private var entries: [String: [Entry]] = [:]
-    /// By name: the bytes that were considered last, those that were shown last, and what was noted with them.
+    /// By type name: the bytes last considered, those last written, and the note written with them.
     private var seen: [String: Data] = [:]
     private var shown: [String: Data] = [:]
     private var noted: [String: StateNote] = [:]
-    /// Names whose values could not be put into the context, whatever the session takes of the others.
+    /// Type names whose latest value couldn't be encoded or doesn't fit the context.
     private var refused: Set<String> = []
-    /// What everybody begins with, and nobody needs to be shown.
+    /// Initial values. They needn't be written, because both apps start with them.
     private var initial: [String: Data] = [:]
-    /// What was found at this launch and not taken, since nobody knew when it was made; for a moment.
+    /// Received values of unknown age, ignored at launch. Kept for `tellingPatience`.
     private var undated: [String: Data] = [:]
-    /// How long the session takes, once it is active, to tell what has come while nobody was there.
+    /// The time within which an activated session reports values that arrived while the app wasn't running.
     private static let tellingPatience = Duration.seconds(5)
-    /// The names whose contexts have been judged, and those of which the store is being read before that.
+    /// Type names that have been judged since launch, and those that wait for the store to be read.
     private var judged: Set<String> = []
     private var loading: Set<String> = []
     private let keepsNotes: Bool
@@ -53,10 +53,11 @@ final class SharedStateMirror {
     private(set) var isOn = true
 
     /// - Parameters:
-    ///   - keepsNotes: whether the context outlives the process, so that it is noted there what was known.
-    ///   - store: where an earlier version has kept what was taken last.
-    ///   - onRefusal: told why a value cannot be shown, for one that does not fit the context, whenever it is tried.
-    ///   - onFallback: told when a state's decoder can't read a value that a plain one reads.
+    ///   - keepsNotes: True if the context outlives the process, so that notes are kept in it.
+    ///   - store: The store in which an earlier version kept the last applied value.
+    ///   - onRefusal: Called on each attempt to write a value that fails, for example because it doesn't fit the
+    ///     context.
+    ///   - onFallback: Called when a state's decoder can't read a value but a plain one can.
     init(
         port: ReferencePort, keepsNotes: Bool, store: (any SessionStore)?,
         onRefusal: @escaping (_ typeName: String, any Error) -> Void, onFallback: @escaping (_ typeName: String) -> Void
@@ -68,7 +69,7 @@ final class SharedStateMirror {
         self.onFallback = onFallback
     }
 
-    /// Something is known of the counterpart: whether it needs to be shown values.
+    /// Starts or stops writing values to the context, once the counterpart's dialect is known.
     func turn(on: Bool) {
         guard isOn != on else { return }
         isOn = on
@@ -106,24 +107,24 @@ final class SharedStateMirror {
         begin(name)
     }
 
-    /// The session is active: its contexts can be read.
+    /// Reads the contexts. Call it when the session is active.
     func open() { for name in entries.keys.sorted() { begin(name) } }
 
-    /// The context has been written, or the session has refused it.
+    /// Reports a write of the context to all states; nil if it succeeded.
     func wrote(_ error: (any Error)?) {
         for (name, entries) in entries where shown[name] != nil && !refused.contains(name) {
             for entry in entries { entry.fail(error) }
         }
     }
 
-    /// - Parameter areNew: not what the session has told before.
+    /// - Parameter areNew: True if the session reports them for the first time.
     func take(_ states: [String: Data], areNew: Bool) {
         for (name, bytes) in states.sorted(by: { $0.key < $1.key }) {
-            // What nobody shares yet is found in the session when somebody does.
+            // A state that the app hasn't shared yet is read from the session later, when it is shared.
             guard let entries = entries[name], !loading.contains(name) else { continue }
             begin(name)
             guard isOn, judged.contains(name) else { continue }
-            // What came while nobody was there, and only now is told, is later than what this app had set before.
+            // A value that arrived before the launch but is reported only now is newer than this app's unchanged value.
             let isUnchanged = shown[name].flatMap { entries.last?.isValue($0) } ?? false
             let isLater = areNew && isUnchanged && undated[name] == bytes
             guard seen[name] != bytes || isLater else { continue }
@@ -164,11 +165,11 @@ extension SharedStateMirror {
         }
     }
 
-    /// - Parameter taken: what an earlier version has taken last.
+    /// - Parameter taken: The value that an earlier version applied last.
     private func judge(_ name: String, taken: Data?) {
         guard let entries = entries[name], judged.insert(name).inserted else { return }
         var history = port.history(of: name)
-        // What is being written may not be in the context yet.
+        // The pending write may not be in the context yet.
         if let note = noted[name] { (history.own, history.note) = (shown[name], note) }
         if let taken, history.note == nil { history.note = StateNote(own: history.own, seen: taken) }
         shown[name] = history.own
@@ -205,7 +206,8 @@ extension SharedStateMirror {
             let hasChanged = bytes != shown[name] || note != noted[name]
             if hasChanged { try port.publish(state: bytes, note, typeName: name) }
             (shown[name], noted[name]) = (bytes, note)
-            // A value that is being written is shown once the session has taken it; none, or the one before, is not refused.
+            // After a refusal: a value being written is reported by `wrote`. If nothing is written, the error is
+            // cleared here.
             if refused.remove(name) != nil, bytes == nil || !hasChanged { entry.fail(nil) }
         } catch {
             refused.insert(name)
@@ -214,7 +216,7 @@ extension SharedStateMirror {
         }
     }
 
-    /// Bytes that say the same stay as they are.
+    /// Returns the earlier bytes if they still decode to the current value, to avoid a needless write.
     private func bytesToShow(_ name: String, _ entry: Entry) throws -> Data? {
         if let bytes = shown[name] { return entry.isValue(bytes) ? bytes : try entry.value() }
         return initial[name].map(entry.isValue) == true ? nil : try entry.value()

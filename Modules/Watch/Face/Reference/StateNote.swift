@@ -2,10 +2,14 @@ import Foundation
 import MeshIdentity
 import MeshWatchConnectivityTransport
 
-/// Beside a state in the application context: which value was written last by this library, and which of the
-/// counterpart's was known then. So two values that bear no time can be ordered, also after a launch.
+// Values of WatchConnectivitySwift 5 carry no time. To order two of them after a launch, this library writes a note
+// next to each state in the application context: hashes of the value written here last, and of the counterpart's value
+// known at that time. A value that doesn't match its note was written later. `StateHistory.verdict` draws the
+// conclusions.
+
+/// A note next to a state in the application context, about the values known when it was written.
 struct StateNote: Hashable, Sendable {
-    /// Hashes of a value in JSON; nil where there was none.
+    /// Hashes of a value in JSON; nil if there was none.
     var own: UInt64?
     var seen: UInt64?
 
@@ -16,7 +20,7 @@ struct StateNote: Hashable, Sendable {
 
     static func key(_ typeName: String) -> String { WatchSessionMultiplexer.prefix + "state/" + typeName }
 
-    /// 0 would be none.
+    /// Returns a hash that is never 0, because 0 stands for no value.
     static func hash(_ bytes: Data) -> UInt64 { max(1, StableHash([UInt8](bytes)).low) }
 
     // MARK: In the context
@@ -33,35 +37,35 @@ struct StateNote: Hashable, Sendable {
     }
 }
 
-/// What the two contexts say of one state when an app is launched, and what follows from it.
+/// The contents of both contexts for one state at launch, and the conclusion from them.
 struct StateHistory {
-    /// What this app has in its context, and the counterpart in its own.
+    /// The value in this app's context, and the one in the counterpart's.
     var own: Data?
     var received: Data?
-    /// What this library has noted beside them, here and there. An app with WatchConnectivitySwift 5 leaves a note as it
-    /// is, so that it no longer fits the value.
+    /// The notes in both contexts. WatchConnectivitySwift 5 leaves a note unchanged, so that it no longer matches the
+    /// value.
     var note: StateNote?
     var theirs: StateNote?
 
     enum Verdict: Equatable {
-        /// Older than every change that bears a time; of several the last is the likelier one.
+        /// Values older than every dated change. If there are two, the last one is more likely to be current.
         case old([Data])
-        /// Made since this library ran here.
+        /// A value written since this library last ran here.
         case change(Data)
     }
 
     var verdict: Verdict {
         guard let note else { return atFirstLaunch }
         let isOwnKnown = note.own == own.map(StateNote.hash)
-        // What the counterpart's mesh has written comes with its versions too.
+        // A value that the counterpart's mesh wrote arrives through the mesh too, with its versions.
         let isReceivedKnown = received.map { note.seen == StateNote.hash($0) || isTheirs($0) } ?? true
         if let own, !isOwnKnown, theirs?.seen != StateNote.hash(own) { return .change(own) }
         if let received, !isReceivedKnown { return .change(received) }
         return .old(own.map { [$0] } ?? [])
     }
 
-    /// The app had WatchConnectivitySwift 5 before, whose values have no order. That of this app stands: it is what the
-    /// counterpart begins with at each launch.
+    /// The verdict when this app has no note, because it ran WatchConnectivitySwift 5 before. Its values have no order,
+    /// so this app's own value wins: the counterpart starts from it at each launch.
     private var atFirstLaunch: Verdict {
         guard let own else { return .old(received.map { [$0] } ?? []) }
         guard let received, received != own else {

@@ -3,22 +3,22 @@ public import MeshRequests
 
 /// A request as WatchConnectivitySwift 5 puts it on the wire, in JSON.
 ///
-/// This module uses it with peers that speak nothing newer; apps may use it to feed a mock session.
+/// Used with peers that run WatchConnectivitySwift 5. Apps may use it to feed a mock session.
 public struct WireRequest: Codable, Sendable {
-    /// The request's type without the types and the module that it is nested in.
+    /// The request's type name, without its module and enclosing types.
     public let typeName: String
     /// The request in JSON.
     public let payload: Data
     /// The ID that connects the request with its reply.
     public let requestID: UUID
-    /// Whether the sender waits for no reply.
+    /// True if the sender doesn't wait for a reply.
     public let isFireAndForget: Bool
-    /// The moment of the request, by the sender's clock.
+    /// The time of the request, by the sender's clock.
     public let timestamp: Date
 
-    /// Creates the request on the wire from a request of the app.
+    /// Encodes a request of the app.
     ///
-    /// - Throws: what the encoder throws.
+    /// - Throws: The encoder's errors.
     public init<R: SessionRequest>(
         request: R, isFireAndForget: Bool = false, encoder: JSONEncoder = JSONEncoder()
     ) throws {
@@ -40,7 +40,7 @@ public struct WireRequest: Codable, Sendable {
 
     /// Decodes the payload as a request of the given type.
     ///
-    /// - Throws: what the decoder throws.
+    /// - Throws: The decoder's errors.
     public func decodePayload<R: SessionRequest>(
         as type: R.Type, using decoder: JSONDecoder = JSONDecoder()
     ) throws -> R {

@@ -7,48 +7,48 @@ public struct WireResponse: Codable, Sendable {
     public enum Outcome: Codable, Sendable {
         /// The response in JSON.
         case success(Data)
-        /// An error, as it was thrown.
+        /// The error that was thrown.
         case failure(ConnectionError)
     }
 
     /// The outcome of the request.
     public let outcome: Outcome
-    /// The ID of the request that is answered.
+    /// The ID of the answered request.
     public let requestID: UUID
-    /// The moment of the answer, by the answering side's clock.
+    /// The time of the answer, by the answering device's clock.
     public let timestamp: Date
 
-    /// Every field as it is.
+    /// Creates a response from its fields.
     public init(outcome: Outcome, requestID: UUID, timestamp: Date) {
         self.outcome = outcome
         self.requestID = requestID
         self.timestamp = timestamp
     }
 
-    /// Creates the response to a request that succeeded, from an encoded payload.
+    /// Creates the response to a successful request, from an encoded payload.
     ///
-    /// - Parameter payload: the response, encoded already.
+    /// - Parameter payload: The encoded response.
     public static func success(_ payload: Data, requestID: UUID) -> WireResponse {
         WireResponse(outcome: .success(payload), requestID: requestID, timestamp: Date())
     }
 
-    /// Creates the response to a request that succeeded, and encodes the payload.
+    /// Creates the response to a successful request, and encodes the payload.
     ///
-    /// - Throws: what the encoder throws.
+    /// - Throws: The encoder's errors.
     public static func success(
         _ response: some Encodable & Sendable, requestID: UUID, encoder: JSONEncoder = JSONEncoder()
     ) throws -> WireResponse {
         success(try encoder.encode(response), requestID: requestID)
     }
 
-    /// A reply that says what went wrong, made now.
+    /// Creates the response to a failed request, with the current time.
     public static func failure(_ error: ConnectionError, requestID: UUID) -> WireResponse {
         WireResponse(outcome: .failure(error), requestID: requestID, timestamp: Date())
     }
 
-    /// Decodes the response to a request that succeeded.
+    /// Decodes the response to a successful request.
     ///
-    /// - Throws: the error that it holds, or what the decoder throws.
+    /// - Throws: The error in the response, or the decoder's errors.
     public func decodeSuccess<Response: Decodable & Sendable>(
         as type: Response.Type, using decoder: JSONDecoder = JSONDecoder()
     ) throws -> Response {
@@ -58,14 +58,14 @@ public struct WireResponse: Codable, Sendable {
         }
     }
 
-    /// nil when it is a success.
+    /// The error; nil if the request succeeded.
     public var error: ConnectionError? {
         if case .failure(let error) = outcome { error } else { nil }
     }
 }
 
 extension ConnectionError {
-    /// The same in words that WatchConnectivitySwift 5 can read.
+    /// Returns the error in a form that WatchConnectivitySwift 5 can decode.
     var forReferencePeers: ConnectionError {
         switch self {
         case .idInUse, .payloadTooLarge, .incompatiblePeer: .remoteError(description: description)

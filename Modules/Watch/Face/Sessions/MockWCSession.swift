@@ -7,7 +7,7 @@ import MeshBase
     public import MeshSimulatedWatch
 #endif
 
-/// A session for tests that counts and keeps what is sent.
+/// A session for tests that records what is sent.
 public final class MockWCSession: StandInSession, @unchecked Sendable {
     private struct Configuration {
         var sendMessageResponse: Data?
@@ -37,7 +37,7 @@ public final class MockWCSession: StandInSession, @unchecked Sendable {
     private let configuration = Locked(Configuration())
     private let calls = Locked(Calls())
 
-    /// A session that is activated, reachable and answers by itself.
+    /// Creates a session that is activated, reachable and answers every message.
     public override init() { super.init() }
 
     // MARK: What it does
@@ -48,42 +48,42 @@ public final class MockWCSession: StandInSession, @unchecked Sendable {
         get { configuration.withLock { $0.sendMessageResponse } }
         set { configuration.withLock { $0.sendMessageResponse = newValue } }
     }
-    /// The milliseconds after which a message is answered, or fails.
+    /// The delay in milliseconds before a message is answered or fails.
     public var sendMessageDelayMs: Int64 {
         get { configuration.withLock { $0.sendMessageDelayMs } }
         set { configuration.withLock { $0.sendMessageDelayMs = newValue } }
     }
-    /// Whether file transfers end by themselves.
+    /// True if file transfers finish automatically.
     public var autoCompleteFileTransfer: Bool {
         get { configuration.withLock { $0.autoCompleteFileTransfer } }
         set { configuration.withLock { $0.autoCompleteFileTransfer = newValue } }
     }
-    /// The error that ends file transfers; nil if they arrive.
+    /// The error that ends file transfers; nil if they succeed.
     public var transferFileError: (any Error)? {
         get { configuration.withLock { $0.transferFileError } }
         set { configuration.withLock { $0.transferFileError = newValue } }
     }
-    /// A function that gets each message's data, before its reply.
+    /// A function called with each message's data, before its reply.
     public var onSendMessageData: (@Sendable (Data) -> Void)? {
         get { configuration.withLock { $0.onSendMessageData } }
         set { configuration.withLock { $0.onSendMessageData = newValue } }
     }
-    /// A function that gets each user info.
+    /// A function called with each user info.
     public var onTransferUserInfo: (@Sendable ([String: Any]) -> Void)? {
         get { configuration.withLock { $0.onTransferUserInfo } }
         set { configuration.withLock { $0.onTransferUserInfo = newValue } }
     }
-    /// A function that gets each application context.
+    /// A function called with each application context.
     public var onUpdateApplicationContext: (@Sendable ([String: Any]) -> Void)? {
         get { configuration.withLock { $0.onUpdateApplicationContext } }
         set { configuration.withLock { $0.onUpdateApplicationContext = newValue } }
     }
-    /// A function that runs at each activation.
+    /// A function called at each activation.
     public var onActivate: (@Sendable () -> Void)? {
         get { configuration.withLock { $0.onActivate } }
         set { configuration.withLock { $0.onActivate = newValue } }
     }
-    /// A function that gets each file and its metadata.
+    /// A function called with each file and its metadata.
     public var onTransferFile: (@Sendable (URL, [String: Any]?) -> Void)? {
         get { configuration.withLock { $0.onTransferFile } }
         set { configuration.withLock { $0.onTransferFile = newValue } }
@@ -91,15 +91,15 @@ public final class MockWCSession: StandInSession, @unchecked Sendable {
 
     // MARK: What was called
 
-    /// The number of calls of `activate`.
+    /// The number of calls to `activate`.
     public var activateCallCount: Int { calls.withLock { $0.activate } }
-    /// The number of calls of `sendMessageData`.
+    /// The number of calls to `sendMessageData`.
     public var sendMessageDataCallCount: Int { calls.withLock { $0.sendMessageData } }
-    /// The number of calls of `transferUserInfo`.
+    /// The number of calls to `transferUserInfo`.
     public var transferUserInfoCallCount: Int { calls.withLock { $0.transferUserInfo } }
-    /// The number of calls of `updateApplicationContext`.
+    /// The number of calls to `updateApplicationContext`.
     public var updateApplicationContextCallCount: Int { calls.withLock { $0.updateApplicationContext } }
-    /// The number of calls of `transferFile`.
+    /// The number of calls to `transferFile`.
     public var transferFileCallCount: Int { calls.withLock { $0.transferFile } }
     /// The last argument of `sendMessageData`; nil before the first.
     public var lastSentMessageData: Data? { calls.withLock { $0.messageData } }
@@ -109,10 +109,11 @@ public final class MockWCSession: StandInSession, @unchecked Sendable {
     public var lastUpdatedApplicationContext: [String: Any]? { calls.withLock { $0.applicationContext } }
     /// The last argument of `transferFile`; nil before the first.
     public var lastTransferredFileURL: URL? { calls.withLock { $0.fileURL } }
-    /// The metadata of the last `transferFile`; nil where it had none.
+    /// The metadata of the last `transferFile`; nil if it had none.
     public var lastTransferredFileMetadata: [String: Any]? { calls.withLock { $0.fileMetadata } }
 
-    /// Resets everything but its callbacks, its delegate and the counterpart's state.
+    /// Resets call counts, recorded arguments, configured replies and errors, and both application contexts. Callbacks,
+    /// the delegate, the session's state and outstanding transfers stay.
     public func reset() {
         calls.withLock { $0 = Calls() }
         configuration.withLock { configuration in
@@ -161,7 +162,7 @@ public final class MockWCSession: StandInSession, @unchecked Sendable {
 
     override func reply(to data: Data) -> Data {
         guard let bytes = sendMessageResponse else { return super.reply(to: data) }
-        // Whoever wrote the response could not know the request's id.
+        // The configured response can't contain the request's ID.
         guard let response = try? JSONDecoder().decode(WireResponse.self, from: bytes),
             let request = try? JSONDecoder().decode(WireRequest.self, from: data)
         else { return bytes }
@@ -207,16 +208,16 @@ public final class MockWCSession: StandInSession, @unchecked Sendable {
 
     // MARK: What is received
 
-    /// A message that wants no reply.
+    /// Delivers a message that expects no reply.
     public func simulateReceivedMessage(_ data: Data) { delegate.receive(messageData: data) }
 
-    /// Tells the delegate that a user info has come.
+    /// Delivers a user info to the delegate.
     public func simulateReceivedUserInfo(_ userInfo: [String: Any]) { delegate.receive(userInfo: userInfo) }
 
-    /// Only the system makes such a file.
+    /// Delivers a file to the delegate. Only the system can create a `WCSessionFile`.
     public func simulateFileReceived(_ file: WCSessionFile) { delegate.receive(file: file) }
 
-    /// Tells the delegate that a file has arrived, or never will.
+    /// Reports to the delegate that a file transfer has finished or failed.
     public func simulateFileTransferFinished(_ transfer: WCSessionFileTransfer, error: (any Error)?) {
         delegate.finish(transfer: transfer, error: error)
     }

@@ -2,7 +2,7 @@ import Foundation
 import MeshBase
 public import MeshRequests
 
-/// A session for previews and tests, whose counterpart gives the answers that it was told.
+/// A session for previews and tests, with configurable answers of the counterpart.
 ///
 /// ```swift
 /// let session = PreviewWCSession.connected
@@ -12,20 +12,20 @@ public import MeshRequests
 public final class PreviewWCSession: StandInSession, @unchecked Sendable {
     private let responses = Locked<[String: @Sendable () throws -> Data]>([:])
 
-    /// A session that is activated and reachable.
+    /// Creates a session that is activated and reachable.
     public override init() { super.init() }
 
     /// A session whose counterpart answers.
     public static var connected: PreviewWCSession { PreviewWCSession() }
 
-    /// A session whose counterpart cannot be reached.
+    /// A session whose counterpart can't be reached.
     public static var disconnected: PreviewWCSession {
         let session = PreviewWCSession()
         session.isReachable = false
         return session
     }
 
-    /// A phone without a watch.
+    /// The session of a phone without a watch.
     public static var unpaired: PreviewWCSession {
         let session = disconnected
         session.isPaired = false
@@ -33,12 +33,12 @@ public final class PreviewWCSession: StandInSession, @unchecked Sendable {
         return session
     }
 
-    /// The answer to every request of that type from now on. A request without one gets an answer that is empty.
+    /// Sets the answer to every request of a type. Requests without one get an empty success.
     public func setMockResponse<R: SessionRequest>(_ response: R.Response, for requestType: R.Type) {
         responses.withLock { $0[String(describing: requestType)] = { try JSONEncoder().encode(response) } }
     }
 
-    /// Forgets every answer that was set.
+    /// Removes all configured answers.
     public func clearMockResponses() { responses.withLock { $0 = [:] } }
 
     override func reply(to data: Data) -> Data {

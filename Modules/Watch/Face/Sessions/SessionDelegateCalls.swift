@@ -6,8 +6,8 @@ import Foundation
     import MeshSimulatedWatch
 #endif
 
-// A delegate's methods are optional on Apple's systems and have default implementations elsewhere; everything that
-// calls one is here.
+// A delegate's methods are optional on Apple's systems and have default implementations elsewhere. This file hides the
+// difference from callers.
 
 extension Optional where Wrapped == any WCSessionDelegate {
     func tellOfReachability(_ session: WCSession = .default) {

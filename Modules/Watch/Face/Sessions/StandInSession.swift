@@ -8,10 +8,11 @@ public import MeshWatchConnectivityTransport
     public import MeshSimulatedWatch
 #endif
 
-/// The base of `PreviewWCSession` and `MockWCSession`: a session without a system, whose counterpart answers as an app
-/// with WatchConnectivitySwift 5 does.
+/// The base class of `PreviewWCSession` and `MockWCSession`: a session without a system. Its counterpart answers as an
+/// app with WatchConnectivitySwift 5 does.
 ///
-/// Safe to use from any thread; its delegate is called on the thread that calls a `simulate` method.
+/// Safe to use from any thread. A `simulate` method, and setting `isReachable`, calls the delegate on the caller's
+/// thread; `activate` calls it on another one.
 public class StandInSession: WCSessionProviding, @unchecked Sendable {
     struct State {
         var activationState = WCSessionActivationState.activated
@@ -47,7 +48,7 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
         get { state.withLock { $0.activationState } }
         set { change { $0.activationState = newValue } }
     }
-    /// Setting it tells the delegate, as the system does.
+    /// True if the counterpart accepts messages. A change calls the delegate, as the system does.
     public var isReachable: Bool {
         get { state.withLock { $0.isReachable } }
         set {
@@ -58,12 +59,12 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
             if hasChanged { delegate.tellOfReachability() }
         }
     }
-    /// Whether a watch is paired. Meaningful on iOS only.
+    /// True if a watch is paired. Meaningful on iOS only.
     public var isPaired: Bool {
         get { state.withLock { $0.isPaired } }
         set { change { $0.isPaired = newValue } }
     }
-    /// Whether the paired watch has the app. Meaningful on iOS only.
+    /// True if the app is installed on the paired watch. Meaningful on iOS only.
     public var isWatchAppInstalled: Bool {
         get { state.withLock { $0.isWatchAppInstalled } }
         set { change { $0.isWatchAppInstalled = newValue } }
@@ -81,12 +82,12 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
         get { state.withLock { $0.delegate } }
         set { state.withLock { $0.delegate = newValue } }
     }
-    /// The user infos that `transferUserInfo` has left under way, or that were set.
+    /// The outstanding user infos, as set by a test. `transferUserInfo` adds none.
     public var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] {
         get { state.withLock { $0.outstandingUserInfoTransfers } }
         set { state.withLock { $0.outstandingUserInfoTransfers = newValue } }
     }
-    /// The files that `transferFile` has left under way, or that were set.
+    /// The outstanding files, as set by a test. `transferFile` adds none.
     public var outstandingFileTransfers: [WCSessionFileTransfer] {
         get { state.withLock { $0.outstandingFileTransfers } }
         set { state.withLock { $0.outstandingFileTransfers = newValue } }
@@ -99,12 +100,12 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
         get { state.withLock { $0.sendMessageError } }
         set { state.withLock { $0.sendMessageError = newValue } }
     }
-    /// Whether messages are answered at all.
+    /// True if messages are answered. Otherwise neither handler is called.
     public var autoReply: Bool {
         get { state.withLock { $0.autoReply } }
         set { state.withLock { $0.autoReply = newValue } }
     }
-    /// The error that writing the application context throws; nil if it is written.
+    /// The error that `updateApplicationContext` throws; nil if it succeeds.
     public var updateContextError: (any Error)? {
         get { state.withLock { $0.updateContextError } }
         set { state.withLock { $0.updateContextError = newValue } }
@@ -112,7 +113,7 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
 
     // MARK: What is sent
 
-    /// Tells the delegate, soon, that the session is in its `activationState`.
+    /// Calls the delegate asynchronously with the current `activationState`.
     public func activate() {
         let delegate = delegate
         let state = activationState
@@ -120,7 +121,7 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
         Task.detached { call.perform() }
     }
 
-    /// Does nothing: requests are sent as data.
+    /// Does nothing, because requests are sent as data.
     public func sendMessage(
         _ message: [String: Any], replyHandler: (([String: Any]) -> Void)?, errorHandler: ((any Error) -> Void)?
     ) {}
@@ -142,7 +143,7 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
 
     /// Returns a transfer without sending anything.
     ///
-    /// - Returns: a transfer that is not under way.
+    /// - Returns: A transfer that isn't in progress.
     @discardableResult
     public func transferUserInfo(_ userInfo: [String: Any]) -> WCSessionUserInfoTransfer {
         WCSession.default.transferUserInfo([:])
@@ -150,13 +151,13 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
 
     /// Returns a transfer without sending anything.
     ///
-    /// - Returns: a transfer that is not under way.
+    /// - Returns: A transfer that isn't in progress.
     @discardableResult
     public func transferFile(_ file: URL, metadata: [String: Any]?) -> WCSessionFileTransfer {
         WCSession.default.transferFile(file, metadata: metadata)
     }
 
-    /// What the counterpart answers to a message.
+    /// Returns the counterpart's answer to a message.
     func reply(to data: Data) -> Data {
         let request = try? JSONDecoder().decode(WireRequest.self, from: data)
         return Self.encoded(.success(Data(), requestID: request?.requestID ?? UUID()))
@@ -166,24 +167,24 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
 
     // MARK: What is received
 
-    /// Delivers a message that the counterpart wants answered.
+    /// Delivers a message that expects a reply.
     ///
-    /// - Parameter replyHandler: is given the answer, on whatever thread it is ready.
+    /// - Parameter replyHandler: Receives the reply, on any thread.
     public func simulateReceivedMessage(_ data: Data, replyHandler: @escaping (Data) -> Void) {
         delegate.receive(messageData: data, replyHandler: replyHandler)
     }
 
-    /// The counterpart takes messages, or no longer; the delegate is told.
+    /// Sets `isReachable`, and calls the delegate if it changed.
     public func simulateReachabilityChange(_ reachable: Bool) { isReachable = reachable }
 
-    /// Tells the delegate that a context has come, and keeps it as the newest.
+    /// Delivers an application context to the delegate, and stores it as the last received one.
     public func simulateReceivedApplicationContext(_ context: [String: Any]) {
         receivedApplicationContext = context
         delegate.receive(applicationContext: context)
     }
 }
 
-/// A call that is made once, on another thread.
+/// A closure that is called once, on another thread.
 struct UncheckedCall: @unchecked Sendable {
     let perform: () -> Void
 }

@@ -1,21 +1,21 @@
 import Foundation
 
-/// How what a link sends is told from everything else that passes over the session.
+/// Names and headers that distinguish a link's packets from everything else on the session.
 struct LinkNames: Sendable {
-    /// In user infos, where the packet is; in application contexts before the packet's key and a slash.
+    /// The key of the packet in a user info. In an application context, a slash and the packet's key follow it.
     let key: String
-    /// Before each message.
+    /// The bytes before the launch number in each message.
     private let header: [UInt8]
 
-    /// - Parameter channel: at most 64 bytes of it count. How many they are stands before them, so that no channel's names
-    ///   begin with those of another.
+    /// - Parameter channel: At most 64 bytes of it are used. Their number precedes them, so that no channel's names
+    ///   begin with another's.
     init(channel: String) {
         let name = Array(channel.utf8.prefix(64))
         key = WatchSessionMultiplexer.prefix + "link.\(name.count)." + String(decoding: name, as: UTF8.self)
         header = Array(WatchSessionMultiplexer.prefix.utf8) + [UInt8(name.count)] + name
     }
 
-    /// - Parameter launch: tells the messages of one life of a link from those of another.
+    /// - Parameter launch: Tells apart the launches of a link, so that the counterpart notices a relaunch.
     func message(_ bytes: [UInt8], launch: UInt32) -> Data {
         var data = Data(capacity: header.count + 4 + bytes.count)
         data.append(contentsOf: header)
@@ -24,7 +24,7 @@ struct LinkNames: Sendable {
         return data
     }
 
-    /// nil for what is not this channel's.
+    /// Returns nil if the message isn't from this channel.
     func packet(in message: Data) -> (bytes: [UInt8], launch: UInt32)? {
         guard message.count >= header.count + 4, message.starts(with: header) else { return nil }
         let rest = message.dropFirst(header.count)
@@ -36,7 +36,7 @@ struct LinkNames: Sendable {
 
     func contextKey(of packetKey: String) -> String { key + "/" + packetKey }
 
-    /// Those that are this channel's, in the order of their keys.
+    /// Returns this channel's packets, sorted by key.
     func packets(in context: [String: Any]) -> [(key: String, data: Data)] {
         context.compactMap { key, value in
             guard key.hasPrefix(self.key + "/"), let data = value as? Data else { return nil }

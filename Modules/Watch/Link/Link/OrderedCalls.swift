@@ -1,6 +1,6 @@
 import MeshBase
 
-/// Calls that are made one at a time, in the order in which they were added, by whichever thread finds nobody at it.
+/// A queue of closures that run one at a time, in order, on the thread of one of the callers of `run`.
 final class OrderedCalls: Sendable {
     private struct State {
         var calls: [@Sendable () -> Void] = []
@@ -13,7 +13,7 @@ final class OrderedCalls: Sendable {
 
     func add(_ call: @escaping @Sendable () -> Void) { state.withLock { $0.calls.append(call) } }
 
-    /// Makes what waits, and what is added meanwhile.
+    /// Runs all queued closures, including those added meanwhile. Returns at once if another caller is running them.
     func run() {
         guard begin() else { return }
         while let calls = next() { for call in calls { call() } }

@@ -1,6 +1,6 @@
 public import MeshBase
 
-// The system counts the property list that it makes of what it is given; a key and the list's own bytes are taken off.
+// The system counts the bytes of the property list. The limits below subtract the list's own overhead and one key.
 extension PayloadLimit {
     /// Maximum size of one packet in a message: 65,280 bytes.
     public static let watchConnectivityMessage = PayloadLimit(
@@ -21,7 +21,7 @@ extension PayloadLimit {
         summary: "Payload of one message to a watch or phone",
         source: "wcsession.userInfo.packet, less 4096 for header and metadata")
 
-    /// One of the newest, in a context that holds nothing else.
+    /// Maximum size of one packet in an application context that holds nothing else: 261,120 bytes.
     public static let watchConnectivityLatest = PayloadLimit(
         id: "wcsession.applicationContext.packet", bytes: wcSessionApplicationContext.bytes - 1024,
         summary: "Packet in an application context",

@@ -12,8 +12,9 @@ public import MeshTransport
 extension WatchConnectivityLink {
     /// Sends a packet by the session's call for its lane.
     ///
-    /// - Throws: `full` while a queue is full, or the session does not talk to that device; `unreachable`, `oversized` or
-    ///   `closed`. A packet of the lane `latest` that does not fit beside the other keys is `oversized`.
+    /// - Throws: `full` if the queue is full, or if the session currently talks to another device; `unreachable`,
+    ///   `oversized` or `closed`. A packet of the lane `latest` is `oversized` if it doesn't fit next to the other
+    ///   keys.
     public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
         guard let limit = lanes[packet.lane] else { throw LinkError(.unreachable, "no lane '\(packet.lane)'") }
         guard packet.bytes.count <= limit.bytes else { throw LinkError(.oversized) }

@@ -8,7 +8,7 @@ public import MeshTransport
     import MeshSimulatedWatch
 #endif
 
-// What the session tells.
+// Handles the session's events.
 extension WatchConnectivityLink: WatchSessionListener {
     public func session(_ event: WatchSessionEvent, _ state: WCSessionState) {
         switch event {
@@ -48,7 +48,7 @@ extension WatchConnectivityLink: WatchSessionListener {
             for (key, data) in packets where seen[key] != data {
                 tell { $0.received([UInt8](data), on: .latest, from: address) }
             }
-            // Without keys of earlier contexts, so that the counterpart can't make them grow. Delivery refuses what comes twice.
+            // Earlier contexts' keys are dropped, so that the counterpart can't grow this. Delivery rejects duplicates.
             state.places[address]?.seen = Dictionary(packets.map { ($0.key, $0.data) }) { $1 }
         }
         calls.run()
@@ -56,7 +56,7 @@ extension WatchConnectivityLink: WatchSessionListener {
 
     // MARK: Who is there
 
-    /// Tells what has changed since it was called last.
+    /// Compares the session's state with the last known one, and reports the differences.
     func refresh() {
         let session = WCSessionState(session)
         let isActive = session.activationState == .activated
@@ -65,9 +65,10 @@ extension WatchConnectivityLink: WatchSessionListener {
         let arrival: LinkAddress? = state.withLock { state in
             guard state.phase == .open else { return nil }
             state.isActive = isActive
-            // Phones have been seen to say that the watch does not have the app, and to reach it all the same.
+            // Phones have reported a missing watch app although they reached it. So a reachable counterpart counts as
+            // present.
             let counterpart = named ?? (isReachable ? state.address ?? Self.unnamed : nil)
-            // One that is going is told of no more, but what it has sent is still handed over.
+            // A leaving counterpart gets no more events, but packets it sent earlier are still delivered.
             let isLeaving = session.activationState == .inactive
             let isArrival = !isLeaving && counterpart != state.address
             if isArrival {
@@ -78,7 +79,7 @@ extension WatchConnectivityLink: WatchSessionListener {
                 state.lastAddress = counterpart ?? state.lastAddress
             }
             let isLive = isReachable && !state.isDistrusted && state.address != nil
-            // Whoever has come is found first.
+            // A new counterpart must be reported as found before it connects.
             if !isArrival { setLive(isLive, &state) }
             return isArrival ? counterpart : nil
         }
@@ -89,7 +90,7 @@ extension WatchConnectivityLink: WatchSessionListener {
         refresh()
     }
 
-    /// A phone names no counterpart while none is paired, or while the watch doesn't have the app.
+    /// Reports a missing watch or watch app: then a phone has no counterpart ID.
     private func reportAbsence(_ session: WCSessionState, _ isAbsent: Bool) {
         var problem: SessionProblem?
         if isAbsent, !session.isPaired { problem = .notPaired }
@@ -116,7 +117,7 @@ extension WatchConnectivityLink: WatchSessionListener {
         tell { $0.disconnected(address, reason: reason) }
     }
 
-    /// The session has begun to talk to that device.
+    /// Starts serving a device that the session has begun to talk to.
     private func begin(with address: LinkAddress) {
         let outstanding = session.outstandingUserInfoTransfers.filter { $0.userInfo[names.key] is Data }
         let cancels = cancelsOutstanding && state.withLock { $0.places[address] == nil }
@@ -128,7 +129,7 @@ extension WatchConnectivityLink: WatchSessionListener {
             unblock(address, &state)
             return (state.multiplexer, state.places[address]?.latest ?? [:])
         }
-        // The keys of another device's context are left in it.
+        // The other device's keys stay in its own context.
         multiplexer?.context.forget(keysWithPrefix: names.contextKey(of: ""))
         for (key, data) in latest { try? multiplexer?.context.set(data, for: key) }
         calls.run()
@@ -136,7 +137,7 @@ extension WatchConnectivityLink: WatchSessionListener {
         sendFailed(address)
     }
 
-    /// Every failure is told to all who share the session: one attempt of each is planned at a time.
+    /// Retries activation. Every link on the session gets each failure, so at most one attempt is planned at a time.
     private func activateLater() {
         let now = clock.elapsed
         guard let dueAt = state.withLock({ $0.activations.plan(at: now) }) else { return }
@@ -149,7 +150,7 @@ extension WatchConnectivityLink: WatchSessionListener {
     // MARK: What has come
 
     private func takeMessage(_ bytes: [UInt8], launch: UInt32) {
-        // The system has been seen not to say that the counterpart is reachable again.
+        // The system doesn't always report that the counterpart became reachable again.
         let mayBeReachable = state.withLock { state in
             guard let address = state.address, !state.isCutOff else { return false }
             if state.isConnected, let known = state.peerLaunch, known != launch {
@@ -176,7 +177,7 @@ extension WatchConnectivityLink: WatchSessionListener {
 
     // MARK: What has gone
 
-    /// The system says that a message was not delivered.
+    /// Handles a message that the system couldn't deliver.
     func refused(_ packet: LinkPacket, to address: LinkAddress, _ error: any Error) {
         let delay: Duration? = state.withLock { state in
             tell { $0.undelivered(packet, to: address) }
@@ -201,7 +202,7 @@ extension WatchConnectivityLink: WatchSessionListener {
         }
     }
 
-    /// The counterpart is the user's own watch or phone.
+    /// Returns true, because the counterpart is always the user's own watch or phone.
     public func isOwn(_ peerID: String) -> Bool { true }
 
     public func disconnect(_ address: LinkAddress) {
@@ -216,11 +217,11 @@ extension WatchConnectivityLink: WatchSessionListener {
         if let delay { trustLater(after: delay) }
     }
 
-    /// A user info has arrived, or has failed.
+    /// Handles the end of a user info transfer. Failed ones are queued again.
     private func finished(_ data: Data, _ error: (any Error)?) {
         let now = clock.elapsed
         let retry: (LinkAddress, Duration?)? = state.withLock { state in
-            // A transfer that fails because nobody is there any more is made again when somebody is.
+            // The device may be gone already. Then its failed transfer is sent again when it returns.
             guard let address = state.lastAddress else { return nil }
             guard let error, Self.mayPass(error) else {
                 let count = max((state.places[address]?.transferCount ?? 0) - 1, 0)
@@ -240,7 +241,7 @@ extension WatchConnectivityLink: WatchSessionListener {
         }
     }
 
-    /// Whether the same may be taken another time.
+    /// Returns true if a retry of the transfer may succeed.
     private static func mayPass(_ error: any Error) -> Bool {
         switch (error as? WCError)?.code {
         case .payloadTooLarge, .payloadUnsupportedTypes, .invalidParameter: false

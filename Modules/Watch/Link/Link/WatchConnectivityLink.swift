@@ -8,40 +8,43 @@ public import MeshTransport
     public import MeshSimulatedWatch
 #endif
 
-/// Moves bytes between a phone and its watch, over a `WCSession`.
+// Two rules decide whether the lane `datagram` is connected, because `isReachable` is often wrong. A connection ends
+// after three refused messages in a row, even if the session reports the counterpart as reachable; this distrust lasts
+// 1 s, doubling to 30 s, or until a message arrives or reachability changes. A message from a new launch of the
+// counterpart ends the connection and starts another. Every message carries a random launch number for this.
+
+/// A link between a phone and its watch, over a `WCSession`.
 ///
 /// | Lane | By | When |
 /// |---|---|---|
-/// | `datagram` | `sendMessageData` | while the session says that the counterpart is reachable, and messages are not refused |
-/// | `queue` | `transferUserInfo` | always; a transfer that fails is made again, after 1 s, doubling to 30 s |
+/// | `datagram` | `sendMessageData` | while the counterpart is reachable and messages aren't refused |
+/// | `queue` | `transferUserInfo` | always; a failed transfer is repeated after 1 s, doubling to 30 s |
 /// | `latest` | `updateApplicationContext` | always; see `ApplicationContextWriter` |
 ///
-/// There is no lane for files: what is too large for a user info waits until messages can carry it in pieces, and whole
-/// files have a carrier of their own (`FileCarrier`).
+/// Files have no lane. Data that is too large for a user info waits until messages can carry it in pieces; complete
+/// files travel by a `FileCarrier`.
 ///
-/// An address is a paired device. On a phone there is another one once the user has switched watches; what is sent to
-/// the one before waits in the system, or here, until that is worn again. The other side's relaunch is a new connection,
-/// by the number that each life of a link puts before its messages. Messages that arrive while the session says that
-/// nobody can be reached are passed on all the same: a watch in the background may speak to a phone that cannot answer.
-/// Who can be reached is there also while the session says that its app is not installed: it keeps its address, or has one
-/// of its own until it is named.
+/// An address stands for a paired device. On a phone it changes when the user switches watches. Packets for the earlier
+/// watch wait in the system, or in the link, until that watch is worn again. A relaunch of the counterpart starts a new
+/// connection.
 ///
-/// Three messages in a row that are refused, with none coming back, end the connection, whatever the session says; it is
-/// tried again when something comes, when reachability changes, and after 1 s, doubling to 30 s.
+/// Messages are received even while the counterpart seems unreachable: a watch in the background may send to a phone
+/// that can't answer. A reachable counterpart counts as present even if its app seems not to be installed. It keeps its
+/// address, or gets a temporary one until the session has an ID for it.
 ///
-/// Up to 4096 user infos are under way at once; then `send` says `full`. Several links share a session, each with a
-/// channel of its own. Safe to use from any thread; never blocks.
+/// At most 4096 user infos are outstanding; then `send` throws `full`. Several links can share a session, each with its
+/// own channel. Safe to use from any thread; never blocks.
 public final class WatchConnectivityLink: TransportLink {
     public let lanes: [LinkLane: PayloadLimit] = [
         .datagram: .watchConnectivityMessage, .queue: .watchConnectivityUserInfo, .latest: .watchConnectivityLatest,
     ]
-    /// Secured as Apple Platform Security says: paired out of band, and encrypted over Bluetooth (LE Secure) and Wi-Fi
-    /// (IKEv2).
+    /// The link's properties. According to Apple Platform Security, devices are paired out of band, and traffic is
+    /// encrypted over Bluetooth (LE Secure) and Wi-Fi (IKEv2).
     ///
-    /// The idle interval is longer than five minutes, the longest silence of a session, so that a session's message often
-    /// comes first.
+    /// The idle interval exceeds five minutes, the longest silence of a session, so that a session's message often
+    /// replaces a probe.
     public let traits = LinkTraits(expectedLatency: .interactive, isSecured: true, idleInterval: .seconds(310))
-    /// On a phone, a missing watch (`notPaired`) and a missing watch app (`appNotInstalled`).
+    /// The problems of a phone without a watch (`notPaired`) or without the watch app (`appNotInstalled`).
     public var problems: [SessionProblem] { board.problems }
     /// The session that the link sends with.
     public let session: any WCSessionProviding
@@ -54,7 +57,7 @@ public final class WatchConnectivityLink: TransportLink {
     let state = Locked(State())
     let board = ProblemBoard()
 
-    /// Of whoever can be reached although the session names nobody.
+    /// The address of a reachable counterpart for which the session has no ID.
     static let unnamed: LinkAddress = "unnamed"
     static let transfersMax = 4096
     static let refusalsMax = 3
@@ -67,47 +70,48 @@ public final class WatchConnectivityLink: TransportLink {
         var phase = Phase.idle
         var observer: (any LinkObserver)?
         var multiplexer: WatchSessionMultiplexer?
-        /// Whom the session talks to.
+        /// The device that the session talks to.
         var address: LinkAddress?
-        /// The same, or whom it talked to last.
+        /// The current address, or the last one if the session talks to no device.
         var lastAddress: LinkAddress?
-        /// The session is activated; while it is not, what came for it before may still be handed over.
+        /// True if the session is activated. Even if it isn't, content that arrived earlier may still be delivered.
         var isActive = false
         var isConnected = false
-        /// Of whoever sent the last message on this connection.
+        /// The launch number in the last message on this connection.
         var peerLaunch: UInt32?
-        /// Messages that were refused since one came.
+        /// The number of refused messages since the last received one.
         var refusals = 0
-        /// Nobody answers although the session says that somebody is there.
+        /// The counterpart doesn't answer although it is reported as reachable, or delivery has disconnected it.
         var isDistrusted = false
-        /// The other side's bytes made no sense.
+        /// Delivery has disconnected the counterpart, for example because its bytes made no sense.
         var isCutOff = false
         var distrust = Backoff(from: .seconds(1), to: .seconds(30))
         var activations = RetryPlan.ofSession
-        /// What has been told of each address that was ever there.
+        /// The state of each address that was ever present.
         var places: [LinkAddress: Place] = [:]
     }
 
     struct Place {
-        /// User infos under way, and those that wait to be sent again.
+        /// User infos in transfer, plus those that wait to be sent again.
         var transferCount = 0
         var failed: [Data] = []
         var retries = RetryPlan.ofSession
-        /// `full` was said, and `writable` is to follow.
+        /// `send` threw `full`, so the observer expects `writable`.
         var isBlocked = false
-        /// What the context is to hold.
+        /// The keys that the context must hold.
         var latest: [String: Data] = [:]
-        /// What has been passed on of the context that came.
+        /// The packets already delivered from the received context.
         var seen: [String: Data] = [:]
     }
 
     /// Creates a link over a session. The link activates the session when it opens.
     ///
     /// - Parameters:
-    ///   - channel: tells the links that share a session apart; the same on both sides. At most 64 bytes count.
-    ///   - cancelsOutstanding: takes back what an earlier life of this link has queued and the system still holds. Right
-    ///     where a store offers it again, as `LinkTransport` with a store does.
-    ///   - launch: tells this life of the link from others.
+    ///   - channel: Distinguishes the links that share a session. Must be the same on both devices. At most 64 bytes
+    ///     are used.
+    ///   - cancelsOutstanding: Cancels user infos that an earlier launch queued and the system still holds. Use it if a
+    ///     store offers them again, as `LinkTransport` with a store does.
+    ///   - launch: A number that distinguishes this launch of the link from others.
     public init(
         _ session: any WCSessionProviding = WCSession.default, channel: String = "",
         cancelsOutstanding: Bool = false, clock: any DeliveryClock = SystemClock(),
@@ -120,8 +124,8 @@ public final class WatchConnectivityLink: TransportLink {
         names = LinkNames(channel: channel)
     }
 
-    /// Activates the session if it isn't activated.
-    /// - Throws: `LinkError.closed` when it was opened before.
+    /// Attaches to the session, and activates it if necessary.
+    /// - Throws: `LinkError.closed` if the link was opened before.
     public func open(_ observer: any LinkObserver) throws {
         let multiplexer = WatchSessionMultiplexer.of(session, clock: clock)
         try state.withLock { state in
@@ -136,7 +140,7 @@ public final class WatchConnectivityLink: TransportLink {
         refresh()
     }
 
-    /// Everything that was taken is in the system's hands already.
+    /// Closes the link. The system already has all accepted packets.
     public func close() async {
         let multiplexer = state.withLock { state in
             defer {
@@ -150,7 +154,7 @@ public final class WatchConnectivityLink: TransportLink {
         while calls.isRunning { await Task.yield() }
     }
 
-    /// Says what is to be told, in the order of the changes. With the lock.
+    /// Queues a call of the observer, so that calls keep the order of the changes. Call it with the lock held.
     func tell(_ what: @escaping @Sendable (any LinkObserver) -> Void) {
         calls.add { [state] in
             if let observer = state.withLock({ $0.observer }) { what(observer) }
@@ -159,6 +163,6 @@ public final class WatchConnectivityLink: TransportLink {
 }
 
 extension RetryPlan {
-    /// Before asking the system again: 1 s, doubling to 30 s.
+    /// The plan for repeating a request to the system: after 1 s, doubling to 30 s.
     static var ofSession: RetryPlan { RetryPlan(from: .seconds(1), to: .seconds(30)) }
 }

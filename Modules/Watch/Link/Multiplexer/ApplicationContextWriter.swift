@@ -10,18 +10,18 @@ import MeshTransport
     import MeshSimulatedWatch
 #endif
 
-/// Writes the one application context of a session, for all who have something in it: a key for each.
+/// Writes the single application context of a session, in which each user has a key of its own.
 ///
-/// What is set while a write is pending goes with that write, so that a session is given a context once for any number of
-/// changes. Keys that others have written, the app itself among them, stay. Each context that is written carries a number
-/// that none had before, since the system does not deliver one that equals the last. A write that fails is tried again:
-/// after 1 s, doubling to 30 s, and whenever the session has changed.
+/// Changes made while a write is pending go with that write, so any number of them costs one call of the session. Keys
+/// written by others, including the app, stay. Each context carries a new number, because the system doesn't deliver a
+/// context that equals the last one. A failed write is retried after 1 s, doubling to 30 s, and whenever the session
+/// has changed.
 ///
-/// Writes happen on a serial queue of the writer's own, because the system may block them; where time is virtual, in the
-/// clock's turn. Safe to use from any thread; never blocks.
+/// Writes run on a serial queue of the writer, because the system may block them; in virtual time they run as a timer
+/// of the clock. Safe to use from any thread; never blocks.
 public final class ApplicationContextWriter: Sendable {
     private struct State {
-        /// nil takes the key out of the context.
+        /// The value for each managed key; nil removes the key from the context.
         var values: [String: Data?] = [:]
         var isScheduled = false
         var isDirty = false
@@ -34,7 +34,7 @@ public final class ApplicationContextWriter: Sendable {
     private let queue = DispatchQueue(label: "sessionmesh.application-context")
     private let state = Locked(State())
 
-    /// Only this library changes what is under it, with each context.
+    /// The key of the number that changes with each context. Only this library writes it.
     package static let numberKey = WatchSessionMultiplexer.prefix + "number"
 
     init(_ session: any WCSessionProviding, _ clock: any DeliveryClock) {
@@ -42,15 +42,15 @@ public final class ApplicationContextWriter: Sendable {
         self.clock = clock
     }
 
-    /// Sets or removes one key of the application context, and leaves the other keys as they are.
+    /// Sets or removes one key of the application context, leaving the other keys as they are.
     ///
-    /// - Parameter value: nil takes the key out.
-    /// - Throws: `payloadTooLarge` with the id `wcsession.applicationContext` when the value does not fit beside the others.
-    ///   The key keeps its earlier value then, and everything else is written as ever.
+    /// - Parameter value: nil removes the key.
+    /// - Throws: `payloadTooLarge` with the ID `wcsession.applicationContext` if the value doesn't fit next to the
+    ///   others. Then the key keeps its earlier value, and other keys are written as usual.
     /// - Complexity: O(keys of the context).
     public func set(_ value: Data?, for key: String) throws(SessionSyncError) { try set([key: value]) }
 
-    /// The same for several keys, in one context: all of them or none.
+    /// Sets or removes several keys in one context: all of them or none.
     package func set(_ values: [String: Data?]) throws(SessionSyncError) {
         let written = session.applicationContext
         let refusal: SessionSyncError? = state.withLock { state in
@@ -70,19 +70,19 @@ public final class ApplicationContextWriter: Sendable {
         schedule()
     }
 
-    /// Writes the context again even if nothing has changed, so that the other side is handed it again.
+    /// Writes the context again even if nothing has changed, so that the counterpart receives it again.
     public func writeAgain() {
         state.withLock { $0.isDirty = true }
         schedule()
     }
 
-    /// Stops managing the keys with a prefix, and leaves them in the context. For use after the user has switched
-    /// watches, each of which has its own context.
+    /// Stops managing the keys with a prefix, but leaves them in the context. Call it after the user has switched
+    /// watches, because each watch has its own context.
     public func forget(keysWithPrefix prefix: String) {
         state.withLock { state in state.values = state.values.filter { !$0.key.hasPrefix(prefix) } }
     }
 
-    /// The session may take what it has refused, or have another context.
+    /// Writes again if something is unwritten: a changed session may accept it, or have another context.
     func sessionChanged() {
         let written = session.applicationContext
         let isDirty = state.withLock { state in
@@ -128,7 +128,7 @@ public final class ApplicationContextWriter: Sendable {
         }
     }
 
-    /// - Parameter onWritten: told after each write what the session has thrown.
+    /// - Parameter onWritten: Called after each write, with the session's error if it refused.
     func observe(_ onWritten: @escaping @Sendable ((any Error)?) -> Void) {
         state.withLock { $0.onWritten = onWritten }
     }
@@ -151,10 +151,11 @@ public final class ApplicationContextWriter: Sendable {
 // MARK: - Sizes
 
 extension ApplicationContextWriter {
-    /// What the context takes beside its entries.
+    /// The size of an empty context, rounded up.
     private static var rootBytes: Int { 256 }
 
-    /// At least what an entry takes in a binary property list: two objects, their places and references, the key in UTF-16.
+    /// Returns an upper bound on an entry's size in a binary property list: two objects, their offsets and references,
+    /// and the key in UTF-16.
     private static func byteCountMost(_ value: Data, _ key: String) -> Int { value.count + 2 * key.utf8.count + 64 }
 
     private static func byteCountMost(_ written: [String: Any], _ values: [String: Data?]) -> Int {

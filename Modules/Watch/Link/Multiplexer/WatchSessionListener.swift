@@ -6,26 +6,28 @@ public import Foundation
     public import MeshSimulatedWatch
 #endif
 
-/// A listener of a session that others share: a link or a connection. A `WatchSessionMultiplexer` calls it, one event
-/// at a time, on the thread on which the session calls its delegate, which is never the main thread.
+/// A listener on a shared session, such as a link or a connection.
+///
+/// A `WatchSessionMultiplexer` calls it on the session's threads. Three things come elsewhere: earlier content on the
+/// thread that calls `attach`, `contextWasWritten` on the context writer's queue, and `stateChanged` in a task.
 public protocol WatchSessionListener: AnyObject, Sendable {
-    /// Something has happened to the session, which stands so now.
+    /// Reports an event, and the session's state after it.
     func session(_ event: WatchSessionEvent, _ state: WCSessionState)
     /// Takes content that is addressed to this listener.
     ///
-    /// - Returns: whether it was for this listener. Then no other listener is asked, and the app's own delegate isn't
-    ///   called.
+    /// - Returns: True if the content was for this listener. Then neither other listeners nor the app's own delegate
+    ///   get it.
     func take(_ content: WatchSessionContent) -> Bool
-    /// Reports the application context that has arrived, as a whole. Every listener is called, and picks its keys.
+    /// Reports the complete application context that has arrived. Every listener is called, and picks its own keys.
     func takeContext(_ context: [String: Any])
-    /// Reports the application context, and whether it has just arrived or is repeated by a session that was activated.
+    /// Reports the complete application context, and whether it is new or repeated by a session that was activated.
     /// Calls `takeContext(_:)` by default.
     func takeContext(_ context: [String: Any], isNew: Bool)
-    /// An application context has been written, or why the session has refused it; it is tried again. By default nothing is
-    /// done.
+    /// Reports that an application context was written, or the error with which the session refused it. The writer
+    /// retries. Does nothing by default.
     func contextWasWritten(error: (any Error)?)
-    /// Whether a key of an application context is this listener's, which then is kept from the app's own delegate. By
-    /// default none; keys that begin with `WatchSessionMultiplexer.prefix` are kept from it in any case.
+    /// Returns true for the listener's own keys in an application context, which are hidden from the app's delegate.
+    /// False by default. Keys that begin with `WatchSessionMultiplexer.prefix` are always hidden.
     func owns(contextKey: String) -> Bool
 }
 
@@ -38,19 +40,19 @@ extension WatchSessionListener {
 
 /// An event of a session.
 public enum WatchSessionEvent: Sendable {
-    /// The activation of the session has ended.
+    /// The session finished its activation.
     ///
-    /// - Parameter error: why it could not be activated; nil when it has been.
+    /// - Parameter error: The reason for a failure; nil if the session was activated.
     case activated(error: (any Error)?)
-    /// The user takes another watch; nothing more is sent to this one.
+    /// The user is switching to another watch. Nothing more is sent to the current one.
     case becameInactive
-    /// The session is being activated again, for another watch.
+    /// The session was deactivated. It is activated again, for another watch.
     case deactivated
-    /// The counterpart takes messages, or no longer.
+    /// The counterpart's reachability changed.
     case reachabilityChanged
-    /// A watch was paired, or its app installed; on watchOS the companion app.
+    /// A watch was paired or unpaired, or its app installed or removed; on watchOS, the companion app.
     case counterpartChanged
-    /// Something that the delegate is not told of.
+    /// A change that the session doesn't report to its delegate.
     case stateChanged
 }
 
@@ -58,16 +60,16 @@ public enum WatchSessionEvent: Sendable {
 public enum WatchSessionContent {
     /// A message for a running app.
     ///
-    /// - Parameter reply: not nil when the sender waits for an answer.
+    /// - Parameter reply: Sends the reply; nil if the sender expects none.
     case message([String: Any], reply: (([String: Any]) -> Void)?)
-    /// Data of a message; `reply` is nil if the sender waits for none.
+    /// Bytes for a running app; `reply` is nil if the sender expects none.
     case data(Data, reply: ((Data) -> Void)?)
     /// A user info that the system kept and delivered.
     case userInfo([String: Any])
-    /// The file is deleted when `take` returns: move it elsewhere before.
+    /// A received file. It is deleted when `take` returns, so move it elsewhere before.
     case file(WCSessionFile)
-    /// A user info has arrived at the counterpart, or never will.
+    /// A user info transfer has ended: it arrived, or failed with an error.
     case finishedUserInfo(WCSessionUserInfoTransfer, (any Error)?)
-    /// A file has arrived at the counterpart, or never will.
+    /// A file transfer has ended: it arrived, or failed with an error.
     case finishedFile(WCSessionFileTransfer, (any Error)?)
 }

@@ -6,7 +6,7 @@ public import Foundation
     public import MeshSimulatedWatch
 #endif
 
-// Who calls is a session that stands in for another one, perhaps: what counts is the one that this was made for.
+// The calling session may stand in for the multiplexer's own, so the code below uses `self.session` where it matters.
 extension WatchSessionMultiplexer: WCSessionDelegate {
     public func session(
         _ session: WCSession, activationDidCompleteWith activationState: WCSessionActivationState,
@@ -14,7 +14,8 @@ extension WatchSessionMultiplexer: WCSessionDelegate {
     ) {
         tell(.activated(error: error))
         forward { $0.session(session, activationDidCompleteWith: activationState, error: error) }
-        // The app's delegate is told what the session tells, not what is found in it.
+        // Only listeners get the stored context. The app's delegate isn't called, as the session didn't deliver
+        // anything.
         let received = self.session.receivedApplicationContext
         if activationState == .activated, !received.isEmpty { tellContext(received, isNew: false) }
     }
@@ -25,7 +26,7 @@ extension WatchSessionMultiplexer: WCSessionDelegate {
             forward { $0.sessionDidBecomeInactive(session) }
         }
 
-        /// Activates it anew, for the watch that the user has switched to.
+        /// Activates the session again, for the watch that the user has switched to.
         public func sessionDidDeactivate(_ session: WCSession) {
             tell(.deactivated)
             forward { $0.sessionDidDeactivate(session) }
@@ -150,7 +151,7 @@ extension WatchSessionMultiplexer: WCSessionDelegate {
         }
     }
 #else
-    // The same without the question marks: what Apple's protocol has as optional has defaults in the stand-in.
+    // Plain calls instead of optional ones: the stand-in's protocol has default implementations.
     extension WCSessionDelegate {
         fileprivate func watchStateDidChange(_ session: WCSession) { sessionWatchStateDidChange(session) }
         fileprivate func companionAppInstalledDidChange(_ session: WCSession) {

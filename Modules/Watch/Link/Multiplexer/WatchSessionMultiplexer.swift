@@ -8,8 +8,8 @@ public import MeshTransport
     public import MeshSimulatedWatch
 #endif
 
-/// Has the one delegate slot of a session, and shares it out: to the listeners what is theirs, to the app's own delegate
-/// everything else.
+/// Occupies the single delegate slot of a session and shares it. Listeners get what is addressed to them; the app's own
+/// delegate gets everything else.
 ///
 /// ```swift
 /// let multiplexer = WatchSessionMultiplexer.of(WCSession.default)
@@ -17,23 +17,23 @@ public import MeshTransport
 /// multiplexer.activate()
 /// ```
 ///
-/// The app may set its own delegate at the session at any time, before or after: the multiplexer takes the slot back and
-/// passes on to that delegate, which it holds weakly, as sessions do. It looks at the slot when the session is observed
-/// (`WCSessionProviding.observeDelegate`), with each event, and with each `activate` and `attach`. Setting `appDelegate`
-/// does the same without the detour.
+/// The app may set its own delegate on the session at any time. The multiplexer then takes the slot back and forwards
+/// to that delegate, which it holds weakly, as sessions do. It checks the slot when the session reports a change
+/// (`WCSessionProviding.observeDelegate`), at each event, and in `activate` and `attach`. You can also set
+/// `appDelegate` directly.
 ///
-/// A message that no listener takes gets no answer, as from an app without the method for it. What is the mesh's and
-/// comes before its listener has been attached, waits for it: the newest 256 user infos.
+/// A message that no listener takes gets no reply, as from an app whose delegate lacks the method. User infos of this
+/// library that arrive before their listener wait for it; the newest 256 are kept.
 ///
-/// There is one for each session, for as long as it is referenced; when it goes, the app's delegate gets the slot. Safe
-/// to use from any thread.
+/// Each session has one multiplexer, which lives while it is referenced. When it is released, the app's delegate gets
+/// the slot back. Safe to use from any thread.
 public final class WatchSessionMultiplexer: NSObject, Sendable {
     /// The prefix of all names of this library in user infos, files' metadata and application contexts.
     public static let prefix = "sessionmesh."
 
-    /// The session whose delegate it is.
+    /// The session that this multiplexer serves as delegate.
     public let session: any WCSessionProviding
-    /// The only one who writes the application context.
+    /// The only writer of the session's application context.
     public let context: ApplicationContextWriter
     let clock: any DeliveryClock
 
@@ -47,11 +47,11 @@ public final class WatchSessionMultiplexer: NSObject, Sendable {
         var observation: AnyObject?
         var watcher: Task<Void, Never>?
         var isSettingDelegate = false
-        /// What the app's delegate is being told, and on which thread.
+        /// The delegate method being forwarded, and its thread.
         var forwarding: Forwarding?
-        /// What the app was told last of the application context.
+        /// The context that the app's delegate got last.
         var appContext: NSDictionary?
-        /// The mesh's, and nobody was there.
+        /// User infos of this library that no listener has taken yet.
         var early: [UncheckedContent] = []
     }
 
@@ -80,7 +80,7 @@ public final class WatchSessionMultiplexer: NSObject, Sendable {
 
     /// Returns the multiplexer of a session, which is created on first use.
     ///
-    /// - Parameter clock: by which failed writes are tried again. The first caller's counts.
+    /// - Parameter clock: Times the retries of failed writes. Only the first call's clock is used.
     public static func of(
         _ session: any WCSessionProviding, clock: any DeliveryClock = SystemClock()
     ) -> WatchSessionMultiplexer {
@@ -112,7 +112,7 @@ public final class WatchSessionMultiplexer: NSObject, Sendable {
         topic.finish()
     }
 
-    /// Takes the slot, and listens to what the delegate is not told.
+    /// Takes the delegate slot, and observes changes that the delegate doesn't get.
     private func begin() {
         let isFirst = shared.withLock { shared in
             defer { shared.hasBegun = true }
@@ -132,7 +132,7 @@ public final class WatchSessionMultiplexer: NSObject, Sendable {
         takeSlot()
     }
 
-    /// Whoever has the slot is the app's delegate.
+    /// Takes the slot, and keeps its previous occupant as the app's delegate.
     private func takeSlot() {
         let isMine = shared.withLock { shared in
             defer { shared.isSettingDelegate = true }
@@ -150,7 +150,7 @@ public final class WatchSessionMultiplexer: NSObject, Sendable {
 // MARK: - For those who share the session
 
 extension WatchSessionMultiplexer {
-    /// The app's own, which gets everything that is not the mesh's. Held weakly.
+    /// The app's own delegate, which gets everything that isn't for this library. Held weakly.
     public var appDelegate: (any WCSessionDelegate)? {
         get { shared.withLock { $0.appDelegate } }
         set {
@@ -159,7 +159,7 @@ extension WatchSessionMultiplexer {
         }
     }
 
-    /// Adds a listener, which is held weakly. It gets every event from now on; `state` has the session's current state.
+    /// Adds a listener, held weakly. It gets every later event; `state` has the session's current state.
     public func attach(_ listener: any WatchSessionListener) {
         takeSlot()
         let early = shared.withLock { shared in
@@ -172,12 +172,12 @@ extension WatchSessionMultiplexer {
         shared.withLock { $0.early = left + $0.early }
     }
 
-    /// Tells a listener nothing more. One that is not attached is fine.
+    /// Removes a listener. Has no effect if it isn't attached.
     public func detach(_ listener: any WatchSessionListener) {
         shared.withLock { $0.listeners.removeAll { $0.listener == nil || $0.listener === listener } }
     }
 
-    /// Activates the session, unless that has been done.
+    /// Activates the session unless it is active.
     public func activate() {
         takeSlot()
         if session.activationState != .activated { session.activate() }
@@ -204,7 +204,7 @@ extension WatchSessionMultiplexer {
         for listener in listeners { listener.session(event, state) }
     }
 
-    /// - Returns: whether it is the mesh's.
+    /// - Returns: True if the content belongs to this library.
     func isTaken(_ content: WatchSessionContent) -> Bool {
         for listener in listeners where listener.take(content) { return true }
         guard content.isMesh else { return false }
@@ -220,7 +220,7 @@ extension WatchSessionMultiplexer {
         for listener in listeners { listener.takeContext(context, isNew: isNew) }
     }
 
-    /// - Returns: what is the app's and news to it; nil when there is no such thing.
+    /// - Returns: The app's part of the context; nil if only the other keys are new.
     func appPart(of context: [String: Any]) -> [String: Any]? {
         let listeners = listeners
         let part = context.filter { key, _ in
@@ -236,8 +236,8 @@ extension WatchSessionMultiplexer {
         }
     }
 
-    /// Tells the app's own delegate, unless that is what calls: one that passes on what it does not know to whoever had the
-    /// slot before it.
+    /// Calls the app's delegate. Does nothing if that delegate is the caller: some delegates pass calls on to the
+    /// slot's previous occupant, which is the multiplexer.
     func forward(method: String = #function, _ body: (any WCSessionDelegate) -> Void) {
         let forwarding = Forwarding(thread: ObjectIdentifier(Thread.current), method: method)
         let (delegate, outer) = shared.withLock { shared -> ((any WCSessionDelegate)?, Forwarding?) in
@@ -252,7 +252,7 @@ extension WatchSessionMultiplexer {
 }
 
 extension WatchSessionContent {
-    /// Whether it goes by one of this library's names.
+    /// True if the content has a name that begins with this library's prefix.
     fileprivate var isMesh: Bool {
         let prefix = WatchSessionMultiplexer.prefix
         return switch self {

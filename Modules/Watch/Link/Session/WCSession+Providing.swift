@@ -7,7 +7,7 @@ import MeshBase
     public import MeshSimulatedWatch
 #endif
 
-// Safe to use from any thread, though not declared so.
+// Apple documents the class as thread-safe, but doesn't declare it `Sendable`.
 #if canImport(WatchConnectivity)
     // swift-format-ignore: AvoidRetroactiveConformances
     extension WCSession: @retroactive @unchecked Sendable {}
@@ -16,7 +16,7 @@ import MeshBase
 #endif
 
 extension WCSession: WCSessionProviding {
-    /// Returns a stream that ends at once, because the delegate learns of every change.
+    /// Returns a stream that ends at once, because the delegate gets every change.
     public func stateChanges() -> AsyncStream<WCSessionState> { AsyncStream { $0.finish() } }
 
     public func observeDelegate(_ changed: @escaping @Sendable () -> Void) -> AnyObject? {
@@ -27,9 +27,8 @@ extension WCSession: WCSessionProviding {
         #endif
     }
 
-    /// The name that tells this counterpart from others. On iOS it is kept in the watch's folder, and goes with the app
-    /// there; on watchOS it is
-    /// `phone`.
+    /// The ID of the current counterpart. On iOS it is kept in the watch's folder and disappears with the watch app; on
+    /// watchOS it is `phone`.
     public var counterpartID: String? {
         #if os(watchOS)
             return isCompanionAppInstalled || !Self.isIndependent ? "phone" : nil
@@ -42,12 +41,13 @@ extension WCSession: WCSessionProviding {
     }
 
     #if os(watchOS)
-        /// Of other apps `isCompanionAppInstalled` says nothing: the system sees to it that their companion is there.
+        /// True if the watch app runs without a companion. For other apps the system installs the companion, so
+        /// `isCompanionAppInstalled` means nothing.
         private static var isIndependent: Bool {
             Bundle.main.object(forInfoDictionaryKey: "WKRunsIndependentlyOfCompanionApp") as? Bool ?? false
         }
     #else
-        /// Two who ask first at the same time must not each make a name.
+        /// Prevents two concurrent first calls from each creating an ID.
         private static let naming = Locked(())
 
         private static func name(of folder: URL) -> String {

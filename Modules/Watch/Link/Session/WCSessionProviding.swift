@@ -6,76 +6,75 @@ public import Foundation
     public import MeshSimulatedWatch
 #endif
 
-/// The part of `WCSession` that this library uses. `WCSession` conforms, and so may a stand-in for it.
+/// The part of `WCSession` that this library uses. `WCSession` conforms; stand-ins may, too.
 ///
-/// To the implementer:
-/// - Every member is used from any thread; calls of the delegate and of handlers may come on any thread too.
-/// - The delegate should be held weakly, and is never the app's own: one multiplexer has the slot, and passes on what is
-///   the app's. It goes by its session, so the `WCSession` that a delegate method is called with may be any.
-/// - Whatever changes without a call of the delegate should be told by `stateChanges()`.
+/// Requirements for implementers:
+/// - Members are called from any thread. The delegate and handlers may be called on any thread, too.
+/// - Hold the delegate weakly. It is always a multiplexer, which forwards to the app's own delegate. It ignores the
+///   `WCSession` that is passed to its methods, so you can pass any.
+/// - Report changes that don't call the delegate through `stateChanges()`.
 public protocol WCSessionProviding: AnyObject, Sendable {
     /// The activation state of the session.
     var activationState: WCSessionActivationState { get }
-    /// Whether the counterpart takes messages now. May be wrong either way.
+    /// True if the counterpart accepts messages now. May be wrong either way.
     var isReachable: Bool { get }
     /// The application context that was sent last.
     var applicationContext: [String: Any] { get }
-    /// The application context that came last; outlives a relaunch.
+    /// The application context that arrived last. Outlives a relaunch.
     var receivedApplicationContext: [String: Any] { get }
 
     #if !os(watchOS)
-        /// Whether a watch is paired. Meaningful on iOS only.
+        /// True if a watch is paired. Meaningful on iOS only.
         var isPaired: Bool { get }
-        /// Whether the paired watch has the app. Meaningful on iOS only.
+        /// True if the app is installed on the paired watch. Meaningful on iOS only.
         var isWatchAppInstalled: Bool { get }
     #endif
 
-    /// The object that receives the session's events; see the protocol's description.
+    /// The object that receives the session's events. See the type's description for requirements.
     var delegate: (any WCSessionDelegate)? { get set }
 
-    /// Begins to activate the session; the delegate is told when that is done.
+    /// Starts activating the session. The delegate is called when that is done.
     func activate()
 
-    /// Sends a property list to the counterpart's app while it can be reached. Without `replyHandler` the sender waits
-    /// for no reply.
+    /// Sends a property list to the counterpart's app if it can be reached. Without `replyHandler`, no reply is
+    /// expected.
     func sendMessage(
         _ message: [String: Any], replyHandler: (([String: Any]) -> Void)?,
         errorHandler: ((any Error) -> Void)?)
-    /// Sends bytes to the counterpart's app while it can be reached. Without `replyHandler` the sender waits for no
-    /// reply.
+    /// Sends bytes to the counterpart's app if it can be reached. Without `replyHandler`, no reply is expected.
     func sendMessageData(
         _ data: Data, replyHandler: ((Data) -> Void)?, errorHandler: ((any Error) -> Void)?)
 
-    /// May block its caller.
+    /// Replaces the application context. May block its caller.
     func updateApplicationContext(_ applicationContext: [String: Any]) throws
 
-    /// Queues a property list, which arrives however long that takes, in order.
+    /// Queues a property list for delivery in order, however long that takes.
     @discardableResult
     func transferUserInfo(_ userInfo: [String: Any]) -> WCSessionUserInfoTransfer
-    /// User infos that have not arrived.
+    /// User info transfers that haven't arrived yet.
     var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] { get }
 
-    /// Queues a file, which must stay where it is until its transfer has finished.
+    /// Queues a file. It must stay in place until its transfer has finished.
     @discardableResult
     func transferFile(_ file: URL, metadata: [String: Any]?) -> WCSessionFileTransfer
-    /// Files that have not arrived.
+    /// File transfers that haven't arrived yet.
     var outstandingFileTransfers: [WCSessionFileTransfer] { get }
 
-    // What follows has a default.
+    // The following members have defaults.
 
-    /// Returns a stream of the changes that the delegate doesn't learn of. Every call is an independent stream. By
-    /// default it looks ten times a second while there is a subscriber.
+    /// Returns a stream of the state changes that the delegate doesn't get. Each call returns an independent stream.
+    /// The default polls ten times a second while there is a subscriber.
     func stateChanges() -> AsyncStream<WCSessionState>
-    /// Calls `changed` whenever the delegate was set, until the result is released. By default returns nil, without
-    /// observing.
+    /// Calls `changed` whenever the delegate was set, until the result is released. The default returns nil and
+    /// observes nothing.
     func observeDelegate(_ changed: @escaping @Sendable () -> Void) -> AnyObject?
-    /// The device that the session talks to, the same over relaunches and another one after the user has switched
-    /// watches. nil while there is no counterpart. By default there is one, called `paired`.
+    /// The ID of the device that the session talks to; nil while there is none. It must survive relaunches, and change
+    /// when the user switches watches. The default is `paired`.
     var counterpartID: String? { get }
 }
 
 extension WCSessionProviding {
-    // Conformances written for iOS have these; elsewhere they cannot.
+    // Conformances written for iOS implement these; on other systems they can't.
     #if !os(iOS) && !os(watchOS)
         public var isPaired: Bool { true }
         public var isWatchAppInstalled: Bool { true }
@@ -108,11 +107,11 @@ extension WCSessionProviding {
 public struct WCSessionState: Hashable, Sendable {
     /// The activation state of the session.
     public var activationState: WCSessionActivationState
-    /// Whether the counterpart takes messages now. May be wrong either way.
+    /// True if the counterpart accepts messages now. May be wrong either way.
     public var isReachable: Bool
-    /// Whether a watch is paired. True on every system but iOS.
+    /// True if a watch is paired. Always true on systems other than iOS.
     public var isPaired: Bool
-    /// Whether the paired watch has the app. True on every system but iOS.
+    /// True if the app is installed on the paired watch. Always true on systems other than iOS.
     public var isWatchAppInstalled: Bool
 
     /// Creates a state for stand-ins and tests.

@@ -4,56 +4,56 @@ public import Foundation
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let WCErrorDomain: String = "WCErrorDomain"
 
-/// An error of the framework, named and numbered as Apple's.
+/// An error of the framework, with Apple's names and numbers.
 ///
-/// Bridges as there: `error as? WCError` finds one in an `NSError` of the domain, `error as NSError` gives domain and code,
-/// and `catch WCError.notReachable` matches by code.
+/// It bridges as Apple's does: `error as? WCError` works for an `NSError` of the domain, `error as NSError` has the
+/// domain and code, and `catch WCError.notReachable` matches by code.
 ///
 /// Source: https://developer.apple.com/documentation/watchconnectivity/wcerror
 public struct WCError: Error, CustomNSError, Hashable, Sendable {
-    /// The code of an error, with the numbers of Apple's framework: 7001 to 7019. More may come: a `switch` over them
-    /// needs `@unknown default`, as with Apple's.
+    /// The code of an error, numbered as in Apple's framework: 7001 to 7019. Future versions may add codes, so a
+    /// `switch` needs `@unknown default`.
     #if compiler(>=6.3)
         @nonexhaustive(warn)
     #endif
     public enum Code: Int, Hashable, Sendable, CaseIterable {
-        /// 7001: none of the others.
+        /// 7001: an error without a more specific code.
         case genericError = 7001
-        /// 7002: the device has no WatchConnectivity.
+        /// 7002: the device doesn't support WatchConnectivity.
         case sessionNotSupported
         /// 7003: the session was activated without a delegate.
         case sessionMissingDelegate
-        /// 7004: the session is not activated.
+        /// 7004: the session isn't activated.
         case sessionNotActivated
         /// 7005: no watch is paired.
         case deviceNotPaired
-        /// 7006: the watch has not installed the app.
+        /// 7006: the app isn't installed on the watch.
         case watchAppNotInstalled
-        /// 7007: the counterpart takes no messages now.
+        /// 7007: the counterpart doesn't accept messages now.
         case notReachable
-        /// 7008: an argument makes no sense.
+        /// 7008: an argument is invalid.
         case invalidParameter
-        /// 7009: more bytes than the lane carries.
+        /// 7009: the content exceeds the limit in bytes.
         case payloadTooLarge
-        /// 7010: something else than property list values.
+        /// 7010: a value isn't a property list value.
         case payloadUnsupportedTypes
-        /// 7011: the counterpart did not reply.
+        /// 7011: the counterpart couldn't reply.
         case messageReplyFailed
-        /// 7012: no reply came in time.
+        /// 7012: no reply arrived in time.
         case messageReplyTimedOut
-        /// 7013: the file cannot be read.
+        /// 7013: the file can't be read.
         case fileAccessDenied
-        /// 7014: it could not be delivered.
+        /// 7014: the content couldn't be delivered.
         case deliveryFailed
-        /// 7015: the other device has no room.
+        /// 7015: the other device has no space left.
         case insufficientSpace
-        /// 7016: the phone's session is inactive, while its user takes another watch.
+        /// 7016: the phone's session is inactive, while the user switches watches.
         case sessionInactive
         /// 7017: the transfer took too long.
         case transferTimedOut
-        /// 7018: the phone has not installed the app.
+        /// 7018: the app isn't installed on the phone.
         case companionAppNotInstalled
-        /// 7019: the watch app has no companion.
+        /// 7019: the watch app has no companion app.
         case watchOnlyApp
 
         /// Lets `catch WCError.notReachable` match.

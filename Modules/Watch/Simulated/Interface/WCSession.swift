@@ -5,17 +5,17 @@ import MeshBase
 public enum WCSessionActivationState: Int, Hashable, Sendable {
     /// The session doesn't communicate.
     case notActivated = 0
-    /// The user is switching watches: what came from the old one is still delivered, nothing is sent.
+    /// The user is switching watches. Content from the old watch is still delivered; nothing is sent.
     case inactive = 1
     /// The session sends and receives.
     case activated = 2
 }
 
-/// Stands in for Apple's class: what an app uses to talk to its counterpart on the paired device.
+/// The stand-in for Apple's class, with which an app talks to its counterpart on the paired device.
 ///
-/// There is one for each launch of an app on a `SimulatedDevice`. `default` is that one for code that a
-/// `SimulatedDevice` runs, and one that is not supported for everybody else. Safe to use from any thread, and, as
-/// Apple's, not declared `Sendable`. The delegate is called on the thread that advances the pair, never on the main thread.
+/// Each launch of an app on a `SimulatedDevice` has its own session, which is `default` for code that the device runs.
+/// Other code gets an unsupported session. Safe to use from any thread but, like Apple's class, not declared
+/// `Sendable`. The delegate is called on the thread that advances the pair, never on the main thread.
 ///
 /// Apple's interface differs between iOS and watchOS; this one has the members of both.
 ///
@@ -25,14 +25,14 @@ open class WCSession: NSObject {
 
     init(process: AppProcess?) { self.process = process }
 
-    /// One that is not supported.
+    /// Creates an unsupported session.
     public override convenience init() { self.init(process: nil) }
 
     private nonisolated(unsafe) static let unsupported = WCSession()
 
-    /// Whether this code is run by a `SimulatedDevice`.
+    /// Returns true if a `SimulatedDevice` runs the calling code.
     open class func isSupported() -> Bool { AppProcess.current != nil }
-    /// The session of the app that runs this code; for everybody else one that is never activated.
+    /// The session of the app that runs the calling code. Other code gets one that is never activated.
     open class var `default`: WCSession { AppProcess.current?.session ?? unsupported }
 
     /// The object that receives the session's events. Held weakly, as by Apple's class.
@@ -44,15 +44,15 @@ open class WCSession: NSObject {
         }
     }
 
-    /// Stands in for observing the key path `delegate`, which is possible on Apple's systems only: `changed` is called after
-    /// each time that the delegate was set, until the result is let go. One observer at a time.
+    /// Replaces the observation of the key path `delegate`, which works on Apple's systems only. Calls `changed` each
+    /// time the delegate was set, until the result is released. Supports one observer at a time.
     package func observeDelegateChanges(_ changed: @escaping @Sendable () -> Void) -> AnyObject? {
         let observation = DelegateObservation(changed: changed)
         process?.write { $1.delegateObservation = observation }
         return observation
     }
 
-    /// Begins to activate the session; the delegate is told when that is done. Without a delegate nothing happens.
+    /// Starts activating the session. The delegate is called when that is done. Without a delegate nothing happens.
     open func activate() { process?.write { $0.activate($1) } }
 
     /// The activation state of the session.
@@ -62,23 +62,23 @@ open class WCSession: NSObject {
 
     // MARK: The counterpart. False, nil and empty until the session has been activated.
 
-    /// Whether the counterpart takes messages now, as far as the system has noticed.
+    /// True if the counterpart accepts messages now, as far as the system has noticed.
     open var isReachable: Bool { process?.read(false) { $1.isActive && $1.isReachable } ?? false }
-    /// Whether a watch is paired. Meaningful on iOS only.
+    /// True if a watch is paired. Meaningful on iOS only.
     open var isPaired: Bool { process?.read(false) { $0.isPaired($1) } ?? false }
-    /// Whether the paired watch has the app. Meaningful on iOS only.
+    /// True if the app is installed on the paired watch. Meaningful on iOS only.
     open var isWatchAppInstalled: Bool { process?.read(false) { $0.isWatchAppInstalled($1) } ?? false }
-    /// Whether the app's complication is on the active watch face. Meaningful on iOS only.
+    /// True if the app's complication is on the active watch face. Meaningful on iOS only.
     open var isComplicationEnabled: Bool { process?.read(false) { $0.isComplicationEnabled($1) } ?? false }
-    /// The folder for data about this watch, deleted when its app is removed. Meaningful on iOS only.
+    /// The folder for data about this watch, deleted when the watch app is removed. Meaningful on iOS only.
     open var watchDirectoryURL: URL? { process?.read(nil) { $0.watchDirectory($1) } }
-    /// Whether the phone has the companion app. Meaningful on watchOS only.
+    /// True if the companion app is installed on the phone. Meaningful on watchOS only.
     open var isCompanionAppInstalled: Bool { process?.read(false) { $0.isCompanionAppInstalled($1) } ?? false }
-    /// Whether the phone must be unlocked once after its restart before it can be reached. Meaningful on watchOS only.
+    /// True if the phone must be unlocked after a restart before it can be reached. Meaningful on watchOS only.
     open var iOSDeviceNeedsUnlockAfterRebootForReachability: Bool {
         process?.read(false) { $0.phoneNeedsUnlock($1) } ?? false
     }
-    /// Whether something has arrived that the delegate has not been handed yet.
+    /// True if content has arrived that the delegate hasn't received yet.
     open var hasContentPending: Bool { process?.read(false) { $0.hasContentPending($1) } ?? false }
 
     // MARK: Messages
@@ -94,7 +94,7 @@ open class WCSession: NSObject {
             errorHandler)
     }
 
-    /// Sends bytes, at most 65,536. Returns at once.
+    /// Sends at most 65,536 bytes. Returns at once.
     open func sendMessageData(
         _ data: Data, replyHandler: ((Data) -> Void)?, errorHandler: ((any Error) -> Void)? = nil
     ) {
@@ -111,9 +111,10 @@ open class WCSession: NSObject {
     /// The application context that arrived last. It outlives a relaunch.
     open var receivedApplicationContext: [String: Any] { process?.read([:]) { $0.receivedContext($1) } ?? [:] }
 
-    /// Replaces what the counterpart is to know, at most 262,144 bytes. An identical one is not delivered again.
+    /// Replaces the context that the counterpart receives, at most 262,144 bytes. A context equal to the last one isn't
+    /// delivered.
     ///
-    /// May block its caller: `SimulatedWatchStatistics` counts for how long.
+    /// `SimulatedWatchStatistics` counts how long the call would have blocked.
     /// - Throws: `WCError`.
     open func updateApplicationContext(_ applicationContext: [String: Any]) throws {
         guard let process else { throw WCError(.sessionNotSupported) }
@@ -133,21 +134,21 @@ open class WCSession: NSObject {
         transfer(userInfo, isComplication: false)
     }
 
-    /// Queues a user info ahead of the others, and wakes the watch app while the day's budget lasts. On iOS only.
+    /// Queues a user info ahead of the others, and wakes the watch app while the daily budget lasts. On iOS only.
     @discardableResult
     open func transferCurrentComplicationUserInfo(_ userInfo: [String: Any] = [:]) -> WCSessionUserInfoTransfer {
         transfer(userInfo, isComplication: true)
     }
 
-    /// The number of complication transfers left of the day's 50. Meaningful on iOS only.
+    /// The number of complication transfers left today, of 50. Meaningful on iOS only.
     open var remainingComplicationUserInfoTransfers: Int { process?.read(0) { $0.complicationBudget($1) } ?? 0 }
 
-    /// User infos that have not arrived.
+    /// User info transfers that haven't arrived yet.
     open var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] {
         process?.read([]) { $0.outstandingUserInfos(of: $1) } ?? []
     }
 
-    /// Queues a file for transfer to the counterpart. It must stay where it is until the delegate is told that the
+    /// Queues a file for transfer to the counterpart. It must stay in place until the delegate is informed that the
     /// transfer has finished.
     @discardableResult
     open func transferFile(_ file: URL, metadata: [String: Any]?) -> WCSessionFileTransfer {
@@ -162,7 +163,7 @@ open class WCSession: NSObject {
                 byteCount: offer.byteCount)
     }
 
-    /// Files that have not arrived.
+    /// File transfers that haven't arrived yet.
     open var outstandingFileTransfers: [WCSessionFileTransfer] {
         process?.read([]) { $0.outstandingFiles(of: $1) } ?? []
     }
@@ -180,7 +181,7 @@ extension WCSession {
     ) {
         guard let process else {
             guard let failure else { return }
-            // Never on the caller's thread, as everywhere else.
+            // Handlers are never called on the caller's thread.
             let handler = UncheckedHandler(call: failure)
             DispatchQueue.global().async { handler.call(WCError(.sessionNotSupported)) }
             return
@@ -188,7 +189,7 @@ extension WCSession {
         process.write { $0.send(content, by: $1, reply: reply, failure: failure) }
     }
 
-    /// The delegate has no method for the message that it is being handed.
+    /// Notes that the delegate doesn't implement the method for the current message.
     func lacksHandler() { process?.write { $1.lacksHandler = true } }
 }
 

@@ -2,19 +2,19 @@ public import Foundation
 
 /// The events that a `WCSession` reports to its app.
 ///
-/// Called serially, never on the main thread. The methods that Apple's protocol has as optional have default
-/// implementations here; of Swift's rules for those one differs: a subclass of the class that declares the conformance
-/// overrides them only if that class implements them.
+/// Methods are called serially, never on the main thread. Those that are optional in Apple's protocol have default
+/// implementations here. This differs in one respect: a subclass of the conforming class overrides such a method only
+/// if that class implements it.
 ///
 /// Source: https://developer.apple.com/documentation/watchconnectivity/wcsessiondelegate
 public protocol WCSessionDelegate: NSObjectProtocol {
-    /// The session was activated, or could not be.
+    /// Reports that the session was activated, or the error.
     func session(
         _ session: WCSession, activationDidCompleteWith activationState: WCSessionActivationState,
         error: (any Error)?)
     /// Reports that the user is switching to another watch. On iOS only.
     func sessionDidBecomeInactive(_ session: WCSession)
-    /// Reports that everything from the old watch has been delivered. Activate the session again to talk to the other
+    /// Reports that everything from the old watch has been delivered. Activate the session again to talk to the new
     /// watch. On iOS only.
     func sessionDidDeactivate(_ session: WCSession)
     /// Reports a change of `isPaired`, `isWatchAppInstalled`, `isComplicationEnabled` or `watchDirectoryURL`. On iOS
@@ -22,38 +22,38 @@ public protocol WCSessionDelegate: NSObjectProtocol {
     func sessionWatchStateDidChange(_ session: WCSession)
     /// Reports a change of `isCompanionAppInstalled`. On watchOS only.
     func sessionCompanionAppInstalledDidChange(_ session: WCSession)
-    /// The counterpart takes messages, or no longer.
+    /// Reports a change of `isReachable`.
     func sessionReachabilityDidChange(_ session: WCSession)
 
-    /// A message whose sender wants no reply.
+    /// Receives a message without a reply handler.
     func session(_ session: WCSession, didReceiveMessage message: [String: Any])
-    /// A message whose sender waits for the reply.
+    /// Receives a message whose sender waits for the reply.
     func session(
         _ session: WCSession, didReceiveMessage message: [String: Any],
         replyHandler: @escaping ([String: Any]) -> Void)
-    /// Bytes whose sender wants no reply.
+    /// Receives bytes without a reply handler.
     func session(_ session: WCSession, didReceiveMessageData messageData: Data)
-    /// Bytes whose sender waits for the reply.
+    /// Receives bytes whose sender waits for the reply.
     func session(
         _ session: WCSession, didReceiveMessageData messageData: Data, replyHandler: @escaping (Data) -> Void)
 
-    /// The newest context of the counterpart; older ones may never arrive.
+    /// Receives the counterpart's newest context. Older ones may never arrive.
     func session(_ session: WCSession, didReceiveApplicationContext applicationContext: [String: Any])
 
-    /// A user info has arrived at the counterpart, or never will.
+    /// Reports that a user info transfer has arrived or failed.
     func session(
         _ session: WCSession, didFinish userInfoTransfer: WCSessionUserInfoTransfer, error: (any Error)?)
-    /// A user info of the counterpart; each arrives, in order.
+    /// Receives a user info. All of them arrive, in order.
     func session(_ session: WCSession, didReceiveUserInfo userInfo: [String: Any])
 
-    /// A file has arrived at the counterpart, or never will.
+    /// Reports that a file transfer has arrived or failed.
     func session(_ session: WCSession, didFinish fileTransfer: WCSessionFileTransfer, error: (any Error)?)
-    /// The file is deleted when this method returns: move it elsewhere before.
+    /// Receives a file. It is deleted when this method returns, so move it elsewhere before.
     func session(_ session: WCSession, didReceive file: WCSessionFile)
 }
 
 extension WCSessionDelegate {
-    // Required by Apple on iOS and unavailable on watchOS, where apps do not write them.
+    // Required by Apple on iOS, but unavailable on watchOS, where apps don't implement them.
     public func sessionDidBecomeInactive(_ session: WCSession) {}
     public func sessionDidDeactivate(_ session: WCSession) {}
 
@@ -61,7 +61,7 @@ extension WCSessionDelegate {
     public func sessionCompanionAppInstalledDidChange(_ session: WCSession) {}
     public func sessionReachabilityDidChange(_ session: WCSession) {}
 
-    // Who sends to an app without the method that would take the message learns that it was not delivered.
+    // Without the method for a message, the sender gets an error.
     public func session(_ session: WCSession, didReceiveMessage message: [String: Any]) {
         session.lacksHandler()
     }

@@ -1,10 +1,11 @@
 public import Foundation
 
-/// A file that has come, or is on its way.
+/// A file that is being sent or has been received.
 ///
 /// Source: https://developer.apple.com/documentation/watchconnectivity/wcsessionfile
 open class WCSessionFile: NSObject {
-    /// At the sender where the app put it; at the receiver in the inbox, until the delegate's method returns.
+    /// The location of the file. On the sender, where the app put it; on the receiver, in the inbox until the
+    /// delegate's method returns.
     public let fileURL: URL
     private let content: PropertyList?
 
@@ -17,15 +18,15 @@ open class WCSessionFile: NSObject {
     open var metadata: [String: Any]? { content?.dictionary }
 }
 
-/// A file on its way. Made by `WCSession`; safe to use from any thread.
+/// A file transfer. Created by `WCSession`; safe to use from any thread.
 ///
 /// Source: https://developer.apple.com/documentation/watchconnectivity/wcsessionfiletransfer
 open class WCSessionFileTransfer: NSObject {
     let id: UInt64
     private let process: AppProcess?
-    /// The file under transfer.
+    /// The file being transferred.
     public let file: WCSessionFile
-    /// The progress in bytes, which moves in steps while the file is under way.
+    /// The progress in bytes, updated in steps.
     public let progress: Progress
 
     init(id: UInt64, process: AppProcess?, file: WCSessionFile, byteCount: Int64) {
@@ -35,9 +36,9 @@ open class WCSessionFileTransfer: NSObject {
         progress = Progress(totalUnitCount: byteCount)
     }
 
-    /// Whether it has been neither received, nor cancelled, nor given up.
+    /// True until the transfer has arrived, was cancelled or has failed.
     open var isTransferring: Bool { process?.read(false) { $0.isTransferring(id, on: .file, of: $1) } ?? false }
 
-    /// Takes it back, unless it has been transferred already; then nothing happens.
+    /// Cancels the transfer. Does nothing if it has arrived.
     open func cancel() { process?.write { $0.cancel(id, on: .file, of: $1) } }
 }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A user info dictionary on its way. Made by `WCSession`; safe to use from any thread.
+/// A user info transfer. Created by `WCSession`; safe to use from any thread.
 ///
 /// Source: https://developer.apple.com/documentation/watchconnectivity/wcsessionuserinfotransfer
 open class WCSessionUserInfoTransfer: NSObject, NSSecureCoding {
@@ -16,23 +16,23 @@ open class WCSessionUserInfoTransfer: NSObject, NSSecureCoding {
         wasCurrentComplicationInfo = isCurrentComplicationInfo
     }
 
-    /// Whether it holds the newest data for the complication; no longer once newer ones were sent.
+    /// True if the transfer holds the newest data for the complication.
     open var isCurrentComplicationInfo: Bool {
         process?.read(false) { $0.isCurrentComplicationInfo(id, of: $1) } ?? wasCurrentComplicationInfo
     }
 
-    /// The user info under transfer.
+    /// The user info being transferred.
     open var userInfo: [String: Any] { content.dictionary }
 
-    /// Whether it has been neither received, nor cancelled, nor given up.
+    /// True until the transfer has arrived, was cancelled or has failed.
     open var isTransferring: Bool { process?.read(false) { $0.isTransferring(id, on: .userInfo, of: $1) } ?? false }
 
-    /// Takes it back, unless it has been transferred already; then nothing happens.
+    /// Cancels the transfer. Does nothing if it has arrived.
     open func cancel() { process?.write { $0.cancel(id, on: .userInfo, of: $1) } }
 
     // MARK: Archiving: what comes back knows what it held and is not under way.
 
-    /// Whether the class supports secure coding: always true.
+    /// True: the class supports secure coding.
     public static var supportsSecureCoding: Bool { true }
 
     open func encode(with coder: NSCoder) {

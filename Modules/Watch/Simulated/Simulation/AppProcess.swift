@@ -1,12 +1,12 @@
 import Foundation
 import MeshBase
 
-/// One launch of an app: what its `WCSession` speaks for. All but the constants is guarded by the pair's lock.
+/// One launch of an app, behind its `WCSession`. The pair's lock guards all variables.
 final class AppProcess: @unchecked Sendable {
-    /// The one whose code is running.
+    /// The app whose code is running.
     @TaskLocal static var current: AppProcess?
 
-    /// The device's place in `PairCore.devices`.
+    /// The device's index in `PairCore.devices`.
     let device: Int
     private let core: Locked<PairCore>
 
@@ -14,19 +14,19 @@ final class AppProcess: @unchecked Sendable {
     var activation = WCSessionActivationState.notActivated
     weak var delegate: (any WCSessionDelegate)?
     weak var delegateObservation: DelegateObservation?
-    /// Of a phone: the place of the watch that the session talks to, as of its activation.
+    /// On a phone, the index of the watch that the session has talked to since its activation.
     var watch: Int
     var isReachable = false
     var isAwaitingReachability = false
     var isDeactivating = false
-    /// Set by what stands in for delegate methods that the app does not have.
+    /// Set by default delegate methods, which stand for methods that the app doesn't implement.
     var lacksHandler = false
-    /// What waits to be called, whatever the state of the session.
+    /// Pending calls that don't depend on the session's state.
     var calls = Line<AppCall.Content>()
-    /// The objects by which the app knows its transfers.
+    /// The objects by which the app refers to its transfers.
     var userInfoTransfers: [UInt64: WCSessionUserInfoTransfer] = [:]
     var fileTransfers: [UInt64: WCSessionFileTransfer] = [:]
-    /// Raised whenever the system wakes the app, so that older plans to suspend it lapse.
+    /// Incremented when the system wakes the app, so that earlier planned suspensions lapse.
     var wakeCount = 0
 
     private var liveSession: WCSession?
@@ -40,12 +40,12 @@ final class AppProcess: @unchecked Sendable {
 
     var isActive: Bool { activation != .notActivated }
 
-    /// The same object while the app lives.
+    /// The session; the same object while the app runs.
     var session: WCSession { core.withCore { _ in liveSession } ?? WCSession(process: self) }
-    /// As `session`, for who holds the lock.
+    /// Like `session`, for callers that hold the lock.
     var lockedSession: WCSession { liveSession ?? WCSession(process: self) }
 
-    /// Under the lock.
+    /// Ends the process. Call it with the lock held.
     func end() {
         isAlive = false
         activation = .notActivated
@@ -55,18 +55,18 @@ final class AppProcess: @unchecked Sendable {
         fileTransfers = [:]
     }
 
-    /// Of an app that has died nothing can be read.
+    /// Reads under the lock. Returns `otherwise` if the app has ended.
     func read<Result>(_ otherwise: Result, _ body: (inout PairCore, AppProcess) -> Result) -> Result {
         core.withCore { isAlive ? body(&$0, self) : otherwise }
     }
 
-    /// An app that has died can do nothing.
+    /// Changes the state under the lock. Does nothing if the app has ended.
     func write(_ body: (inout PairCore, AppProcess) -> Void) {
         core.withCore { if isAlive { body(&$0, self) } }
     }
 }
 
-/// What `sendMessage` and `sendMessageData` carry.
+/// The content of a message.
 enum MessageContent: Sendable {
     case dictionary(PropertyList)
     case data(Data)
@@ -94,14 +94,14 @@ enum MessageContent: Sendable {
     }
 }
 
-/// A file that an app asks to be sent.
+/// A file that an app wants to send.
 struct FileOffer {
     let url: URL
     let metadata: PropertyList?
     let byteCount: Int64
 }
 
-/// One call of an app: of its delegate, or of a handler that it passed.
+/// A single call into an app: to its delegate, or to a handler that it passed.
 struct AppCall {
     enum Content {
         case activated(WCSessionActivationState, WCError.Code?)
@@ -124,10 +124,10 @@ struct AppCall {
     let session: WCSession
     let delegate: (any WCSessionDelegate)?
     let content: Content
-    /// The app is to die before the call has returned.
+    /// The app must die before the call is complete.
     var crashes = false
 
-    /// Without the lock.
+    /// Makes the call. Don't hold the lock.
     func perform() {
         AppProcess.$current.withValue(process) { call() }
     }

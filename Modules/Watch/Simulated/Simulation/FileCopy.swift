@@ -1,14 +1,14 @@
 import Foundation
 
-/// A file to be copied into an inbox, without the lock.
+/// A copy of a file into an inbox, performed without the lock.
 struct FileCopy {
     let way: Int
     let id: UInt64
     let source: URL
     let destination: URL
 
-    /// The kernel copies; nothing is read into memory.
-    /// - Returns: why it failed.
+    /// Copies the file without reading it into memory.
+    /// - Returns: The error code; nil on success.
     func perform() -> WCError.Code? {
         let files = FileManager.default
         guard files.isReadableFile(atPath: source.path) else { return .fileAccessDenied }
@@ -27,7 +27,7 @@ struct FileCopy {
 }
 
 extension FileCopy {
-    /// Why that cannot be transferred; nil if it can.
+    /// Returns the reason why a URL can't be transferred; nil if it can.
     static func refusal(of url: URL) -> WCError.Code? {
         guard url.isFileURL else { return .invalidParameter }
         var isDirectory: ObjCBool = false

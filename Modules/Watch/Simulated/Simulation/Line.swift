@@ -1,4 +1,4 @@
-/// A queue that gives up its front in amortised O(1), and keeps nothing of what it has given up.
+/// A FIFO queue. Removing the first element is amortized O(1), and removed elements are released at once.
 struct Line<Element>: Sequence {
     private var elements: [Element?] = []
     private var head = 0

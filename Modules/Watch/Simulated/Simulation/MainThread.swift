@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// Whether the main actor's code runs here. Off Apple's systems that need not be the process's first thread.
+/// Detects the main actor's thread. On systems other than Apple's, it may differ from the process's first thread.
 enum MainThread {
     private static let key = DispatchSpecificKey<Bool>()
     private static let isMarked: Bool = {

@@ -13,22 +13,22 @@ struct SimulatedDeviceState {
     var onLaunch: (@Sendable (WCSession) -> Void)?
     var onTerminate: (@Sendable () -> Void)?
 
-    /// Of a watch, as seen from the phone.
+    /// For watches, as the phone sees them.
     var isPaired = true
     var isInRange = true
     var isComplicationEnabled = false
-    /// Of a watch: its app has no companion.
+    /// For watches: the app has no companion.
     var isWatchOnly = false
-    /// Of a phone: since it was restarted.
+    /// For phones: not unlocked since the restart.
     var needsUnlock = false
     var isDiskFull = false
-    /// What its system says of the other's reachability, whatever the truth: as set, and for the moment.
+    /// Wrong reports of the other device's reachability: the one that a test set, and a temporary one.
     var claim: Bool?
     var flapClaim: Bool?
 
-    /// Messages that wait for the app.
+    /// IDs of messages that wait for the app.
     var waiting = Line<UInt64>()
-    /// Of a phone: complication transfers of that day.
+    /// For phones: the day of the complication budget.
     var complicationDay: UInt64 = 0
     var complicationsUsed = 0
     var random: SplitMix64
@@ -49,7 +49,7 @@ struct SimulatedDeviceState {
 // MARK: - Launching and ending
 
 extension PairCore {
-    /// Nil if the app runs already, or cannot.
+    /// Starts a process. Returns nil if the app is running already, or isn't installed.
     mutating func launch(_ device: Int, inForeground: Bool, core: Locked<PairCore>) -> AppProcess? {
         guard devices[device].isInstalled, devices[device].process == nil else { return nil }
         let process = AppProcess(device: device, watch: device == 0 ? activeWatch : device, core: core)
@@ -70,7 +70,7 @@ extension PairCore {
         stateChanged(device)
     }
 
-    /// - Returns: what is to be told of it.
+    /// - Returns: The function to call after the app has ended.
     mutating func kill(_ device: Int) -> (@Sendable () -> Void)? {
         guard let process = devices[device].process else { return nil }
         dropped.append((process.calls, process.lockedSession))
@@ -89,8 +89,8 @@ extension PairCore {
         watchReachability()
     }
 
-    /// Has the system run the app in the background, if it does not run already.
-    /// - Returns: whether it will run.
+    /// Runs the app in the background, unless it is running.
+    /// - Returns: True if the app runs or will run.
     @discardableResult
     mutating func wake(_ device: Int) -> Bool {
         guard devices[device].isInstalled, !devices[device].needsUnlock else { return false }
@@ -128,7 +128,7 @@ extension PairCore {
         setState(process.device, isForeground: false, isSuspended: true)
     }
 
-    /// Tells the counterparts what they may read of a device.
+    /// Notifies the counterparts about a change of the device's installation.
     mutating func tellOfInstallation(_ device: Int) {
         if device == 0 {
             for watch in 1..<devices.count {
@@ -140,8 +140,8 @@ extension PairCore {
         }
     }
 
-    /// The app's data goes with it: what waits for it, and what it was sent. What it has sent is in the system's hands, but
-    /// for what is still to go.
+    /// Removes the app with its data: content waiting for it, received contexts, and transfers that haven't arrived.
+    /// Transfers that have arrived at the other device stay there.
     mutating func uninstall(_ device: Int) -> (@Sendable () -> Void)? {
         let told = kill(device)
         devices[device].isInstalled = false
@@ -196,7 +196,7 @@ extension PairCore {
         watchReachability()
     }
 
-    /// The user puts on another watch, or takes one up for good.
+    /// Makes the phone talk to another watch, as when the user puts it on.
     mutating func switchTo(_ watch: Int) {
         guard watch != activeWatch else { return }
         activeWatch = watch

@@ -10,7 +10,7 @@ extension PairCore {
             rate: lane == .file ? conditions.fileFailureRate : conditions.userInfoFailureRate)
         let whichOne = Int(ways[way].lanes[lane].random.upTo(3))
         guard isOpen(way), devices[receiver].isInstalled else {
-            // What was moved so far is lost; it moves again when it can.
+            // The transfer starts over when the devices can talk again.
             ways[way].lanes[lane].inFlight = nil
             return nil
         }
@@ -27,14 +27,14 @@ extension PairCore {
         return nil
     }
 
-    /// - Returns: whether the file is of any use; it may have been cancelled meanwhile.
+    /// - Returns: False if the copied file can be deleted, because of an error or a cancellation.
     mutating func copied(_ copy: FileCopy, _ error: WCError.Code?) -> Bool {
         guard ways[copy.way].lanes[.file].inFlight == copy.id else { return false }
         finish(copy.way, .file, error)
         return error == nil
     }
 
-    /// The first of the lane has come, or has failed.
+    /// Finishes the first transfer of a lane, successfully or with an error.
     private mutating func finish(_ way: Int, _ lane: Transfer.Lane, _ error: WCError.Code?) {
         guard let transfer = ways[way].lanes[lane].queue.popFirst() else { return }
         ways[way].lanes[lane].inFlight = nil
@@ -54,7 +54,7 @@ extension PairCore {
         if ways[way].crashRandom.happens(rate: conditions.backgroundWakeRate) { wake(ways[way].receiver) }
     }
 
-    /// The sender is told, by the object that it knows, or by a new one if it has been launched anew.
+    /// Reports a finished transfer by the object that the app knows, or by a new object after a relaunch.
     mutating func finished(
         _ transfer: Transfer, _ error: WCError.Code?, _ process: AppProcess
     ) -> AppCall.Content {
@@ -111,7 +111,7 @@ extension PairCore {
             byteCount: transfer.byteCount)
     }
 
-    /// Where the app of a device finds what has come.
+    /// Returns the folder for received files of a device's app.
     func inbox(of device: Int) -> URL {
         directory.appendingPathComponent("\(devices[device].name)/Inbox", isDirectory: true)
     }

@@ -1,10 +1,10 @@
 import Foundation
 import MeshBase
 
-// What apps are called with: one call at a time, in an order that follows from the state alone.
+// Calls into apps: one at a time, in an order that depends only on the state.
 
 extension PairCore {
-    /// The next call that an app can take.
+    /// Returns the next call that an app can take.
     mutating func nextCall() -> AppCall? {
         for device in devices.indices {
             guard let process = devices[device].process, !devices[device].isSuspended,
@@ -41,13 +41,13 @@ extension PairCore {
         return .deactivated
     }
 
-    /// The oldest arrival. It stays in the inbox until the delegate has returned.
+    /// Returns the oldest arrival. It stays in the inbox until the delegate's method has returned.
     private mutating func nextArrival(_ way: Int) -> AppCall.Content? {
         while let transfer = ways[way].inbox.first {
             delivering = (way, transfer.id)
             guard transfer.lane == .file else { return .userInfo(transfer.id, transfer.content ?? PropertyList()) }
             let url = inboxFile(of: transfer, way)
-            // The app moved it, and died before the system knew.
+            // The app moved the file, then died before the inbox was updated.
             guard FileManager.default.fileExists(atPath: url.path) else {
                 _ = ways[way].inbox.popFirst()
                 continue
@@ -90,8 +90,8 @@ extension PairCore {
         return ways[way].crashRandom.happens(rate: conditions.crashRate)
     }
 
-    /// After the call has returned.
-    /// - Returns: a file that was in the app's hands, and what is to be told of the app's end.
+    /// Completes a call after it has returned.
+    /// - Returns: A received file to delete, and the function to call if the app has ended.
     mutating func finish(_ call: AppCall) -> (leftover: URL?, told: (@Sendable () -> Void)?) {
         var told: (@Sendable () -> Void)?
         if call.crashes, call.process.isAlive { told = kill(call.process.device) }

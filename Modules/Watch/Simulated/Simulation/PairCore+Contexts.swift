@@ -1,21 +1,21 @@
 import Foundation
 import MeshBase
 
-/// The application context of one way: the newest replaces what is still to go.
+/// The application context of one way. A newer one replaces one that hasn't been sent.
 struct ContextLane {
     var sent: PropertyList?
-    /// Still to go.
+    /// Waits to be sent.
     var due: PropertyList?
     var inFlight: PropertyList?
     /// At the receiver.
     var received: PropertyList?
-    /// Whether its delegate is still to be told.
+    /// True if the receiver's delegate hasn't got it yet.
     var isNew = false
 }
 
 extension PairCore {
-    /// - Parameter content: nil is no property list.
-    /// - Returns: why it was refused.
+    /// - Parameter content: nil if the app's dictionary isn't a property list.
+    /// - Returns: The error code if the context was refused.
     mutating func updateContext(
         _ content: PropertyList?, by process: AppProcess, isMainThread: Bool
     ) -> WCError.Code? {
@@ -54,7 +54,7 @@ extension PairCore {
         guard let content = ways[way].context.inFlight else { return }
         ways[way].context.inFlight = nil
         guard isOpen(way), devices[ways[way].receiver].isInstalled else {
-            // What was on its way goes again, unless a newer one does.
+            // The context is sent again, unless a newer one waits.
             ways[way].context.due = ways[way].context.due ?? content
             return
         }

@@ -1,7 +1,7 @@
 import Foundation
 import MeshBase
 
-/// A message on its way, or one whose sender waits for a reply.
+/// A message in transit, or one whose sender waits for a reply.
 struct Message {
     let way: Int
     let content: MessageContent
@@ -9,21 +9,21 @@ struct Message {
     let wantsReply: Bool
     var reply: ((MessageContent) -> Void)?
     var failure: ((any Error) -> Void)?
-    /// The app that has been handed it.
+    /// The app that received the message.
     var receiver: AppProcess?
     var replyContent: MessageContent?
     var isAnswered = false
 }
 
-/// The most that a message or user info may take, in bytes of its binary property list.
+/// Maximum number of bytes in the binary property list of a message or user info.
 let payloadBytesMax = 65_536
-/// The most that an application context may take.
+/// Maximum number of bytes in an application context.
 let contextBytesMax = 262_144
 
 // MARK: - Sending
 
 extension PairCore {
-    /// - Parameter content: nil is no property list.
+    /// - Parameter content: nil if the app's dictionary isn't a property list.
     mutating func send(
         _ content: MessageContent?, by process: AppProcess, reply: ((MessageContent) -> Void)?,
         failure: ((any Error) -> Void)?
@@ -61,7 +61,7 @@ extension PairCore {
         return messages.count < Self.messagesMax ? nil : .deliveryFailed
     }
 
-    /// Why that app can send nothing; nil if it can.
+    /// Returns the reason why an app can't send anything; nil if it can.
     mutating func refusal(_ process: AppProcess) -> WCError.Code? {
         switch process.activation {
         case .notActivated: return .sessionNotActivated
@@ -76,7 +76,7 @@ extension PairCore {
         return devices[0].isInstalled ? nil : .companionAppNotInstalled
     }
 
-    /// When a message that is sent now arrives: never before an earlier one.
+    /// Returns the arrival time of a message sent now. It is never before that of an earlier one.
     private mutating func messageTime(_ way: Int) -> UInt64 {
         let latency = conditions.messageLatency.draw(&ways[way].messageRandom)
         let time = max(ways[way].lastMessageTime, now.addingReportingOverflow(latency).partialValue)
@@ -100,7 +100,7 @@ extension PairCore {
         if receiver == 0 { wake(0) }
     }
 
-    /// A watch app is not woken by messages, a phone app is.
+    /// Returns true if a message can reach the app. Messages wake a phone app, but not a watch app.
     private func canTake(_ device: Int) -> Bool {
         guard device > 0 else { return !devices[0].needsUnlock }
         return devices[device].state == .foreground && devices[device].process?.activation == .activated
@@ -125,7 +125,7 @@ extension PairCore {
         failOnTheWayBack(id, .deliveryFailed)
     }
 
-    /// By the app that received the message; nil is no property list. The first reply counts.
+    /// Replies to a message that the app received. Only the first reply counts; nil if it isn't a property list.
     mutating func reply(_ content: MessageContent?, to id: UInt64, by process: AppProcess) {
         guard let message = messages[id], message.receiver === process, !message.isAnswered else { return }
         messages[id]?.isAnswered = true
@@ -155,7 +155,7 @@ extension PairCore {
         message.sender.calls.append(.replied(reply, content))
     }
 
-    /// The sender learns of it as soon as word can have come back.
+    /// Reports a failure to the sender after the time of a message in the opposite direction.
     mutating func failOnTheWayBack(_ id: UInt64, _ code: WCError.Code) {
         guard let message = messages[id] else { return }
         record(.lost(code == .messageReplyFailed ? .reply : .message, id: id), on: ways[message.way].receiver)
@@ -176,7 +176,7 @@ extension PairCore {
         if message.sender.isAlive { awaitedMessages -= 1 }
     }
 
-    /// Of a sender that has died; what it sent goes on.
+    /// Drops the handlers of a sender that has ended. Its messages continue.
     mutating func forgetHandlers(of process: AppProcess) {
         for id in messages.keys where messages[id]?.sender === process {
             if let message = messages[id] { dropped.append(message) }

@@ -4,7 +4,7 @@ import MeshBase
 // MARK: - Reachability
 
 extension PairCore {
-    /// What its system says to that app: the claim, or else the truth.
+    /// Returns the reachability that the system reports to an app: a wrong one if set, or else the actual one.
     func reachability(seenBy process: AppProcess) -> Bool {
         let device = devices[process.device]
         return device.flapClaim ?? device.claim ?? isTrulyReachable(from: process)
@@ -21,7 +21,7 @@ extension PairCore {
         return devices[watch].state == .foreground && devices[watch].process?.activation == .activated
     }
 
-    /// Has every app be told, after a while, of what has changed for it.
+    /// Schedules a notification for each app with a new reachability.
     mutating func watchReachability() {
         for device in devices.indices {
             guard let process = devices[device].process, process.isActive, !process.isAwaitingReachability,
@@ -42,7 +42,7 @@ extension PairCore {
         if !isKnown { process.calls.append(.reachabilityChanged) }
     }
 
-    /// Plans the next lie.
+    /// Schedules the next wrong report.
     mutating func enterNextFlap() {
         guard let interval = conditions.flapInterval?.nanoseconds, interval > 0, !isFlapPlanned else { return }
         isFlapPlanned = true
@@ -118,7 +118,7 @@ extension PairCore {
         return Self.complicationsPerDay - (devices[0].complicationDay == day ? devices[0].complicationsUsed : 0)
     }
 
-    /// Whether a complication transfer on that way goes at once; it is an ordinary one otherwise.
+    /// Returns true if the daily budget lets a complication transfer go ahead of the others, and spends one.
     mutating func spendComplication(_ way: Int) -> Bool {
         guard devices[ways[way].watch].isComplicationEnabled else { return false }
         if devices[0].complicationDay != day {

@@ -17,14 +17,14 @@ struct Transfer {
     let byteCount: Int64
     var isComplication = false
     var isCurrentComplication = false
-    /// Files that have come keep the name that they had.
+    /// Received files keep their original name.
     var fileName: String { file?.lastPathComponent ?? "" }
 }
 
-/// Transfers of one kind on one way: one at a time, in order.
+/// Transfers of one kind on one way. One moves at a time, in order.
 struct TransferLane {
     var queue = Line<Transfer>()
-    /// The first of the queue, while it is moving.
+    /// The ID of the first transfer in the queue, while it is moving.
     var inFlight: UInt64?
     var random = SplitMix64(seed: 0)
 }
@@ -50,7 +50,7 @@ struct TransferLanes {
 // MARK: - Sending
 
 extension PairCore {
-    /// - Parameter content: nil is no property list.
+    /// - Parameter content: nil if the app's dictionary isn't a property list.
     mutating func transfer(
         _ content: PropertyList?, isComplication: Bool, by process: AppProcess
     ) -> WCSessionUserInfoTransfer? {
@@ -74,7 +74,7 @@ extension PairCore {
         return object
     }
 
-    /// - Parameter isValid: whether the metadata is a property list.
+    /// - Parameter isValid: False if the metadata isn't a property list.
     mutating func transfer(_ offer: FileOffer, isValid: Bool, by process: AppProcess) -> WCSessionFileTransfer? {
         var code = refusal(process)
         if code == nil, !isValid { code = .payloadUnsupportedTypes }
@@ -102,7 +102,8 @@ extension PairCore {
             .sent(transfer.lane.traced, id: transfer.id, byteCount: Int(clamping: transfer.byteCount)),
             on: process.device)
         if transfer.isComplication {
-            // Ahead of what waits, behind what is moving and behind earlier ones.
+            // A complication transfer goes ahead of ordinary ones, but not ahead of earlier ones or the one that is
+            // moving.
             let isMoving = ways[way].lanes[.userInfo].inFlight != nil
             let ahead = queue.prefix { $0.isComplication }.count
             ways[way].lanes[.userInfo].queue.insert(transfer, at: max(ahead, isMoving ? 1 : 0))
@@ -112,7 +113,7 @@ extension PairCore {
         startTransfers(way)
     }
 
-    /// Moves the first of each lane, if it can and nothing of the lane is moving.
+    /// Starts the first transfer of each idle lane, if the devices can talk.
     mutating func startTransfers(_ way: Int) {
         for lane in [Transfer.Lane.userInfo, .file] {
             guard ways[way].lanes[lane].inFlight == nil, isOpen(way), devices[ways[way].receiver].isInstalled,

@@ -2,10 +2,16 @@ import Foundation
 import MeshBase
 import MeshVirtualTime
 
-/// The state of a simulated pair: its devices, and what the system keeps for their apps. Calls nobody: `nextStep` says what
-/// the pair is to do without the lock.
+// A discrete-event simulation. Events are due at virtual times, and calls into apps wait in queues. `nextStep` returns
+// the next action to perform outside the lock, so the core itself never calls an app.
+//
+// A process is one launch of an app. A way is one direction between a watch and the phone. Each way has two lanes for
+// transfers (user infos and files), which move one transfer at a time, and one for the application context. Arrived
+// transfers wait in the way's inbox until the app has been called.
+
+/// The state of a simulated pair: its devices, and the content that the system holds for their apps.
 struct PairCore {
-    /// What is done when its time has come.
+    /// An action that is due at a virtual time.
     enum Event {
         case timer(@Sendable () -> Void)
         case launches(Int)
@@ -24,7 +30,7 @@ struct PairCore {
         case fileProgresses(way: Int, UInt64, quarters: Int64)
         case contextArrives(way: Int)
 
-        /// Whether `runUntilIdle` waits for it. Messages count by themselves, and timers are others' business.
+        /// True if `runUntilIdle` waits for the event. Messages are counted separately, and timers belong to others.
         var isAwaited: Bool {
             switch self {
             case .timer, .suspends, .flaps, .flapEnds, .messageExpires, .replyTimesOut: false
@@ -33,7 +39,7 @@ struct PairCore {
         }
     }
 
-    /// What is done without the lock.
+    /// An action to perform without the lock.
     enum Step {
         case timer(@Sendable () -> Void)
         case launch(AppProcess, @Sendable (WCSession) -> Void)
@@ -41,7 +47,7 @@ struct PairCore {
         case copy(FileCopy)
     }
 
-    /// For the sessions of apps that the system launches.
+    /// The lock around this value, for processes that the system launches.
     weak var core: Locked<PairCore>?
     let seed: UInt64
     let directory: URL
@@ -51,20 +57,20 @@ struct PairCore {
     private var timeline = EventQueue<Event>()
     private var awaitedEvents = 0
 
-    /// The phone, then the watches.
+    /// The phone, followed by the watches.
     var devices: [SimulatedDeviceState]
-    /// For each watch what the phone's app sends to it, then what its app sends to the phone's.
+    /// For each watch, the way from the phone, then the way to the phone.
     var ways: [Way]
-    /// The place of the watch that the phone talks to.
+    /// The index of the watch that the phone talks to.
     var activeWatch = 1
 
     var messages: [UInt64: Message] = [:]
-    /// Messages whose senders have yet to hear something.
+    /// The number of messages with an outcome that the sender hasn't learned yet.
     var awaitedMessages = 0
     private var lastID: UInt64 = 0
-    /// What must not be let go under the lock: apps' handlers and delegates, whose ends may run code of the app.
+    /// Objects to release outside the lock: handlers and delegates, whose deinitializers may run app code.
     var dropped: [Any] = []
-    /// Of the transfer that a delegate is being handed.
+    /// The transfer that a delegate is receiving.
     var delivering: (way: Int, id: UInt64)?
 
     var flapRandom: SplitMix64
@@ -86,7 +92,7 @@ struct PairCore {
         enterNextFlap()
     }
 
-    /// A stream of its own for each purpose, so that what one draws shifts nothing else.
+    /// Returns a separate generator for each purpose, so that draws for one don't shift the others.
     private static func random(_ seed: UInt64, _ purpose: UInt64) -> SplitMix64 {
         var mixer = SplitMix64(seed: purpose &+ 1)
         return SplitMix64(seed: seed ^ mixer.next())
@@ -99,7 +105,7 @@ struct PairCore {
 }
 
 extension Locked where Value == PairCore {
-    /// As `withLock`, and lets go of what the core has dropped once the lock is free.
+    /// Like `withLock`, but releases `dropped` objects after the lock is free.
     func withCore<Result>(_ body: (inout PairCore) throws -> Result) rethrows -> Result {
         var dropped: [Any] = []
         defer { withExtendedLifetime(dropped) {} }
@@ -134,12 +140,12 @@ extension PairCore {
 
     var isIdle: Bool { awaitedEvents == 0 && awaitedMessages == 0 }
 
-    /// The next thing to do that is due by `limit`; moves the clock to it.
+    /// Returns the next step due by `limit`, and advances the clock to it.
     mutating func nextStep(until limit: UInt64, stopsWhenIdle: Bool) -> Step? {
         while true {
             if let call = nextCall() { return .call(call) }
             guard let (time, event) = timeline.next else { return nil }
-            // What has become void moves no clock.
+            // A void event doesn't advance the clock.
             let isVoid = isVoid(event)
             guard isVoid || time <= limit && !(stopsWhenIdle && isIdle) else { return nil }
             _ = timeline.take()
@@ -192,17 +198,17 @@ extension PairCore {
 
 // MARK: - Ways
 
-/// What one app sends to the other over one pairing, and what the system keeps of it.
+/// One direction between two apps, and the content that the system holds for it.
 struct Way {
     let index: Int
-    /// Places of devices.
+    /// Indices of the devices.
     let sender: Int
     let receiver: Int
     var lanes = TransferLanes()
     var context = ContextLane()
-    /// At the receiver: what has come and its app has not been handed.
+    /// At the receiver: arrived transfers that the app hasn't received yet.
     var inbox = Line<Transfer>()
-    /// At the sender: what its app is to be told.
+    /// At the sender: finished transfers that the app must be informed about.
     var finished = Line<(transfer: Transfer, error: WCError.Code?)>()
     var lastMessageTime: UInt64 = 0
     var messageRandom: SplitMix64
@@ -223,23 +229,23 @@ struct Way {
     }
 
     var watch: Int { index / 2 + 1 }
-    /// The other direction of the same pairing.
+    /// The opposite direction of the same pairing.
     var back: Int { index ^ 1 }
 }
 
 extension PairCore {
-    /// The way on which that app sends.
+    /// Returns the way on which an app sends.
     func outgoing(_ process: AppProcess) -> Int {
         process.device == 0 ? 2 * (process.watch - 1) : 2 * (process.device - 1) + 1
     }
 
-    /// Whether the two devices of a way can talk: paired, near, and the watch is the one that the phone talks to.
+    /// Returns true if the two devices can talk: paired, in range, and the watch is the active one.
     func isOpen(_ way: Int) -> Bool {
         let watch = ways[way].watch
         return activeWatch == watch && devices[watch].isPaired && devices[watch].isInRange
     }
 
-    /// Goes on with whatever waited for a change of the devices.
+    /// Starts everything that may have waited for a change of the devices.
     mutating func resume() {
         for way in ways.indices {
             startTransfers(way)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A dictionary of property list values, checked and copied: what WatchConnectivity carries.
+/// A validated copy of a dictionary with property list values, the content that WatchConnectivity carries.
 ///
-/// Numbers come out as `NSNumber`, as they do on Apple's systems, so that a number sent as `Int` is found `as? Double`
-/// and the other way round.
+/// Numbers come out as `NSNumber`, as on Apple's systems, so that a number sent as `Int` can be read with `as? Double`
+/// and vice versa.
 struct PropertyList: Hashable, Sendable {
     private indirect enum Value: Hashable, Sendable {
         case string(String)
@@ -15,7 +15,7 @@ struct PropertyList: Hashable, Sendable {
     }
 
     private let root: [String: Value]
-    /// What its binary form takes, or somewhat more.
+    /// An upper bound on the size of the binary form.
     let byteCountMost: Int
 
     init() {
@@ -23,7 +23,7 @@ struct PropertyList: Hashable, Sendable {
         byteCountMost = 42
     }
 
-    /// Nil where something is no property list value, or lies deeper than `depthMax`.
+    /// Returns nil if a value isn't a property list value, or is nested deeper than `depthMax`.
     init?(_ dictionary: [String: Any]) {
         var byteCount = 8 + 32
         guard let root = Self.values(dictionary, 0, &byteCount) else { return nil }
@@ -41,15 +41,15 @@ struct PropertyList: Hashable, Sendable {
 
     var dictionary: [String: Any] { root.mapValues(Self.object) }
 
-    /// The binary form; nil only where Foundation fails.
+    /// The binary form; nil only if Foundation fails.
     var encoded: Data? {
         try? PropertyListSerialization.data(fromPropertyList: dictionary, format: .binary, options: 0)
     }
 
-    /// Of the binary form.
+    /// The size of the binary form.
     var byteCount: Int { encoded?.count ?? byteCountMost }
 
-    /// Whether the binary form takes no more than that. Encodes only where the estimate leaves it open.
+    /// Returns true if the binary form takes at most `limit` bytes. Encodes only if the bound is above the limit.
     func fits(_ limit: Int) -> Bool {
         byteCountMost <= limit || encoded.map { $0.count <= limit } ?? false
     }
@@ -59,7 +59,7 @@ struct PropertyList: Hashable, Sendable {
 }
 
 extension PropertyList {
-    /// Of every object: its marker, a long count, its place in the table, and a reference to it.
+    /// Maximum overhead of an object: marker, long count, table offset and reference.
     private static let objectBytesMost = 1 + 9 + 8 + 8
 
     private static func values(_ dictionary: [String: Any], _ depth: Int, _ byteCount: inout Int) -> [String: Value]? {

@@ -2,25 +2,25 @@ import MeshBase
 
 /// The state of an app on a simulated device.
 public enum SimulatedAppState: String, Hashable, Sendable {
-    /// The device lacks the app; it has the app, which does not run.
+    /// The app isn't installed on the device; it is installed, but doesn't run.
     case notInstalled, notRunning
     /// The app is on screen. A phone's messages reach a watch app only here.
     case foreground
-    /// Running, not on screen.
+    /// The app runs, but isn't on screen.
     case background
-    /// The app is in memory and doesn't run. It gets no events until it runs again, and then everything that waited.
+    /// The app is in memory and doesn't run. Its events wait until it runs again.
     case suspended
 }
 
-/// A phone or a watch of a `SimulatedWatchPair`, and the app on it. Installed, paired, in range and unlocked at first, with
-/// the app not running. Safe to use from any thread; works as long as its pair.
+/// A phone or a watch of a `SimulatedWatchPair`, and the app on it. At first it is paired, in range and unlocked, with
+/// the app installed but not running. Safe to use from any thread; usable while its pair exists.
 public struct SimulatedDevice: Sendable, Hashable, CustomStringConvertible {
     let index: Int
     let core: Locked<PairCore>
 
     /// The device's name in traces, such as `phone` or `watch`.
     public var name: String { core.withCore { $0.devices[index].name } }
-    /// Whether it is the pair's phone.
+    /// True if this is the pair's phone.
     public var isPhone: Bool { index == 0 }
     public var description: String { name }
 
@@ -39,8 +39,8 @@ extension SimulatedDevice {
     /// The session of the running app; nil if none runs.
     public var session: WCSession? { core.withCore { $0.devices[index].process?.lockedSession } }
 
-    /// Sets what the app does when the user or the system launches it: make its objects, set the session's delegate,
-    /// activate it. Called on the thread that launches, with `WCSession.default` set.
+    /// Sets the code that runs when the user or the system launches the app. It should create the app's objects, set
+    /// the session's delegate and activate the session. Called on the launching thread, with `WCSession.default` set.
     public func onLaunch(_ body: (@Sendable (WCSession) -> Void)?) {
         core.withCore { core in
             core.dropped.append(core.devices[index].onLaunch as Any)
@@ -48,7 +48,7 @@ extension SimulatedDevice {
         }
     }
 
-    /// Sets a function that releases the app's objects when it was killed or has crashed.
+    /// Sets a function that releases the app's objects after the app was killed or has crashed.
     public func onTerminate(_ body: (@Sendable () -> Void)?) {
         core.withCore { core in
             core.dropped.append(core.devices[index].onTerminate as Any)
@@ -56,8 +56,9 @@ extension SimulatedDevice {
         }
     }
 
-    /// Launches the app as the user does, and runs `onLaunch`. An app that runs already is brought to the foreground.
-    /// - Returns: its session, which is a new one for each launch; nil if the app is not installed.
+    /// Launches the app as the user does, and runs `onLaunch`. An app that is already running is brought to the
+    /// foreground.
+    /// - Returns: The app's session, a new one for each launch; nil if the app isn't installed.
     @discardableResult
     public func launch(inForeground: Bool = true) -> WCSession? {
         let launched = core.withCore { state in
@@ -71,36 +72,36 @@ extension SimulatedDevice {
         return process.session
     }
 
-    /// The user opens the app. It must run already: see `launch`.
+    /// Opens the app, as the user does. It must be running already: see `launch`.
     public func enterForeground() { core.withCore { $0.setState(index, isForeground: true, isSuspended: false) } }
-    /// The user leaves the app, which runs on.
+    /// Leaves the app, as the user does. It continues in the background.
     public func enterBackground() { core.withCore { $0.setState(index, isForeground: false, isSuspended: false) } }
-    /// The system stops the app in the background.
+    /// Suspends the app in the background, as the system does.
     public func suspend() { core.withCore { $0.setState(index, isForeground: false, isSuspended: true) } }
-    /// The system lets it go on there.
+    /// Continues a suspended app in the background.
     public func resume() {
         guard state == .suspended else { return }
         enterBackground()
     }
 
-    /// Ends the app at once. Its session does nothing any more; what it has queued stays queued.
+    /// Ends the app at once. Its session stops working; queued transfers stay queued.
     public func kill() { core.withCore { $0.kill(index) }?() }
 
     /// Kills the app and launches it again: a new process with a new session.
     ///
-    /// - Returns: the new session; nil where no app is installed.
+    /// - Returns: The new session; nil if the app isn't installed.
     @discardableResult
     public func relaunch(inForeground: Bool = true) -> WCSession? {
         kill()
         return launch(inForeground: inForeground)
     }
 
-    /// Runs code of the app: in it, `WCSession.default` is the app's session, also in tasks that it starts.
+    /// Runs code as the app: in it, and in tasks that it starts, `WCSession.default` is the app's session.
     public func run<Result>(_ body: () throws -> Result) rethrows -> Result {
         try AppProcess.$current.withValue(core.withCore { $0.devices[index].process }, operation: body)
     }
 
-    /// Puts the app on the device, not running.
+    /// Installs the app without launching it.
     public func install() {
         core.withCore { core in
             guard !core.devices[index].isInstalled else { return }
@@ -111,7 +112,7 @@ extension SimulatedDevice {
         }
     }
 
-    /// Removes the app with everything that it has or waits for.
+    /// Removes the app, its data, and content waiting for it.
     public func uninstall() {
         let told = core.withCore { core -> (@Sendable () -> Void)? in
             guard core.devices[index].isInstalled else { return nil }
@@ -127,50 +128,51 @@ extension SimulatedDevice {
 // MARK: - The device
 
 extension SimulatedDevice {
-    /// Whether the watch is near enough to talk to the phone. For watches.
+    /// True if the watch is near enough to talk to the phone. For watches.
     public var isInRange: Bool {
         get { core.withCore { $0.devices[index].isInRange } }
         nonmutating set { change { $0.isInRange = newValue } }
     }
 
-    /// Whether the watch is paired with the phone. For watches.
+    /// True if the watch is paired with the phone. For watches.
     public var isPaired: Bool {
         get { core.withCore { $0.devices[index].isPaired } }
         nonmutating set { change(tells: true) { $0.isPaired = newValue } }
     }
 
-    /// Whether the watch's face shows the app's complication. For watches.
+    /// True if the watch face shows the app's complication. For watches.
     public var isComplicationEnabled: Bool {
         get { core.withCore { $0.devices[index].isComplicationEnabled } }
         nonmutating set { change(tells: true) { $0.isComplicationEnabled = newValue } }
     }
 
-    /// Whether the watch's app has no companion on the phone. For watches.
+    /// True if the watch app has no companion on the phone. For watches.
     public var isWatchOnly: Bool {
         get { core.withCore { $0.devices[index].isWatchOnly } }
         nonmutating set { change { $0.isWatchOnly = newValue } }
     }
 
-    /// Whether nothing that comes fits on it: transfers end in `insufficientSpace`.
+    /// True if the disk is full: transfers to the device fail with `insufficientSpace`.
     public var isDiskFull: Bool {
         get { core.withCore { $0.devices[index].isDiskFull } }
         nonmutating set { change { $0.isDiskFull = newValue } }
     }
 
-    /// Whether the phone has not been unlocked since its restart. For phones. It cannot be reached, and wakes no app.
+    /// True if the phone hasn't been unlocked since its restart. Then it can't be reached, and wakes no app. For
+    /// phones.
     public var needsUnlock: Bool {
         get { core.withCore { $0.devices[index].needsUnlock } }
         nonmutating set { change { $0.needsUnlock = newValue } }
     }
 
-    /// The counterpart's reachability that the system reports to the app here, whatever the truth; nil reports the
-    /// truth. With false the app can't send messages; with true it sends messages that fail.
+    /// The counterpart's reachability as reported to this device's app, even if it is wrong; nil reports the actual
+    /// one. With false the app can't send messages; with true it may send messages that fail.
     public var claimedReachability: Bool? {
         get { core.withCore { $0.devices[index].claim } }
         nonmutating set { change { $0.claim = newValue } }
     }
 
-    /// Kills the app; a phone needs to be unlocked afterwards.
+    /// Kills the app. A phone must be unlocked afterwards.
     public func restart() {
         kill()
         if isPhone { needsUnlock = true }

@@ -1,68 +1,68 @@
 /// The speed and the faults of the simulated system.
 ///
-/// Rates are shares, 0...1, drawn from the pair's seed. Times are drawn evenly from their range.
+/// Rates are probabilities from 0 to 1. Times are drawn uniformly from their range. Both come from the pair's seed.
 public struct SimulatedWatchConditions: Hashable, Sendable {
     // MARK: Times
 
-    /// One way, for messages and replies, which keep their order.
+    /// The one-way time of messages and replies, which stay in order.
     public var messageLatency: ClosedRange<Duration> = .milliseconds(20) ... .milliseconds(80)
-    /// The time that a user info takes, and a file beyond that of its bytes. Transfers go one at a time.
+    /// The time that a user info takes, and a file in addition to its bytes. One transfer at a time.
     public var transferLatency: ClosedRange<Duration> = .milliseconds(100) ... .seconds(2)
     /// The speed of file transfers, in bytes per second.
     public var fileBytesPerSecond = 1_000_000
-    /// Until a context is at the other device.
+    /// The time until a context reaches the other device.
     public var contextLatency: ClosedRange<Duration> = .milliseconds(50) ... .seconds(1)
-    /// Until a session that was asked to activate is active.
+    /// The time until a session is active after `activate`.
     public var activationDelay: ClosedRange<Duration> = .milliseconds(5) ... .milliseconds(100)
-    /// Until an app that the system launches is running.
+    /// The time until an app that the system launches is running.
     public var launchDelay: ClosedRange<Duration> = .milliseconds(200) ... .milliseconds(800)
-    /// The time by which `isReachable` lags behind the truth.
+    /// The delay with which `isReachable` follows the actual state.
     public var reachabilityDelay: ClosedRange<Duration> = .milliseconds(10) ... .milliseconds(500)
-    /// The time from becoming inactive to being deactivated, when the user switches watches.
+    /// The time from becoming inactive to being deactivated when the user switches watches.
     public var switchingDelay: ClosedRange<Duration> = .milliseconds(200) ... .seconds(2)
-    /// After which a sender gets `messageReplyTimedOut`.
+    /// The time after which a sender gets `messageReplyTimedOut`.
     public var replyTimeout: Duration = .seconds(10)
-    /// The time that a message waits for the phone's app to launch and activate its session, before `deliveryFailed`.
+    /// The time that a message waits for the phone app to launch and activate its session. After it the sender gets
+    /// `deliveryFailed`.
     public var deliveryTimeout: Duration = .seconds(5)
     /// The time that an app runs in the background after the system has woken it; nil is unlimited.
     public var backgroundTime: Duration?
-    /// The time for which `updateApplicationContext` blocks its caller. Counted in the statistics, where time is
-    /// virtual.
+    /// The time for which `updateApplicationContext` would block its caller. It is only counted in the statistics.
     public var contextBlocking: ClosedRange<Duration> = .zero ... .zero
 
     // MARK: Faults
 
-    /// The share of messages that never arrive.
+    /// The probability that a message is lost.
     public var messageLossRate = 0.0
-    /// The share of replies that never arrive. The sender gets `messageReplyTimedOut` although the message was handled.
+    /// The probability that a reply is lost. The sender gets `messageReplyTimedOut` although the message was handled.
     public var replyLossRate = 0.0
-    /// The share of lost messages that are lost without `deliveryFailed`. A sender that wants a reply gets
+    /// The probability that a lost message causes no `deliveryFailed`. A sender that expects a reply gets
     /// `messageReplyTimedOut`.
     public var silentLossRate = 0.5
-    /// The share of user infos that end in an error, one of 7014, 7015 and 7017, and aren't delivered.
+    /// The probability that a user info fails with one of the errors 7014, 7015 and 7017.
     public var userInfoFailureRate = 0.0
-    /// The share of files that end in an error, one of 7013, 7014, 7015 and 7017, and aren't delivered.
+    /// The probability that a file fails with one of the errors 7013, 7014, 7015 and 7017.
     public var fileFailureRate = 0.0
-    /// The share of activations that end in an error and change nothing.
+    /// The probability that an activation fails and changes nothing.
     public var activationFailureRate = 0.0
-    /// The share of user infos and files during whose delivery the app dies. They are delivered again after the next
-    /// launch; a file only if it is still in the inbox. Also the share of finished transfers that are reported to a
-    /// dying app: those aren't reported again.
+    /// The probability that the app dies while it receives a user info or a file. The content is delivered again after
+    /// the next launch; a file only if it is still in the inbox. Also applies to reports of finished transfers, which
+    /// aren't repeated.
     public var crashRate = 0.0
-    /// The share of arriving user infos, files and contexts that launch or resume an app in the background.
+    /// The probability that an arriving user info, file or context launches or resumes the app in the background.
     public var backgroundWakeRate = 0.0
-    /// About how often one of the devices is wrong about the reachability of the other; nil never.
+    /// The average interval at which one device is wrong about the other's reachability; nil means never.
     public var flapInterval: Duration?
-    /// The time for which reachability is interrupted.
+    /// The time for which the wrong reachability is reported.
     public var flapTime: ClosedRange<Duration> = .milliseconds(100) ... .seconds(5)
 
-    /// Creates conditions under which nothing goes wrong.
+    /// Creates conditions without faults.
     public init() {}
 
-    /// The conditions of a good day: nothing goes wrong.
+    /// Realistic delays and no faults.
     public static let calm = SimulatedWatchConditions()
 
-    /// Everything takes one millisecond and nothing goes wrong.
+    /// Delays of one millisecond and no faults.
     public static let ideal: SimulatedWatchConditions = {
         var conditions = SimulatedWatchConditions()
         let millisecond = Duration.milliseconds(1) ... .milliseconds(1)
@@ -77,7 +77,7 @@ public struct SimulatedWatchConditions: Hashable, Sendable {
         return conditions
     }()
 
-    /// Everything that may go wrong sometimes does.
+    /// Long delays, and every kind of fault now and then.
     public static let rough: SimulatedWatchConditions = {
         var conditions = SimulatedWatchConditions()
         conditions.messageLatency = .milliseconds(20) ... .seconds(3)

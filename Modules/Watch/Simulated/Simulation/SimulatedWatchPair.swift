@@ -2,7 +2,7 @@ import Dispatch
 public import Foundation
 import MeshBase
 
-/// A phone, one or more watches, and the system between them, in virtual time: what happens follows from one seed.
+/// A phone, one or more watches, and the system between them, in virtual time. One seed determines everything.
 ///
 /// ```swift
 /// let pair = SimulatedWatchPair(seed: 7)
@@ -13,28 +13,30 @@ import MeshBase
 /// pair.runUntilIdle()                                               // the watch app's delegate is called in here
 /// ```
 ///
-/// Nothing happens by itself, unless `runInRealTime()` was called: delegates and handlers are called, and timers run, inside
-/// `advance(by:)` and `runUntilIdle()`, one at a time, on the thread that calls these; if that is the main thread, then on
-/// another one while the main thread waits. Equal seeds and equal calls give equal traces. Safe to use from any thread;
-/// calls of the two take turns, and must not be made by what they call.
+/// Nothing happens on its own, unless you call `runInRealTime()`. Timers, delegates and handlers run inside
+/// `advance(by:)` and `runUntilIdle()`, one at a time, on the calling thread. If that is the main thread, they run on
+/// another one while the main thread waits.
 ///
-/// It keeps at most 100,000 transfers of each kind and direction, and 10,000 messages; what exceeds that ends in an error.
-/// The simulation, and its folder, end when the pair goes.
+/// Equal seeds and equal calls give equal traces. Safe to use from any thread. Concurrent calls of those two methods
+/// take turns; code that they run must not call them.
+///
+/// Keeps at most 100,000 transfers of each kind and direction, and 10,000 messages; further ones fail. Releasing the
+/// pair ends the simulation and deletes the folder that it created.
 public final class SimulatedWatchPair: Sendable {
-    /// The seed that decides everything that happens.
+    /// The seed of all random decisions.
     public let seed: UInt64
     /// The phone of the pair.
     public let phone: SimulatedDevice
-    /// The first is the one that the phone talks to at first.
+    /// The watches. The phone talks to the first one initially.
     public let watches: [SimulatedDevice]
-    /// Virtual time, for transports.
+    /// The virtual clock, for transports.
     public let clock: SimulatedWatchClock
-    /// The folder with the files that have arrived and wait for their app.
+    /// The folder for received files that wait for their app.
     public let directory: URL
 
     private let core: Locked<PairCore>
     private let turn = Locked(())
-    /// The thread that has the turn.
+    /// The thread that is advancing the pair.
     private let performer = Locked<ObjectIdentifier?>(nil)
     private let queue = DispatchQueue(label: "SimulatedWatchPair")
     private let ticker = Locked<(any DispatchSourceTimer)?>(nil)
@@ -43,10 +45,10 @@ public final class SimulatedWatchPair: Sendable {
     /// Creates a phone and its watches, none of which runs an app yet.
     ///
     /// - Parameters:
-    ///   - watches: how many are paired with the phone; at least one.
-    ///   - directory: an existing folder for files; nil makes one when it is needed, and deletes it with the pair.
-    ///   - start: the virtual wall clock's first moment.
-    ///   - traceLimit: how many of the newest trace entries are kept.
+    ///   - watches: The number of watches paired with the phone, at least one.
+    ///   - directory: An existing folder for files. nil creates one on demand, and deletes it with the pair.
+    ///   - start: The initial time of the virtual wall clock.
+    ///   - traceLimit: The number of trace entries to keep.
     public init(
         seed: UInt64, conditions: SimulatedWatchConditions = .calm, watches: Int = 1, directory: URL? = nil,
         start: Date = Date(timeIntervalSince1970: 1_750_000_000), traceLimit: Int = 10_000
@@ -84,11 +86,12 @@ public final class SimulatedWatchPair: Sendable {
     /// The first watch, which is the only one by default.
     public var watch: SimulatedDevice { watches[0] }
 
-    /// The one that the phone talks to.
+    /// The watch that the phone talks to.
     public var activeWatch: SimulatedDevice { watches[core.withCore { $0.activeWatch } - 1] }
 
-    /// Has the phone talk to another watch. Its app's session becomes inactive, is deactivated once everything of the old
-    /// watch has been delivered, and must be activated anew. Transfers of the old watch wait until it is the active one again.
+    /// Makes the phone talk to another watch. The phone's session becomes inactive, is deactivated once everything from
+    /// the old watch has been delivered, and must be activated again. Transfers to and from the old watch wait until it
+    /// is active again.
     public func switchTo(_ watch: SimulatedDevice) {
         guard watches.contains(watch) else { return }
         core.withCore { $0.switchTo(watch.index) }
@@ -100,11 +103,11 @@ public final class SimulatedWatchPair: Sendable {
         set { core.withCore { $0.conditions = newValue } }
     }
 
-    /// Counts since the start.
+    /// The counts since the start.
     public var statistics: SimulatedWatchStatistics { core.withCore { $0.statistics } }
-    /// The newest entries, up to the limit.
+    /// The newest trace entries, up to the limit.
     public var trace: [SimulatedWatchTraceEntry] { core.withCore { $0.trace.entries } }
-    /// The seed and the trace, a line each: for a failing test to print.
+    /// The seed and the trace, one line each, for the output of a failing test.
     public var report: String { (["seed \(seed)"] + trace.map(\.description)).joined(separator: "\n") }
 }
 
@@ -114,8 +117,8 @@ extension SimulatedWatchPair {
     /// Virtual time since the start.
     public var elapsed: Duration { clock.elapsed }
 
-    /// Does what is due within that time and moves the clock there. Negative durations move nothing.
-    /// - Returns: how often apps were called.
+    /// Runs everything that is due within a duration, then advances the clock by it. Ignores negative durations.
+    /// - Returns: The number of calls into apps.
     @discardableResult
     public func advance(by duration: Duration) -> Int {
         offMainThread {
@@ -126,20 +129,20 @@ extension SimulatedWatchPair {
         }
     }
 
-    /// Does what is due until nothing is under way any more, and moves the clock to the last of it. Timers of others run when
-    /// their time falls before that, but are not waited for, nor is what cannot go on as the devices are.
-    /// - Parameter limit: virtual time after which it ends in any case.
-    /// - Returns: how often apps were called.
+    /// Runs everything until nothing is in progress, and advances the clock to the last event. Timers due before that
+    /// run too, but aren't waited for. Transfers that are blocked by the devices' state aren't waited for either.
+    /// - Parameter limit: Maximum virtual time to run.
+    /// - Returns: The number of calls into apps.
     @discardableResult
     public func runUntilIdle(within limit: Duration = .seconds(600)) -> Int {
         offMainThread { self.run(until: self.end(after: limit), stopsWhenIdle: true) }
     }
 
-    /// Whether `runUntilIdle` would do nothing but call apps that have something to be told.
+    /// True if nothing is in progress. `runUntilIdle` would at most deliver pending calls.
     public var isIdle: Bool { core.withCore { $0.isIdle } }
 
-    /// Lets virtual time pass with real time from now on, and calls apps on a serial queue of the pair. Accurate to
-    /// some milliseconds, and not deterministic. Idempotent.
+    /// Advances virtual time with real time from now on, and calls apps on the pair's serial queue. Accurate to a few
+    /// milliseconds; not deterministic. Idempotent.
     public func runInRealTime() {
         core.withCore { $0.passesByItself = true }
         ticker.withLock { ticker in

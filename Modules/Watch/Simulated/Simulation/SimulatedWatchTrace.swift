@@ -1,8 +1,8 @@
 import MeshBase
 
-/// An entry of a simulated pair's trace. Two runs with one seed give the same entries.
+/// An entry of a simulated pair's trace. Runs with the same seed give the same entries.
 public struct SimulatedWatchTraceEntry: Hashable, Sendable, CustomStringConvertible {
-    /// A way of Apple's framework.
+    /// A transport mechanism of Apple's framework.
     public enum Lane: String, Hashable, Sendable {
         /// `sendMessage` and `sendMessageData`, their replies, `transferUserInfo`, `transferFile`,
         /// `updateApplicationContext`.
@@ -11,29 +11,29 @@ public struct SimulatedWatchTraceEntry: Hashable, Sendable, CustomStringConverti
 
     /// An event on a simulated device.
     public enum Event: Hashable, Sendable {
-        /// The app is doing something else now.
+        /// The state of the app changed.
         case state(SimulatedAppState)
         /// The app died while its delegate was being called.
         case crashed
-        /// The session was activated, or not.
+        /// An activation has succeeded or failed.
         case activation(WCSessionActivationState, error: WCError.Code?)
-        /// The value of `isReachable` has changed to this one.
+        /// The value of `isReachable` changed to this one.
         case reachability(Bool)
-        /// Handed to the system. Ids count what is handed to it, of all lanes and devices.
+        /// The app handed content to the system. IDs number such content across all lanes and devices.
         case sent(Lane, id: UInt64, byteCount: Int)
-        /// The system did not take it.
+        /// The system refused content of an app.
         case refused(Lane, WCError.Code)
-        /// A context that is what was sent last, or what the counterpart has.
+        /// A context equals the one sent last, or the one that the counterpart has.
         case identicalContext
-        /// At the other device; its app is told when it can be.
+        /// Content has reached the other device. Its app receives it when it can.
         case arrived(Lane, id: UInt64)
-        /// The app was told.
+        /// An app has received content.
         case delivered(Lane, id: UInt64)
-        /// The message or transfer is lost, and no app was told.
+        /// Content is lost. No app was informed.
         case lost(Lane, id: UInt64)
-        /// The sender was told.
+        /// The sender was informed that its message or transfer ended.
         case finished(Lane, id: UInt64, error: WCError.Code?)
-        /// The sender has cancelled it.
+        /// The sender cancelled a transfer.
         case cancelled(Lane, id: UInt64)
     }
 
@@ -66,32 +66,33 @@ public struct SimulatedWatchTraceEntry: Hashable, Sendable, CustomStringConverti
     private static func suffix(_ error: WCError.Code?) -> String { error.map { ": \($0)" } ?? "" }
 }
 
-/// Counts since the pair's start.
+/// The counts since the pair's start.
 public struct SimulatedWatchStatistics: Hashable, Sendable {
-    /// Messages that a delegate was given.
+    /// The number of messages received by delegates.
     public var messagesDelivered = 0
-    /// Replies that a handler was given.
+    /// The number of replies received by handlers.
     public var repliesDelivered = 0
-    /// User infos that a delegate was given.
+    /// The number of user infos received by delegates.
     public var userInfosDelivered = 0
-    /// Files that a delegate was given.
+    /// The number of files received by delegates.
     public var filesDelivered = 0
-    /// Contexts that a delegate was given.
+    /// The number of contexts received by delegates.
     public var contextsDelivered = 0
-    /// Deaths of an app while its delegate was being handed a user info or a file: as many are delivered twice at most.
+    /// The number of times that an app died while it received a user info or a file. At most this many are delivered
+    /// twice.
     public var crashesWhileDelivering = 0
-    /// Launches and resumptions by the system.
+    /// The number of times that the system launched or resumed an app.
     public var wakes = 0
-    /// The total time for which `updateApplicationContext` blocked its callers.
+    /// The total time for which `updateApplicationContext` would have blocked its callers.
     public var contextBlocking = Duration.zero
-    /// The number of times that `updateApplicationContext` blocked the main thread.
+    /// The number of times that it would have blocked the main thread.
     public var mainThreadBlocks = 0
 
     /// Creates counters that are all zero.
     public init() {}
 }
 
-/// The newest entries, up to a limit. Recording is O(1).
+/// The newest entries, up to a limit. Recording is amortized O(1).
 struct SimulatedWatchTrace {
     let limit: Int
     private var kept: [SimulatedWatchTraceEntry] = []

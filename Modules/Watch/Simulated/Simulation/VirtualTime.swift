@@ -4,7 +4,7 @@ public import MeshTransport
 
 /// The virtual time of a `SimulatedWatchPair`. Safe to use from any thread.
 ///
-/// Timers run inside `advance(by:)` and `runUntilIdle()`, in one order with everything else that happens there.
+/// Timers run inside `advance(by:)` and `runUntilIdle()`, in order with all other events.
 public struct SimulatedWatchClock: DeliveryClock {
     let core: Locked<PairCore>
     let start: Date
@@ -19,7 +19,7 @@ public struct SimulatedWatchClock: DeliveryClock {
 }
 
 extension ClosedRange<Duration> {
-    /// In nanoseconds. One draw, whatever its outcome.
+    /// Draws a time in nanoseconds. Always consumes one random number.
     func draw(_ random: inout SplitMix64) -> UInt64 {
         let least = lowerBound.nanoseconds
         return least + random.upTo(upperBound.nanoseconds - least)
