@@ -21,7 +21,8 @@
                     return .init(status: 200, text: (counts ?? GatewayCounts()).text)
                 case ("POST", "publish", 3):
                     return await append(settings, gateway, loop, request) {
-                        let position = try await buffer.append(ReplayEvent(type: path[2], json: request.body), to: path[1])
+                        let event = try ReplayEvent(type: path[2], json: request.body)
+                        let position = try await buffer.append(event, to: path[1])
                         loop.execute { gateway.value.published() }
                         return "{\"s\":\(position.sequence)}"
                     }
