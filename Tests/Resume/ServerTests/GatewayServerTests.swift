@@ -165,7 +165,7 @@
             #expect(try await post(server, "/publish/anna/E", right) == 200)
             #expect(try await post(server, "/publish/anna/E", right, "{") == 400)
             #expect(try await post(server, "/disconnect/anna%20b", right) == 200)
-            #expect(try await post(server, "/disconnect/anna") == 401)
+            #expect(try await post(server, "/disconnect/anna", [:]) == 401)
             #expect(await server.counts().published == 1)
             await server.shutDown()
         }
