@@ -88,8 +88,9 @@ extension SessionSyncEngine {
             return
         }
         for entry in record.membership.first where entry.sequence > sources.first(of: entry.source) {
-            guard let known = sources.slot(of: entry.source), known != 0, sources[known].isOpen,
-                sources[known].lastHeard == nil || !isInReach(known), entry.sequence <= SequenceBounds.hearsay
+            // An author that wasn't heard yet since a launch counts as in reach for a while.
+            guard let known = sources.slot(of: entry.source), known != 0, sources[known].isOpen, !isInReach(known),
+                entry.sequence <= SequenceBounds.hearsay
             else { continue }
             pending.changesMembership = true
             sources[known].first = entry.sequence

@@ -132,6 +132,8 @@ public enum EngineMutation: String, Mutation {
     case additionOnHearsay
     /// A record of members is taken in which one is open and closed.
     case malformedMembership
+    /// One member's word makes the events of another one void that is in reach.
+    case voidByHearsay
     /// A member that has accepted an addition still waits for reports of it.
     case acceptedUncounted
     /// A member that hears no majority proposes in its turn.

@@ -31,7 +31,7 @@ extension Simulation {
         case "unboundedNumbers", "strangersHeard", "anyStamp", "refusedShown", "ownUncounted": .liars
         case "duplicateWhenShown", "baseRefused", "livesUntold", "carriedOnce": .original
         case "foldsReference": .late
-        case "additionOnHearsay", "deafProposes", "malformedMembership": .hub
+        case "additionOnHearsay", "deafProposes", "malformedMembership", "voidByHearsay": .hub
         case "sourcesKept": .lives
         case _ where ofCompany.contains(mutation): .company
         default: .ordinary

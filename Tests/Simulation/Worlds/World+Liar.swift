@@ -82,11 +82,16 @@ extension World {
             var record = SessionViewRecord(
                 number: view + 1 + lie.choice % 2, membership: replicas[0].engine.membership)
             let source = replicas[named].engine.source
-            switch lie.choice >> 24 % 4 {
+            switch lie.choice >> 24 % 5 {
             // A member that is open and closed.
             case 0: record.membership.closed.append(SourceSequence(source: source, sequence: 1))
+            // A member whose events are void up to there.
+            case 1:
+                record.number = view
+                let end = lie.choice >> 40 % 2 == 0 ? SequenceBounds.hearsay : SequenceBounds.highest
+                record.membership.first.append(SourceSequence(source: source, sequence: end))
             // Members that don't exist, sometimes more than a session has.
-            case 1: addUnreal(SessionMembership.openMax, to: &record, lie, stamp: envelope.metadata.stamp)
+            case 2: addUnreal(SessionMembership.openMax, to: &record, lie, stamp: envelope.metadata.stamp)
             default: addUnreal(1 + Int(lie.choice >> 8 % 4), to: &record, lie, stamp: envelope.metadata.stamp)
             }
             envelope.payload.members = record.membership.open.map(\.source)
