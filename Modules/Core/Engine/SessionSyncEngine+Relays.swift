@@ -70,6 +70,9 @@ extension SessionSyncEngine {
     /// Number of steps to wait for the author itself.
     private static var relaySteps: Double { 3 }
 
+    /// Number of steps to wait for an author that wasn't heard since this engine's launch.
+    private static var unheardSteps: Double { 10 }
+
     // MARK: - Answering
 
     mutating func answerRelays(_ control: SessionControl, to slot: Int) {
@@ -88,8 +91,7 @@ extension SessionSyncEngine {
             return
         }
         for entry in record.membership.first where entry.sequence > sources.first(of: entry.source) {
-            // An author that wasn't heard yet since a launch counts as in reach for a while.
-            guard let known = sources.slot(of: entry.source), known != 0, sources[known].isOpen, !isInReach(known),
+            guard let known = sources.slot(of: entry.source), known != 0, sources[known].isOpen, !maySpeak(known),
                 entry.sequence <= SequenceBounds.hearsay
             else { continue }
             pending.changesMembership = true
@@ -98,6 +100,13 @@ extension SessionSyncEngine {
             drainGap(known)
             sources.settlePromises(of: known)
         }
+    }
+
+    /// True if an author is expected to state its first sequence itself. An author that wasn't heard since this engine's launch is
+    /// awaited while its events are missing: a member's word would void them, which can't be undone.
+    private func maySpeak(_ slot: Int) -> Bool {
+        guard sources[slot].lastHeard == nil else { return isInReach(slot) }
+        return (wishes.lacking[sources[slot].source]?.steps ?? 0) < Self.unheardSteps
     }
 
     /// The requested events that are held here, at most `rangeMax`.
