@@ -105,16 +105,24 @@
             }
         }
 
-        private func resumeWaiting(where isOver: (State, String) -> Bool) {
-            let over = state.withLock { state in
-                let over = state.waiting.filter { isOver(state, $0.stream) }
-                if !over.isEmpty {
-                    let left = state.waiting.filter { !isOver(state, $0.stream) }
-                    state.waiting = left
-                }
-                return over
+        /// Resumes the questions whose stream is received.
+        private func resumeReady() {
+            let ready = state.withLock { state in
+                let ready = state.waiting.filter { state.isReady($0.stream) }
+                if !ready.isEmpty { state.waiting = state.waiting.filter { !state.isReady($0.stream) } }
+                return ready
             }
-            for entry in over { entry.continuation.resume() }
+            for entry in ready { entry.continuation.resume() }
+        }
+
+        /// Resumes all questions although Redis can't be reached. Their streams get `missed` once they are subscribed.
+        private func releaseWaiting() {
+            let released = state.withLock { state in
+                for entry in state.waiting { state.channels[entry.stream]?.mayHaveMissed = true }
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            for entry in released { entry.continuation.resume() }
         }
 
         // MARK: On the thread
@@ -127,22 +135,32 @@
             while !isClosed {
                 do {
                     let connection = try RedisConnection(address, timeout: script.settings.timeout)
-                    try receive(on: connection) { backoff.reset() }
-                } catch {
-                    lose()
-                    if !isClosed {
-                        _ = wake.wait(timeoutMilliseconds: Int32(clamping: backoff.next(&random).milliseconds))
-                        wake.clear()
+                    do { try receive(on: connection) { backoff.reset() } } catch {
+                        noteLoss()
+                        throw error
                     }
+                } catch {
+                    releaseWaiting()
+                    pause(for: backoff.next(&random))
                 }
             }
-            resumeWaiting { _, _ in true }
+            releaseWaiting()
             topic.finish()
             words.finish()
         }
 
+        /// Waits, unless the subscriber is closed meanwhile.
+        private func pause(for duration: Duration) {
+            let end = ContinuousClock.now + duration
+            while !isClosed, ContinuousClock.now < end {
+                let left = ContinuousClock.now.duration(to: end).milliseconds
+                _ = wake.wait(timeoutMilliseconds: Int32(clamping: max(1, left)))
+                wake.clear()
+            }
+        }
+
         /// The connection is lost, and its subscriptions with it.
-        private func lose() {
+        private func noteLoss() {
             state.withLock { state in
                 state.lossCount += 1
                 state.isReceivingAll = false
@@ -155,7 +173,6 @@
                     state.changed.insert(stream)
                 }
             }
-            resumeWaiting { _, _ in true }
         }
 
         /// Returns when the subscriber was closed.
@@ -247,7 +264,7 @@
             }
             if !notices.isEmpty { topic.publish(contentsOf: notices) }
             if !told.isEmpty { words.publish(contentsOf: told) }
-            resumeWaiting { $0.isReady($1) }
+            resumeReady()
         }
 
         /// Redis has carried out a command for a stream's channel.
