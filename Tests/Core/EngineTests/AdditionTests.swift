@@ -92,7 +92,7 @@ import Testing
     @Test func `Who goes on without a member closes those that nobody else has heard`() throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"])
         try company.run(rounds: 2)
-        for ghost in ghosts(20) { company["watch"].wishes.newcomers[ghost] = 0 }
+        for ghost in ghosts(20) { company["watch"].membershipIntent.newcomers[ghost] = 0 }
         try company.run(rounds: 12)
         #expect(company.members(of: "phone").count > 3)
         company.cutOff("watch")

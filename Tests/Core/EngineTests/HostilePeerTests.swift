@@ -304,7 +304,7 @@ import Testing
         for _ in 0..<3 { try pair.exchange() }
         #expect(pair.phone.state.count == 1100)
         #expect(pair.phone.state == pair.watch.state)
-        #expect(pair.phone.outline.sourceCount <= SourceTable.livesMax + 2)
+        #expect(pair.phone.outline.sourceCount <= SourceTable.incarnationsMax + 2)
         #expect(controlBytes < 16_384, "\(controlBytes) bytes")
         #expect(pair.alarms.isEmpty)
     }
@@ -318,11 +318,11 @@ import Testing
             _ = phone.takeDirectives()
             _ = try? phone.receive(liar.submitLocal("mine", at: noon))
         }
-        #expect(phone.outline.sourceCount <= SourceTable.livesMax + 1)
+        #expect(phone.outline.sourceCount <= SourceTable.incarnationsMax + 1)
         let watch = makeEngine("watch", incarnation: 2)
         var envelope = watch
         #expect(try phone.receive(envelope.submitLocal("honest", at: noon)) != .ignored([]))
-        #expect(phone.outline.sourceCount <= SourceTable.livesMax + 2)
+        #expect(phone.outline.sourceCount <= SourceTable.incarnationsMax + 2)
     }
 
     /// The caller of the reference's calls only, whose peer is launched again and again.
@@ -339,7 +339,7 @@ import Testing
             }
         }
         #expect(phone.state == expected)
-        #expect(phone.outline.sourceCount <= SourceTable.livesMax + 1)
+        #expect(phone.outline.sourceCount <= SourceTable.incarnationsMax + 1)
         #expect(phone.store.lastSequenceByPeerID["phone"] == 42)
     }
 

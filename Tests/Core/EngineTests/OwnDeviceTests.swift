@@ -41,7 +41,7 @@ import Testing
         for name in ["phone", "watch"] { company.add(name) }
         try company.run(rounds: 4)
         company.isOwn = false
-        for name in ["phone", "watch"] { company[name].regard("tablet", asOwn: false) }
+        for name in ["phone", "watch"] { company[name].setPeer("tablet", isOwnDevice: false) }
         company.add("tablet")
         try company.run(rounds: 12)
         #expect(company.members(of: "phone") == ["phone", "watch"])
@@ -149,7 +149,7 @@ import Testing
         var company = EngineCompany(paired: members, isOwn: true)
         try company.run(rounds: 2)
         let tablet = SessionSource(peerID: "tablet", incarnation: 7)
-        for name in members { company[name].regard("tablet", asOwn: true) }
+        for name in members { company[name].setPeer("tablet", isOwnDevice: true) }
         for _ in 0..<10 {
             let lies = controls(of: company[members[0]], at: company.now) { envelope in
                 (envelope.metadata.sourcePeerID, envelope.metadata.incarnation) = (tablet.peerID, tablet.incarnation)
@@ -181,7 +181,7 @@ import Testing
                 (envelope.payload.group, envelope.payload.members) = (another, [another])
                 envelope.payload.view = ViewStatement(number: 1_000)
             }
-            company["phone"].regard("watch", asOwn: true)
+            company["phone"].setPeer("watch", isOwnDevice: true)
             for lie in lies { try company["phone"].receiveControl(lie, at: company.now) }
             try company.run(rounds: 1)
         }
@@ -199,7 +199,7 @@ import Testing
         company.cutOff("tablet")
         for life in 200..<270 as Range<UInt32> {
             for greeting in controls(of: watch, at: company.now, { $0.metadata.incarnation = life }) {
-                company["phone"].regard("watch", asOwn: true)
+                company["phone"].setPeer("watch", isOwnDevice: true)
                 try? company["phone"].receiveControl(greeting, at: company.now)
             }
         }
@@ -217,7 +217,7 @@ import Testing
             envelope.payload.view = ViewStatement(number: view)
             envelope.payload.record = SessionViewRecord(number: view, membership: membership)
             for _ in 0..<100 {
-                company["phone"].regard("watch", asOwn: true)
+                company["phone"].setPeer("watch", isOwnDevice: true)
                 try company["phone"].receiveControl(envelope, at: company.now)
                 company["phone"].tick(at: company.now)
             }
@@ -254,19 +254,19 @@ import Testing
         try company.run(rounds: 2)
         company.add("tablet")
         try company.run(rounds: 1)
-        for name in ["phone", "watch"] { company[name].regard("tablet", asOwn: false) }
+        for name in ["phone", "watch"] { company[name].setPeer("tablet", isOwnDevice: false) }
         company.isOwn = false
-        #expect(company["phone"].wishes.newcomers.isEmpty && company["phone"].ownPeerIDs == ["watch"])
+        #expect(company["phone"].membershipIntent.newcomers.isEmpty && company["phone"].ownPeerIDs == ["watch"])
         try company.run(rounds: 12)
         #expect(company.members(of: "phone") == ["phone", "watch"])
     }
 
     @Test func `At most 64 devices are remembered as own`() {
         var engine = makeEngine("phone")
-        for number in 0..<100 { engine.regard("device \(number)", asOwn: true) }
-        #expect(engine.wishes.own.count == 64)
-        engine.regard("device 0", asOwn: false)
-        #expect(engine.wishes.own.count == 63)
+        for number in 0..<100 { engine.setPeer("device \(number)", isOwnDevice: true) }
+        #expect(engine.membershipIntent.own.count == 64)
+        engine.setPeer("device 0", isOwnDevice: false)
+        #expect(engine.membershipIntent.own.count == 63)
     }
 }
 
@@ -311,7 +311,7 @@ extension OwnDeviceTests {
                     + (0..<count).map { SessionSource(peerID: "a ghost \($0)", incarnation: 9) }
                 envelope.payload.view = ViewStatement(number: view)
                 for name in company.names where name != liar {
-                    company[name].regard(liar, asOwn: true)
+                    company[name].setPeer(liar, isOwnDevice: true)
                     try company[name].receiveControl(envelope, at: company.now)
                 }
             }
