@@ -99,7 +99,7 @@ import Testing
     }
 
     /// The members that are left of its group are too few to let it in. Seed 261127174337001892 with five members.
-    @Test func `A member that was let go joins another group when its own can't let it in`() throws {
+    @Test func `A removed member joins another group when its own can't admit it`() throws {
         var company = EngineCompany(paired: ["a", "b", "c", "d", "e"], isOwn: true)
         try company.run(rounds: 2)
         company.cutOff("c")
@@ -122,7 +122,7 @@ import Testing
     // MARK: - A device that lies
 
     @Test(arguments: [1, 14], [0, 1_000])
-    func `A device that says it is in a larger group moves nobody`(count: Int, view: UInt64) throws {
+    func `A device that claims a larger group moves no member`(count: Int, view: UInt64) throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"], isOwn: true)
         try company.run(rounds: 2)
         try lieOfAnotherGroup(of: "watch", with: count, view, &company)
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(.breaksRules, .breaks(.ownUncounted))
-    func `One device would move a group, if its word were not counted`() throws {
+    func `Without counting devices, one device moves a group`() throws {
         var company = EngineCompany(isOwn: true)
         for name in ["phone", "tablet", "watch"] { company.add(name) }
         try company.run(rounds: 20)
@@ -145,7 +145,7 @@ import Testing
 
     /// It says that the group has gone on without its members.
     @Test(arguments: [["phone", "watch"], ["a", "b", "c", "d", "e"]])
-    func `A device that was never a member fences nobody`(members: [String]) throws {
+    func `A device that was never a member fences no member`(members: [String]) throws {
         var company = EngineCompany(paired: members, isOwn: true)
         try company.run(rounds: 2)
         let tablet = SessionSource(peerID: "tablet", incarnation: 7)
@@ -165,7 +165,7 @@ import Testing
     }
 
     /// A user of two devices went on without the other one.
-    @Test func `A device that was let go moves nobody to another group`() throws {
+    @Test func `A removed device moves no member to another group`() throws {
         var company = EngineCompany(paired: ["phone", "watch"], isOwn: true)
         try company.run(rounds: 2)
         company.cutOff("watch")
@@ -189,7 +189,7 @@ import Testing
     }
 
     /// It is let go for its lies, and says more of the group, in more lives than are remembered.
-    @Test func `A device that was let go adds no members`() throws {
+    @Test func `A removed device adds no members`() throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"], isOwn: true)
         try company.run(rounds: 2)
         let watch = company["watch"]
@@ -227,7 +227,7 @@ import Testing
 
     // MARK: - Bounds
 
-    @Test func `The seventeenth device is told so`() throws {
+    @Test func `A full group raises an alarm on the seventeenth device`() throws {
         var company = EngineCompany(paired: (1...16).map { "member \($0)" }, isOwn: true)
         try company.run(rounds: 1)
         company.add("next")
