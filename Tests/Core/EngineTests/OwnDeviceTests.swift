@@ -64,12 +64,12 @@ import Testing
         let (former, present) = (SessionSource(peerID: "a", incarnation: 1), SessionSource(peerID: "a", incarnation: 2))
         var control = SessionControl()
         control.group = former
-        groups.hear(control, of: former, isMember: false, at: HybridTimestamp(milliseconds: 20_000), silence: 0)
+        groups.record(control, of: former, isMember: false, at: HybridTimestamp(milliseconds: 20_000), silence: 0)
         control.group = present
-        groups.hear(control, of: present, isMember: true, at: HybridTimestamp(milliseconds: 1_000), silence: 0)
+        groups.record(control, of: present, isMember: true, at: HybridTimestamp(milliseconds: 1_000), silence: 0)
         #expect(groups["a"]?.group == present)
         control.group = former
-        groups.hear(control, of: former, isMember: false, at: HybridTimestamp(milliseconds: 30_000), silence: 0)
+        groups.record(control, of: former, isMember: false, at: HybridTimestamp(milliseconds: 30_000), silence: 0)
         #expect(groups["a"]?.group == present)
     }
 
