@@ -46,7 +46,7 @@ extension Budget {
         for number in 0..<2 * PeerGroups.countMax {
             var control = SessionControl()
             control.group = source(number)
-            groups.hear(control, of: source(number), isMember: false, at: .zero, silence: 0)
+            groups.record(control, of: source(number), isMember: false, at: .zero, silence: 0)
         }
         return groups
     }

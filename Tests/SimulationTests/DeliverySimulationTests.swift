@@ -25,7 +25,7 @@ import Testing
         #expect(!report.faults.isEmpty, "seed \(seed): nothing went wrong")
     }
 
-    @Test("A third peer that lies and floods costs nothing, and nobody believes it", arguments: 0..<3 as Range<UInt64>)
+    @Test("A third peer that lies and floods has no effect", arguments: 0..<3 as Range<UInt64>)
     func liar(seed: UInt64) {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         var simulation = DeliverySimulation(envelopes: 300)

@@ -22,7 +22,7 @@ struct FrameNetworkTests {
         for _ in 0..<100 { #expect(one.fate(from: 0, to: 1, at: 0).first == other.fate(from: 0, to: 1, at: 0).first) }
     }
 
-    @Test("what is lost, doubled and late comes close to the rates")
+    @Test("losses, duplicates and delays are close to the rates")
     func rates() {
         var network = network {
             $0.loss = 0.4

@@ -12,7 +12,7 @@ struct ShrinkingTests {
         return outcome
     }
 
-    @Test("what is left of a failing schedule is one tap, one fault and ideal conditions")
+    @Test("a failing schedule shrinks to one tap, one fault and ideal conditions")
     func smallest() throws {
         let simulation = Simulation(subjects: [subject])
         let seed = try #require((0..<100).first { simulation.outcome(of: Schedule(seed: $0)).failure != nil })

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct SimulationThreadTests {
     @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
-    @Test func `Whoever yields goes on, on the main actor and off it, in turns`() {
+    @Test func `Tasks that yield continue in turns, on the main actor and off it`() {
         let steps = SimulationThread.run { thread in
             let steps = Locked<[String]>([])
             Task { @MainActor in

@@ -27,7 +27,7 @@ import Testing
         #expect((report.counts["timerReadings"] ?? 0) > 1_000)
     }
 
-    @Test func `Where the power goes, what was written is shown once`() {
+    @Test func `Written messages are shown once after power cuts`() {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         let report = SessionWatchSimulation(losesPower: true).run(0..<8)
         for failure in report.failures { Issue.record("seed \(failure.seed): \(failure.reason)") }
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(
-        "Where the power goes, a broken rule is noticed", .enabled(if: Simulation.canBreakRules),
+        "A broken rule is noticed with power cuts", .enabled(if: Simulation.canBreakRules),
         arguments: ["mergeKeepsReduced", "adoptLoses", "wallClockCounts"])
     func brokenRule(name: String) {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
@@ -54,7 +54,7 @@ import Testing
         #expect(!simulation.run(0..<40, stopsAtFailure: true).failures.isEmpty)
     }
 
-    @Test func `What apps lose that keep nothing is found`() {
+    @Test func `The simulation finds the losses of apps without stores`() {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         var simulation = WatchSimulation()
         simulation.hasStores = false

@@ -7,11 +7,11 @@ public import MeshIdentity
 extension EventLog {
     /// Appends an event, even if the reducer rejects it.
     @inlinable
-    mutating func appendRegardless<Reducer, ConflictPolicy>(
+    mutating func appendUnconditionally<Reducer, ConflictPolicy>(
         _ event: Event, _ header: EntryHeader,
         by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable
     ) -> SessionEventOutcome {
-        let outcome = reduceRegardless(event, header, at: entries.count, by: interpreter, sources: sources)
+        let outcome = reduceUnconditionally(event, header, at: entries.count, by: interpreter, sources: sources)
         keep(LogEntry(header, .event(event), outcome: outcome))
         return outcome
     }
@@ -79,7 +79,7 @@ extension EventLog {
         let outcome: SessionEventOutcome =
             switch entries[place].content {
             case .event(let event):
-                reduceRegardless(event, entries[place].header, at: place, by: interpreter, sources: sources)
+                reduceUnconditionally(event, entries[place].header, at: place, by: interpreter, sources: sources)
             case .opaque: .unread
             case .replacement: .applied
             }
@@ -89,7 +89,7 @@ extension EventLog {
 
     /// Applies an event that is part of the order, even if the reducer rejects it.
     @inlinable
-    mutating func reduceRegardless<Reducer, ConflictPolicy>(
+    mutating func reduceUnconditionally<Reducer, ConflictPolicy>(
         _ event: Event, _ header: EntryHeader, at place: Int,
         by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable
     ) -> SessionEventOutcome {

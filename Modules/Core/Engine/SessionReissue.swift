@@ -101,11 +101,11 @@ extension SessionSyncEngine {
             let oldest = log.entries.dropFirst(settledCount).first(where: { $0.slot == 0 })?.sequence
         else { return nil }
         let own = reissues.stretches.filter { $0.name.source == source && $0.name.sequence + $0.count > oldest }
-        return own.isEmpty ? nil : Array(own.suffix(SessionReissue.toldMax))
+        return own.isEmpty ? nil : Array(own.suffix(SessionReissue.perControlMax))
     }
 }
 
 extension SessionReissue {
     /// Maximum number of stretches in one control; a copy has all of them.
-    static let toldMax = 64
+    static let perControlMax = 64
 }

@@ -35,7 +35,7 @@ extension SessionSyncEngine {
         // The founder finds out which of two incarnations of one peer lives.
         if !isReferenceOnly, sources.heldIncarnation(of: source) != nil { return nil }
         if let known { return known }
-        setApartLaterLife(metadata)
+        detectLaterIncarnation(in: metadata)
         return try meet(source)
     }
 
@@ -53,7 +53,7 @@ extension SessionSyncEngine {
 
     /// True if a promise from that view counts, because the view is installed here.
     @usableFromInline
-    func counts(_ epoch: UInt32) -> Bool {
+    func isInstalledView(_ epoch: UInt32) -> Bool {
         UInt64(epoch &- groupTag) <= stance.number
     }
 
@@ -96,26 +96,28 @@ extension SessionSyncEngine {
     @usableFromInline
     mutating func slot(adding source: SessionSource) throws -> Int {
         if let slot = sources.slot(of: source) { return slot }
-        if sources.lives(of: source.peerID) >= SourceTable.livesMax { try forgetLives(of: source.peerID) }
+        if sources.incarnationCount(of: source.peerID) >= SourceTable.incarnationsMax {
+            try removeOldIncarnations(of: source.peerID)
+        }
         let slot = try sources.slot(adding: source)
-        if taken != nil { meet(slot) }
+        if snapshotBase != nil { meet(slot) }
         return slot
     }
 
-    private mutating func forgetLives(of peerID: String) throws {
+    private mutating func removeOldIncarnations(of peerID: String) throws {
         placeGathered()
-        var forgettable = forgettableLives(of: peerID)
+        var forgettable = removableIncarnations(of: peerID)
         if forgettable.isEmpty, isReferenceOnly, !sealed {
             foldUnconfirmed()
-            forgettable = forgettableLives(of: peerID)
+            forgettable = removableIncarnations(of: peerID)
         }
-        guard !forgettable.isEmpty else { throw SessionSyncError.tooManySources(limit: SourceTable.livesMax) }
+        guard !forgettable.isEmpty else { throw SessionSyncError.tooManySources(limit: SourceTable.incarnationsMax) }
         // Forgets half of them at once, because each removal renumbers all later slots.
         remove(Set(forgettable.prefix((forgettable.count + 1) / 2)))
     }
 
     /// Slots of the peer that can be forgotten, oldest first. Empty while another member may still lack news of them.
-    private func forgettableLives(of peerID: String) -> [Int] {
+    private func removableIncarnations(of peerID: String) -> [Int] {
         guard haveConfirmedBase(except: peerID) else { return [] }
         var inUse = Set(log.entries.map(\.slot))
         for entry in due.entries { inUse.insert(entry.entry.slot) }
@@ -137,7 +139,7 @@ extension SessionSyncEngine {
             moved.append(removed.contains(slot) ? nil : kept)
             if !removed.contains(slot) { kept += 1 }
         }
-        // Nothing refers to a removed slot; see `forgettableLives`.
+        // Nothing refers to a removed slot; see `removableIncarnations`.
         func move(_ entry: inout LogEntry<Event>) {
             if let slot = moved[entry.slot] { entry = entry.moved(to: slot) }
         }
@@ -173,30 +175,30 @@ extension SessionSyncEngine {
     }
 
     /// Slots that a control lists: members, sources of events above the base, and each peer's latest incarnations.
-    var spokenSlots: [Int] {
-        guard sources.records.count > SourceTable.livesSpokenOf else {
+    var listedSlots: [Int] {
+        guard sources.records.count > SourceTable.listedIncarnationsMax else {
             return Array(sources.indices)
         }
         if sources.records.allSatisfy(\.isOpen) { return Array(sources.indices) }
-        var isSpokenOf = sources.records.map(\.isOpen)
-        isSpokenOf[0] = true
-        for index in log.entries.indices { isSpokenOf[log.entries[index].slot] = true }
+        var isListed = sources.records.map(\.isOpen)
+        isListed[0] = true
+        for index in log.entries.indices { isListed[log.entries[index].slot] = true }
         var met: [String: Int] = [:]
         for slot in sources.indices.reversed() {
             let peerID = sources[slot].source.peerID
             met[peerID, default: 0] += 1
-            if met[peerID, default: 0] <= SourceTable.livesSpokenOf { isSpokenOf[slot] = true }
+            if met[peerID, default: 0] <= SourceTable.listedIncarnationsMax { isListed[slot] = true }
         }
-        return sources.indices.filter { isSpokenOf[$0] }
+        return sources.indices.filter { isListed[$0] }
     }
 }
 
 extension SourceTable {
     /// Maximum number of incarnations of one peer in the table.
-    static var livesMax: Int { 64 }
-    static var livesSpokenOf: Int { 4 }
+    static var incarnationsMax: Int { 64 }
+    static var listedIncarnationsMax: Int { 4 }
 
-    func lives(of peerID: String) -> Int { records.count { $0.source.peerID == peerID } }
+    func incarnationCount(of peerID: String) -> Int { records.count { $0.source.peerID == peerID } }
 
     mutating func remove(_ removed: Set<Int>) {
         for slot in records.indices {

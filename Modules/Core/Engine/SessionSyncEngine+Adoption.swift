@@ -23,33 +23,33 @@ extension SessionSyncEngine {
         let oldSequence = sources[0].held
         let echo = sources[slot].echo
         let shown = state
-        let told: SessionEventOutcome? = options.catchesUpLater ? .applied : nil
+        let initialOutcome: SessionEventOutcome? = options.catchesUpLater ? .applied : nil
 
         guard var table = try table(of: checkpoint) else { return false }
         if let copier = table.slot(of: message.source) {
             table[copier].echo = echo
-            table[copier].lastSaid = message.saidAt
+            table[copier].lastControlStamp = message.stamp
             table[copier].statement = message.control.view
             for entry in message.control.held.entries {
                 if let known = table.slot(of: entry.source) { table[copier].acknowledge(known, entry.sequence) }
             }
         }
         let known = sources
-        let wasMember = home != nil
+        let wasMember = groupToRejoin != nil
         sources = table
-        taken = nil
+        snapshotBase = nil
         countForkedMembers()
         // The copy defines what these names mean.
         launchSequence = max(launchSequence, sources[0].held)
         gaps = [:]
         let entries = checkpoint.log.compactMap { record in
-            sources.slot(of: record.source).map { LogEntry(record, slot: $0, outcome: told) }
+            sources.slot(of: record.source).map { LogEntry(record, slot: $0, outcome: initialOutcome) }
         }
         log = EventLog(
             base: checkpoint.base.reduced, baseCount: checkpoint.base.count, unreduced: entries, showing: shown)
         stance = ViewStatement(number: message.control.view?.number ?? 0)
         setGroup(message.control.group)
-        home = nil
+        groupToRejoin = nil
         settledCount = checkpoint.settledCount
         announcedCount = checkpoint.settledCount
         cutStamp = checkpoint.cut
@@ -61,7 +61,7 @@ extension SessionSyncEngine {
         if let copier = sources.slot(of: message.source) {
             observe(message.promise?.stamp ?? .zero, of: copier)
             observe(floor, of: copier)
-            if message.control.hasEnded { takeEnd(copier) }
+            if message.control.hasEnded { handleEnd(from: copier) }
         }
         for entry in entries { observe(entry.stamp, of: entry.slot) }
         recountOwn()
@@ -73,7 +73,7 @@ extension SessionSyncEngine {
         if keepsStamps {
             together { engine in
                 for record in mine where record.source == engine.source && !displaced.contains(record.place) {
-                    _ = engine.take(LogEntry(record, slot: 0, outcome: told))
+                    _ = engine.take(LogEntry(record, slot: 0, outcome: initialOutcome))
                 }
             }
         } else {
@@ -87,7 +87,7 @@ extension SessionSyncEngine {
                     // A source that has joined was seen here before it did. It issues again what it had written.
                     engine.sources[known].floor == .zero
                 else { continue }
-                _ = engine.take(LogEntry(record, slot: known, outcome: told))
+                _ = engine.take(LogEntry(record, slot: known, outcome: initialOutcome))
             }
         }
         if !options.catchesUpLater { catchUp() }

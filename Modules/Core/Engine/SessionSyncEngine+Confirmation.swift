@@ -213,7 +213,7 @@ struct DueEffects<Event: Sendable>: Sendable {
     /// A slice, which can drop its beginning without moving the rest.
     @usableFromInline var entries: ArraySlice<ConfirmedEntry<Event>> = []
     /// The number of first entries that are in the store, or that the caller has been asked to write.
-    private var toldCount = 0
+    private var persistedCount = 0
     /// The number of stored entries that have been marked since the last `takeChanges`.
     private var markedCount = 0
     /// True while positions rise. They don't if this store continues as another source after a fork and counts from the
@@ -225,7 +225,7 @@ struct DueEffects<Event: Sendable>: Sendable {
     /// Creates the list from the entries in a store.
     init(stored: [ConfirmedEntry<Event>]) {
         for entry in stored { append(entry) }
-        toldCount = entries.count
+        persistedCount = entries.count
     }
 
     @inlinable var count: Int { entries.count }
@@ -243,8 +243,8 @@ struct DueEffects<Event: Sendable>: Sendable {
         let count = entries.prefix { $0.position <= position }.count
         entries = entries.dropFirst(count)
         if entries.isEmpty { entries = [] }
-        let known = min(count, toldCount)
-        toldCount -= known
+        let known = min(count, persistedCount)
+        persistedCount -= known
         markedCount += known
         return count
     }
@@ -254,7 +254,7 @@ struct DueEffects<Event: Sendable>: Sendable {
         entries.removeAll { $0.position <= position }
         guard entries.count < before else { return 0 }
         if entries.isEmpty { isOrdered = true }
-        (toldCount, markedCount) = (entries.count, 0)
+        (persistedCount, markedCount) = (entries.count, 0)
         return nil
     }
 
@@ -262,8 +262,8 @@ struct DueEffects<Event: Sendable>: Sendable {
     mutating func takeChanges() -> (marked: Int, added: Int) {
         defer {
             markedCount = 0
-            toldCount = entries.count
+            persistedCount = entries.count
         }
-        return (markedCount, entries.count - toldCount)
+        return (markedCount, entries.count - persistedCount)
     }
 }

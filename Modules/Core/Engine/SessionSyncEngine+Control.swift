@@ -12,7 +12,7 @@ extension SessionSyncEngine {
     /// - Throws: the errors of `receive`. Nothing changes then.
     @inlinable
     public mutating func receiveControl(_ envelope: SessionSyncEnvelope<SessionControl>, at moment: Date) throws {
-        try takeControl(envelope, at: moment)
+        try handleControl(envelope, at: moment)
         advance()
     }
 
@@ -27,23 +27,23 @@ extension SessionSyncEngine {
     ) throws -> Bool {
         try check(metadata, payloadType: snapshotPayloadType)
         let message = try EngineMessage(metadata, checkpoint.control, checkpoint)
-        let isAdopted = try take(message, at: moment)
+        let isAdopted = try handle(message, at: moment)
         advance()
         return isAdopted
     }
 
     /// Prepares the periodic control to every peer. Call it about once a second, and more often while events are missing.
     @inlinable
-    public mutating func tick(at moment: Date) { tick(at: moment, speaks: true) }
+    public mutating func tick(at moment: Date) { tick(at: moment, sendsDigest: true) }
 
-    /// Lets time pass, and prepares the periodic control if `speaks` is true.
+    /// Lets time pass, and prepares the periodic control if `sendsDigest` is true.
     @usableFromInline
-    package mutating func tick(at moment: Date, speaks: Bool) {
+    package mutating func tick(at moment: Date, sendsDigest: Bool) {
         isReferenceOnly = false
         forgetApplied()
         if beganAt == nil { beganAt = moment }
         wallMilliseconds = moment.wallMilliseconds
-        if speaks { pending.isDigestDue = true }
+        if sendsDigest { pending.isDigestDue = true }
         pass(takeElapsed(moment))
         _ = clock.tick(wallMilliseconds: promisedMilliseconds)
         advance()
@@ -63,12 +63,12 @@ extension SessionSyncEngine {
     }
 
     @usableFromInline
-    mutating func takeControl(_ envelope: SessionSyncEnvelope<SessionControl>, at moment: Date) throws {
+    mutating func handleControl(_ envelope: SessionSyncEnvelope<SessionControl>, at moment: Date) throws {
         try check(envelope.metadata, payloadType: SessionControl.payloadType)
-        _ = try take(EngineMessage(envelope.metadata, envelope.payload), at: moment)
+        _ = try handle(EngineMessage(envelope.metadata, envelope.payload), at: moment)
     }
 
-    private mutating func take(_ message: EngineMessage<State, Event>, at moment: Date) throws -> Bool {
+    private mutating func handle(_ message: EngineMessage<State, Event>, at moment: Date) throws -> Bool {
         isReferenceOnly = false
         forgetApplied()
         wallMilliseconds = max(wallMilliseconds, moment.wallMilliseconds)
@@ -80,27 +80,27 @@ extension SessionSyncEngine {
         let slot = try slot(adding: message.source)
         // The source is a late earlier incarnation, or a member that hasn't heard that it was closed.
         guard !sources[slot].isClosed else {
-            hearClosed(message)
+            answerRemovedMember(message)
             return false
         }
         measureClock(message, slot, moment)
         let facts = StoredFacts(sources[slot])
         defer { noteChange(of: facts, slot) }
-        takeReport(message, of: slot)
+        recordReport(message, of: slot)
         if let ask = message.control.asks.first(where: { $0.source == source }) { sources[slot].echo = ask.value }
-        takeForks(message.control, of: message.source.peerID)
+        handleForkReports(in: message.control, of: message.source.peerID)
         if let group = message.control.group {
-            if group == home { homeSilence = 0 }
-            hear(of: group, in: message)
+            if group == groupToRejoin { rejoinSilence = 0 }
+            noteGroup(group, in: message)
         }
-        if hearsClosing(message.control) { return false }
-        if isMember(message.source.peerID) || isTrusted(message.source.peerID), hearNewerView(message) {
+        if noticeOwnRemoval(in: message.control) { return false }
+        if isMember(message.source.peerID) || isTrusted(message.source.peerID), handleNewerView(message) {
             return false
         }
-        if yields(to: message) { return false }
+        if yieldIfOutranked(by: message) { return false }
         let isMember = message.control.group != nil && message.control.group == groupName && sources[slot].isOpen
         if isMember, message.control.members.contains(source) {
-            takeFromMember(message, slot)
+            handleMemberMessage(message, slot)
             return false
         }
         let number = message.control.view?.number ?? 0
@@ -114,7 +114,7 @@ extension SessionSyncEngine {
         }
         // The sender has continued by its user's decision, and will hear from this engine.
         if isMember, stance.number > 0 { return false }
-        return try takeFromStranger(message, slot)
+        return try handleNonmemberMessage(message, slot)
     }
 
     /// Persists a change if the store needs it. Promises and the time of a peer's last message aren't worth a write:
@@ -124,8 +124,8 @@ extension SessionSyncEngine {
         pending.changesMembership = true
     }
 
-    /// Takes reports that another store has written as this source.
-    private mutating func takeForks(_ control: SessionControl, of peerID: String) {
+    /// Handles reports that another store has written as this source.
+    private mutating func handleForkReports(in control: SessionControl, of peerID: String) {
         guard groupName == nil || isMember(peerID) else { return }
         for fork in control.forked where fork.source == source { raiseFork(0, fork.sequence) }
         // The peer holds more of this source than its store has ever written, so the store is an older copy.
@@ -135,7 +135,7 @@ extension SessionSyncEngine {
     /// True if a member that knows as much as this one, and sent this after this one joined, lists another source of
     /// this peer. This store was set aside while its peer continued under another name.
     private func namesSuccessor(_ message: EngineMessage<State, Event>, _ slot: Int) -> Bool {
-        guard let promise = message.promise, message.saidAt > sources[0].floor, promise.sequence >= sources[slot].held
+        guard let promise = message.promise, message.stamp > sources[0].floor, promise.sequence >= sources[slot].held
         else { return false }
         return message.control.members.contains { $0.peerID == localPeerID }
     }
@@ -162,12 +162,12 @@ extension SessionSyncEngine {
         sources.setRoundTrips(trips, at: slot)
     }
 
-    /// Takes a group message from a member that lists this engine. Only this and adopting a copy seal an engine.
-    private mutating func takeFromMember(_ message: EngineMessage<State, Event>, _ slot: Int) {
+    /// Handles a group message from a member that lists this engine. Only this and adopting a copy seal an engine.
+    private mutating func handleMemberMessage(_ message: EngineMessage<State, Event>, _ slot: Int) {
         let control = message.control
         if !sealed { seal() }
-        if let word = wishes.overridden[message.source], message.saidAt > word {
-            wishes.overridden[message.source] = nil
+        if let removal = membershipIntent.removedByUser[message.source], message.stamp > removal {
+            membershipIntent.removedByUser[message.source] = nil
         }
         if !isQuarantined(sources[slot].source) {
             // The first sequence never falls. That of a store that went back would leave a hole below what is held here.
@@ -181,29 +181,29 @@ extension SessionSyncEngine {
                 sources.take(promise, of: slot)
             }
             sources[slot].position = max(sources[slot].position, control.position)
-            takeAcknowledgements(control.held, slot, message.saidAt)
+            recordAcknowledgements(control.held, slot, message.stamp)
         }
-        takeReplacements(control.replacements, slot)
+        insertReplacements(control.replacements, slot)
         for stretch in control.reissues ?? [] where stretch.name.source == message.source {
             reissues.add(stretch)
             pending.changesMembership = true
         }
         drainGap(slot)
-        sources.settlePromises(of: slot)
-        if control.hasEnded { takeEnd(slot) }
+        sources.activatePromises(of: slot)
+        if control.hasEnded { handleEnd(from: slot) }
         compareChains(control, slot)
         if let digest = control.stateDigest { compareStates(digest, slot) }
         answerRanges(control, slot)
         answerRelays(control, to: slot)
-        takeFirsts(control, of: slot)
+        adoptFirstSequences(control, of: slot)
         sources[slot].knowsNoViews = control.view == nil
-        if let view = control.view { hear(view, of: slot) }
+        if let view = control.view { handle(view, from: slot) }
     }
 
-    private mutating func takeAcknowledgements(_ held: SequenceVector, _ slot: Int, _ stamp: HybridTimestamp) {
+    private mutating func recordAcknowledgements(_ held: SequenceVector, _ slot: Int, _ stamp: HybridTimestamp) {
         let known = sources.slots(of: held.entries)
-        if stamp > sources[slot].lastSaid {
-            sources[slot].lastSaid = stamp
+        if stamp > sources[slot].lastControlStamp {
+            sources[slot].lastControlStamp = stamp
             checkGoesForward(held, known, slot)
         }
         for (entry, known) in zip(held.entries, known) {
@@ -223,7 +223,7 @@ extension SessionSyncEngine {
         }
     }
 
-    private mutating func takeReplacements(_ replacements: [SessionRecord<Never>], _ slot: Int) {
+    private mutating func insertReplacements(_ replacements: [SessionRecord<Never>], _ slot: Int) {
         for record in replacements where record.source == sources[slot].source {
             guard case .replacement(let replacement) = record.content else { continue }
             let record = SessionRecord<Event>(
@@ -401,7 +401,7 @@ struct EngineMessage<State: Codable & Sendable, Event: Codable & Sendable> {
     let sentAt: Date
     let promise: SequencePromise?
     /// The position of the message among those of its author.
-    let saidAt: HybridTimestamp
+    let stamp: HybridTimestamp
     let control: SessionControl
     let checkpoint: SessionCheckpoint<State, Event>?
 
@@ -414,7 +414,7 @@ struct EngineMessage<State: Codable & Sendable, Event: Codable & Sendable> {
         sentAt = metadata.causalTimestamp
         // A promise that no clock could keep is ignored.
         promise = metadata.promise.flatMap { $0.isUsable ? $0 : nil }
-        saidAt = metadata.stamp.isUsable ? metadata.stamp : .zero
+        stamp = metadata.stamp.isUsable ? metadata.stamp : .zero
         self.control = control
         self.checkpoint = checkpoint
         try control.checkNumbers()

@@ -177,7 +177,7 @@ extension SessionSyncEngine {
 
     @usableFromInline
     mutating func takePersistence() -> SessionPersistence? {
-        isKept = true
+        hasPersisted = true
         var appended: [SessionRange] = []
         for slot in sources.indices where sources[slot].held > sources[slot].persisted {
             let first = max(sources[slot].persisted, sources[slot].folded) + 1
@@ -263,24 +263,24 @@ extension SessionSyncEngine {
         isDigest: Bool, for replacements: [LogEntry<Event>]?
     ) -> SessionSyncEnvelope<SessionControl> {
         let metadata = controlMetadata(SessionControl.payloadType)
-        let spoken = spokenSlots
+        let listed = listedSlots
         // All sources, until the members have confirmed what the base holds: they may lack acknowledgements of it.
-        let acknowledged = haveConfirmedBase() ? spoken : Array(sources.indices)
+        let acknowledged = haveConfirmedBase() ? listed : Array(sources.indices)
         var control = SessionControl(
             group: groupName, members: sources.openSources.sorted(), firstSequence: sources[0].first,
             held: sources.vector(of: acknowledged) { $0.held },
-            asks: tokens(of: spoken) { $0.token }, echoes: tokens(of: spoken) { $0.echo },
+            asks: tokens(of: listed) { $0.token }, echoes: tokens(of: listed) { $0.echo },
             wants: missing, isDigest: isDigest, replacements: (replacements ?? []).compactMap(replacementRecord),
             position: confirmationChain.position, chain: confirmationChain.value,
-            clockEchoes: spoken.compactMap { sources[$0].lastHeard },
-            forked: spoken.filter { sources[$0].isForked }
+            clockEchoes: listed.compactMap { sources[$0].lastHeard },
+            forked: listed.filter { sources[$0].isForked }
                 .map { SourceSequence(source: sources[$0].source, sequence: sources[$0].held) })
         control.hasEnded = ended
         control.view = stance
         control.reissues = ownReissues
         control.silence = announcedSilence
         if isDigest { control.stateDigest = comparison.takeNext() }
-        if isSomebodyInOldView {
+        if hasMemberInOlderView {
             control.record = record
         }
         return SessionSyncEnvelope(metadata: metadata, payload: control)
@@ -289,7 +289,7 @@ extension SessionSyncEngine {
     private var record: SessionViewRecord { SessionViewRecord(number: stance.number, membership: membership) }
 
     /// True if a member hasn't reported yet that it is in this view.
-    private var isSomebodyInOldView: Bool {
+    private var hasMemberInOlderView: Bool {
         stance.number > 0
             && sources.records.dropFirst().contains { $0.isOpen && $0.statement?.number ?? 0 < stance.number }
     }

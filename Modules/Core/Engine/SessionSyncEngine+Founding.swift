@@ -25,59 +25,60 @@ extension SessionSyncEngine {
     /// Handles a message from outside the group, or from a member that doesn't know yet that it is one.
     ///
     /// - Returns: true if a copy was adopted.
-    mutating func takeFromStranger(_ message: EngineMessage<State, Event>, _ slot: Int) throws -> Bool {
+    mutating func handleNonmemberMessage(_ message: EngineMessage<State, Event>, _ slot: Int) throws -> Bool {
         // The sender knew the group before: its store went back to a moment before it joined.
-        if sources[slot].isOpen, sources[slot].lastSaid > .zero, message.saidAt > sources[slot].lastSaid,
-            !isElsewhere(message.control)
+        if sources[slot].isOpen, sources[slot].lastControlStamp > .zero, message.stamp > sources[slot].lastControlStamp,
+            !isInOtherGroup(message.control)
         {
             raiseFork(slot, sources[slot].held)
             return false
         }
         if !sealed {
-            let founds = foundsAgainst(message.source)
+            let founds = isFounder(against: message.source)
             if let checkpoint = message.checkpoint, message.control.members.contains(source) {
-                guard adopts(from: message.control.group, of: message.source.peerID), !isAboutToRival(message) else {
+                guard adopts(from: message.control.group, of: message.source.peerID), !isFoundingRivalGroup(message)
+                else {
                     return false
                 }
                 guard !founds || sources[slot].isOpen || isProvenAlive(message, slot) else { return false }
                 return try adopt(checkpoint, message, slot)
             }
-            let isElsewhere = message.control.group != nil && message.control.group != groupName
-            if !founds || isElsewhere {
+            let isOtherGroup = message.control.group != nil && message.control.group != groupName
+            if !founds || isOtherGroup {
                 // This engine joins. Its controls ask for admission, and it generates the token that proves that the
                 // admitting engine lives.
                 if founds, !sources[slot].isOpen { _ = isProvenAlive(message, slot) }
                 return false
             }
         }
-        guard try takeIn(message, slot) else { return false }
+        guard try admitSender(of: message, at: slot) else { return false }
         if message.control.isDigest, isAskedForCopy(slot) { pending.copies.insert(message.source.peerID) }
         return false
     }
 
     /// True if the sender is in another group, without this peer. It was admitted there, so its store needn't have gone back.
-    private func isElsewhere(_ control: SessionControl) -> Bool {
+    private func isInOtherGroup(_ control: SessionControl) -> Bool {
         control.group != nil && control.group != groupName && !control.members.contains { $0.peerID == localPeerID }
     }
 
     /// True if this engine founds the group when both are unsealed.
-    private func foundsAgainst(_ other: SessionSource) -> Bool {
+    private func isFounder(against other: SessionSource) -> Bool {
         // A base taken from a peer's snapshot lacks the names of its events, so it can't become a copy.
-        if isJoining || taken != nil { return false }
+        if isJoining || snapshotBase != nil { return false }
         if groupName == source { return true }
         return groupName == nil && (source.peerID < other.peerID)
     }
 
-    /// Makes the source a member: the first of a founded group, or the successor of a member of the same peer.
+    /// Makes the sender a member: the first of a founded group, or the successor of a member of the same peer.
     ///
     /// - Returns: false if it can't be one, or not yet.
-    private mutating func takeIn(_ message: EngineMessage<State, Event>, _ slot: Int) throws -> Bool {
+    private mutating func admitSender(of message: EngineMessage<State, Event>, at slot: Int) throws -> Bool {
         if sources[slot].isOpen { return true }
         let peerID = message.source.peerID
         if sealed, !isReplacedByPartner(peerID) {
             // A peer in another group doesn't adopt this one's copy. It leaves that group only under another name.
             guard message.control.group == nil || isFoundedAlone(message) else {
-                wishes.newcomers[message.source] = nil
+                membershipIntent.newcomers[message.source] = nil
                 return false
             }
             guard openSlots.count < SessionMembership.openMax || sources.openSlot(ofPeer: peerID) != nil else {
@@ -88,10 +89,10 @@ extension SessionSyncEngine {
                 pending.controls.insert(peerID)
                 return false
             }
-            wish(toAdmit: slot)
+            addNewcomer(at: slot)
             // In a group of two the survivor alone decides that a store is lost.
             if openSlots.count == 2, let partner = sources.openSlot(ofPeer: peerID) {
-                wishes.overridden[sources[partner].source] = clock.latest
+                membershipIntent.removedByUser[sources[partner].source] = clock.latest
             }
             return false
         }
@@ -119,7 +120,7 @@ extension SessionSyncEngine {
     private func isFoundedAlone(_ message: EngineMessage<State, Event>) -> Bool {
         message.control.group == message.source
             && message.control.members.allSatisfy { member in
-                member == message.source || wishes.newcomers[member] != nil
+                member == message.source || membershipIntent.newcomers[member] != nil
                     || sources.slot(of: member).map { sources[$0].isOpen } ?? false
             }
     }
@@ -194,7 +195,7 @@ extension SessionSyncEngine {
     public var hasEnded: Bool { ended }
 
     /// True if the session has ended and nothing is owed: every member knows of the end, holds every event and has said so.
-    public var isOver: Bool { ended && sealed && unconfirmedCount == 0 && doAllKnowEnd }
+    public var isOver: Bool { ended && sealed && unconfirmedCount == 0 && allMembersKnowEnd }
 
     /// Ends the session here, and for every member that hears of it.
     public mutating func end() {
@@ -218,10 +219,10 @@ extension SessionSyncEngine {
         sources.slot(of: member).map { sources[$0].hasEnded } ?? false
     }
 
-    private var doAllKnowEnd: Bool { sources.records.dropFirst().allSatisfy { !$0.isOpen || $0.hasEnded } }
+    private var allMembersKnowEnd: Bool { sources.records.dropFirst().allSatisfy { !$0.isOpen || $0.hasEnded } }
 
-    /// Takes a member's report that the session has ended.
-    mutating func takeEnd(_ slot: Int) {
+    /// Handles a member's report that the session has ended.
+    mutating func handleEnd(from slot: Int) {
         if !sources[slot].hasEnded { pending.changesMembership = true }
         sources[slot].hasEnded = true
         guard !ended else { return }

@@ -43,14 +43,14 @@ extension SessionSyncEngine {
             },
             acknowledgements: sources.records.compactMap { record in
                 guard !record.acknowledged.isEmpty else { return nil }
-                return .init(source: record.source, held: vector(record.acknowledged), saidAt: record.lastSaid)
+                return .init(source: record.source, held: vector(record.acknowledged), saidAt: record.lastControlStamp)
             },
             chain: confirmationChain,
             sideEffectsDue: sideEffectsDue,
             snapshotRevision: snapshotRevision,
             forked: sources.records.filter { $0.isForked && $0.isOpen }.map { $0.source },
             endedMembers: ended ? sources.records.filter { $0.hasEnded }.map { $0.source } : nil,
-            view: storedStance, home: home, invited: wishes.invited.isEmpty ? nil : invited,
+            view: storedStance, home: groupToRejoin, invited: membershipIntent.invited.isEmpty ? nil : invited,
             reissues: reissues.stretches.isEmpty ? nil : reissues.stretches)
     }
 
@@ -93,9 +93,9 @@ extension SessionSyncEngine {
         groupTag = head.group?.groupTag ?? 0
         restoreStance(head)
         setEpoch()
-        home = head.home
+        groupToRejoin = head.home
         reissues = ReissueTable(head.reissues ?? [])
-        wishes.invited = Set(head.invited ?? [])
+        membershipIntent.invited = Set(head.invited ?? [])
         sealed = head.isSealed
         ended = head.hasEnded
         isReferenceOnly = false
@@ -106,7 +106,7 @@ extension SessionSyncEngine {
         if let last = image.log.last { clock.observe(last.stamp) }
         // Every promise lies at or below the lease or an event.
         clock = HybridLogicalClock(latest: max(clock.latest, head.clockLease))
-        skipStampsOfOtherLives()
+        skipStampsOfOtherIncarnations()
         clockLease = head.clockLease.isUsable ? head.clockLease : clock.latest
         log = EventLog(base: image.base.reduced, baseCount: image.base.count)
         let (records, areHealed) = restamped(image.log)
@@ -133,7 +133,7 @@ extension SessionSyncEngine {
     /// Moves the clock to a random one of the next 65,536 stamps, which is within a millisecond. A store that forgot
     /// its last commits, or a copy of one, may have been opened before and have used the next stamps. Two events of one
     /// name and stamp couldn't be distinguished.
-    private mutating func skipStampsOfOtherLives() {
+    private mutating func skipStampsOfOtherIncarnations() {
         let start = clock.latest.rawValue + random.next() >> 48
         clock.observe(HybridTimestamp(rawValue: start))
     }
@@ -189,7 +189,7 @@ extension SessionSyncEngine {
         }
         for acknowledgements in head.acknowledgements {
             let slot = try sources.slot(adding: acknowledgements.source)
-            sources[slot].lastSaid = acknowledgements.saidAt
+            sources[slot].lastControlStamp = acknowledgements.saidAt
             for entry in acknowledgements.held.entries {
                 let known = try sources.slot(adding: entry.source)
                 sources[slot].acknowledge(known, entry.sequence)
@@ -213,7 +213,7 @@ extension SessionSyncEngine {
     public func reincarnated(as incarnation: UInt32, seed: UInt64) throws -> Self {
         try renamed(
             to: SessionSource(peerID: localPeerID, incarnation: incarnation),
-            beyond: home == nil ? launchSequence : .max, seed: seed)
+            beyond: groupToRejoin == nil ? launchSequence : .max, seed: seed)
     }
 
     /// Returns an engine with the same history for a device whose identity isn't the one that wrote its store. It joins
@@ -243,7 +243,7 @@ extension SessionSyncEngine {
         image.head.isSealed = false
         image.head.view = nil
         // A group of more than two has other members that can admit this device again.
-        image.head.home = home ?? (openSlots.count > 2 ? groupName : nil)
+        image.head.home = groupToRejoin ?? (openSlots.count > 2 ? groupName : nil)
         // Each source's first sequence stays, because it doesn't depend on membership.
         image.head.membership = SessionMembership(first: image.head.membership.first)
         image.head.settledCount = 0

@@ -50,22 +50,22 @@ extension SessionSyncEngine {
             monotonicTimestamp: envelope.metadata.monotonicTimestamp,
             // The event has a stamp and this payload type, so an ID that isn't explicit follows from the other fields.
             eventID: envelope.metadata.explicitEventID)
-        let outcome = log.appendRegardless(envelope.payload, header, by: interpreter, sources: sources)
+        let outcome = log.appendUnconditionally(envelope.payload, header, by: interpreter, sources: sources)
         if options.checksReducer { checkReducer() }
         sources.records[slot].held &+= 1
         sources.records[slot].lastStamp = envelope.metadata.stamp
         observe(envelope.metadata.stamp, of: slot)
         isLastApplied = true
-        settlePromises(slot, envelope.metadata.promise)
+        updatePromises(of: slot, with: envelope.metadata.promise)
         if sealed { advance() }
         // No peer's state is shown in this case.
         return Self.result(of: outcome, log.current.state)
     }
 
     @inlinable
-    mutating func settlePromises(_ slot: Int, _ promise: SequencePromise?) {
+    mutating func updatePromises(of slot: Int, with promise: SequencePromise?) {
         if let promise { sources.take(promise, of: slot) }
-        sources.settlePromises(of: slot)
+        sources.activatePromises(of: slot)
     }
 
     /// Takes an event in every other case.
@@ -90,8 +90,8 @@ extension SessionSyncEngine {
         // The events are held now, in their order, so the state differs from the one that was shown.
         if isShown, !isProvisionalShown { result = .applied(state) }
         // The event was in a snapshot; its author doesn't know its place in this state.
-        if case .duplicate = result, isUntold { result = .applied(state) }
-        if sources[slot].isOpen, counts(metadata.epoch), let promise = metadata.promise {
+        if case .duplicate = result, needsPublishing { result = .applied(state) }
+        if sources[slot].isOpen, isInstalledView(metadata.epoch), let promise = metadata.promise {
             sources.take(promise, of: slot)
             pending.changesMembership = true
         }
@@ -109,7 +109,7 @@ extension SessionSyncEngine {
             return .duplicate(state)
         }
         guard entry.sequence == expected else {
-            wait(entry)
+            buffer(entry)
             return .snapshotRequired(expectedSequence: expected, receivedSequence: entry.sequence)
         }
         guard let outcome = insert(entry) else { return .ignored(state) }
@@ -122,18 +122,19 @@ extension SessionSyncEngine {
     }
 
     @usableFromInline
-    mutating func wait(_ entry: LogEntry<Event>) {
+    mutating func buffer(_ entry: LogEntry<Event>) {
         let slot = entry.slot
         if gaps[slot] == nil { pending.controls.insert(sources[slot].source.peerID) }
         var entry = entry
         weigh(&entry)
-        let bytesOfOtherLives = bytesWaiting(beside: slot)
-        gaps[slot, default: GapBuffer()].insert(entry, limit: options.gapMax, bytesOfOtherLives: bytesOfOtherLives)
+        let bytesOfOtherIncarnations = bufferedBytesOfOtherIncarnations(than: slot)
+        gaps[slot, default: GapBuffer()].insert(
+            entry, limit: options.gapMax, bytesOfOtherIncarnations: bytesOfOtherIncarnations)
         if gaps[slot]?.isEmpty == true { gaps[slot] = nil }
     }
 
     /// Bytes buffered for other incarnations of the slot's peer. They share one bound, because a peer can have many.
-    private func bytesWaiting(beside slot: Int) -> Int {
+    private func bufferedBytesOfOtherIncarnations(than slot: Int) -> Int {
         let peerID = sources[slot].source.peerID
         return gaps.reduce(0) { sum, gap in
             gap.key != slot && sources[gap.key].source.peerID == peerID ? sum + gap.value.byteCount : sum
@@ -183,7 +184,7 @@ extension SessionSyncEngine {
         observe(entry.stamp, of: entry.slot)
         sources[entry.slot].held = entry.sequence
         sources[entry.slot].lastStamp = max(sources[entry.slot].lastStamp, entry.stamp)
-        sources.settlePromises(of: entry.slot)
+        sources.activatePromises(of: entry.slot)
         if entry.slot == 0 { countOwn(entry) }
         return outcome
     }
@@ -200,14 +201,14 @@ extension SessionSyncEngine {
     mutating func observe(_ stamp: HybridTimestamp, of slot: Int) {
         guard stamp.rawValue > clock.latest.rawValue else { return }
         clock.observe(stamp)
-        if stamp.milliseconds > wallMilliseconds &+ options.clockAheadMilliseconds { tellFarAhead(stamp, slot) }
+        if stamp.milliseconds > wallMilliseconds &+ options.clockAheadMilliseconds { raiseFarAhead(stamp, slot) }
     }
 
     /// Raises the alarm once for each source. Does nothing while the wall clock is 0, as on a watch that has just booted.
     @usableFromInline
-    mutating func tellFarAhead(_ stamp: HybridTimestamp, _ slot: Int) {
-        guard wallMilliseconds > 0, !sources[slot].isToldFarAhead else { return }
-        sources[slot].isToldFarAhead = true
+    mutating func raiseFarAhead(_ stamp: HybridTimestamp, _ slot: Int) {
+        guard wallMilliseconds > 0, !sources[slot].hasRaisedFarAhead else { return }
+        sources[slot].hasRaisedFarAhead = true
         pending.raise(.clockFarAhead(sources[slot].source, milliseconds: stamp.milliseconds - wallMilliseconds))
     }
 
@@ -368,14 +369,16 @@ struct GapBuffer<Event: Sendable>: Sendable {
     var last: UInt64 { entries.last?.sequence ?? 0 }
 
     /// Inserts the entry, unless it is known or there is no space.
-    mutating func insert(_ entry: LogEntry<Event>, limit: Int, bytesOfOtherLives: Int = 0) {
+    mutating func insert(_ entry: LogEntry<Event>, limit: Int, bytesOfOtherIncarnations: Int = 0) {
         let place = entries.firstIndex { $0.sequence >= entry.sequence } ?? entries.count
         guard place == entries.count || entries[place].sequence != entry.sequence else { return }
         entries.insert(entry, at: place)
         byteCount += Int(entry.byteCount)
         // The entry nearest to the gap is the most useful. It always fits, unless the peer's other incarnations take the space.
-        let countMin = bytesOfOtherLives > 0 ? 0 : 1
-        while entries.count > limit || (byteCount + bytesOfOtherLives > Self.bytesMax && entries.count > countMin) {
+        let countMin = bytesOfOtherIncarnations > 0 ? 0 : 1
+        while entries.count > limit
+            || (byteCount + bytesOfOtherIncarnations > Self.bytesMax && entries.count > countMin)
+        {
             byteCount -= Int(entries.removeLast().byteCount)
         }
     }

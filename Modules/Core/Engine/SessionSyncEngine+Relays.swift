@@ -19,50 +19,52 @@ extension SessionSyncEngine {
         wallMilliseconds = max(wallMilliseconds, moment.wallMilliseconds)
         guard sealed, let slot = sources.slot(of: SessionSource(envelope.metadata)), slot != 0, sources[slot].isOpen
         else { return forgetApplied() }
-        let teller = sources[slot].source
+        let relayer = sources[slot].source
         gather { engine in
-            for record in records { engine.takeRelayed(record, by: teller) }
+            for record in records { engine.insertRelayed(record, by: relayer) }
         }
     }
 
-    private mutating func takeRelayed(_ record: SessionRecord<Event>, by teller: SessionSource) {
+    private mutating func insertRelayed(_ record: SessionRecord<Event>, by relayer: SessionSource) {
         guard let slot = sources.slot(of: record.source), slot != 0, sources[slot].isOpen, record.sequence > 0,
-            mayTell(teller, of: record.source)
+            mayRelay(relayer, of: record.source)
         else { return }
         _ = take(LogEntry(upcast(record), slot: slot))
     }
 
     /// True unless both are quarantined: members to be closed have no say about each other's events.
-    private func mayTell(_ teller: SessionSource, of author: SessionSource) -> Bool {
-        !isQuarantined(author) || !isQuarantined(teller)
+    private func mayRelay(_ relayer: SessionSource, of author: SessionSource) -> Bool {
+        !isQuarantined(author) || !isQuarantined(relayer)
     }
 
     // MARK: - Asking
 
     /// Requests events that have been missing for some steps from a member that holds them.
     mutating func askForRelays(after steps: Double) {
-        var lacking: [SessionSource: (held: UInt64, steps: Double)] = [:]
+        var missingEvents: [SessionSource: (held: UInt64, steps: Double)] = [:]
         for slot in sources.indices.dropFirst() where sources[slot].isOpen {
             let (source, held) = (sources[slot].source, sources[slot].held)
             let holders = holders(of: slot, beyond: held)
             guard !holders.isEmpty else { continue }
-            let known = wishes.lacking[source]
+            let known = membershipIntent.missingEvents[source]
             let age = known?.held == held ? (known?.steps ?? 0) + steps : steps
-            lacking[source] = (held, age)
+            missingEvents[source] = (held, age)
             guard age >= Self.relaySteps || isQuarantined(source) else { continue }
             let holder = holders[Int(age) % holders.count]
             let last = min(sources[holder].acknowledged(slot), held + UInt64(options.rangeMax))
             pending.askForRelay(
                 of: SessionRange(source: source, first: held + 1, last: last), from: sources[holder].source.peerID)
         }
-        wishes.lacking = lacking
+        membershipIntent.missingEvents = missingEvents
     }
 
     /// Members that report to hold more of that source.
     private func holders(of slot: Int, beyond held: UInt64) -> [Int] {
         var holders: [Int] = []
         for other in sources.indices.dropFirst() where other != slot && sources[other].acknowledged(slot) > held {
-            if sources[other].isOpen, mayTell(sources[other].source, of: sources[slot].source) { holders.append(other) }
+            if sources[other].isOpen, mayRelay(sources[other].source, of: sources[slot].source) {
+                holders.append(other)
+            }
         }
         return holders
     }
@@ -86,7 +88,7 @@ extension SessionSyncEngine {
     }
 
     /// Takes a member's report of the first sequences of absent authors. An author in reach reports its own.
-    mutating func takeFirsts(_ control: SessionControl, of slot: Int) {
+    mutating func adoptFirstSequences(_ control: SessionControl, of slot: Int) {
         guard let record = control.record, record.number == stance.number, !isQuarantined(sources[slot].source) else {
             return
         }
@@ -98,7 +100,7 @@ extension SessionSyncEngine {
             sources[known].first = entry.sequence
             sources[known].held = max(sources[known].held, entry.sequence - 1)
             drainGap(known)
-            sources.settlePromises(of: known)
+            sources.activatePromises(of: known)
         }
     }
 
@@ -106,7 +108,7 @@ extension SessionSyncEngine {
     /// awaited while its events are missing: a member's word would void them, which can't be undone.
     private func maySpeak(_ slot: Int) -> Bool {
         guard sources[slot].lastHeard == nil else { return isInReach(slot) }
-        return (wishes.lacking[sources[slot].source]?.steps ?? 0) < Self.unheardSteps
+        return (membershipIntent.missingEvents[sources[slot].source]?.steps ?? 0) < Self.unheardSteps
     }
 
     /// The requested events that are held here, at most `rangeMax`.

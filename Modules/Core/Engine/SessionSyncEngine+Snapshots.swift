@@ -25,49 +25,50 @@ extension SessionSyncEngine {
         }
         forgetApplied()
         let isOrdered = included.removeValue(forKey: SnapshotCarrier.mark(of: metadata.sourcePeerID)) == nil
-        let ownTag = LivesTag.take(of: localPeerID, outOf: &included)
-        let authorsTag = LivesTag.take(of: metadata.sourcePeerID, outOf: &included)
+        let ownTag = IncarnationTag.take(of: localPeerID, outOf: &included)
+        let authorsTag = IncarnationTag.take(of: metadata.sourcePeerID, outOf: &included)
         included = included.filter { $0.value > 0 }
-        if isClassic, try !nameLives(in: &included, by: authorsTag) {
+        if isClassic, try !normalizeIncarnations(in: &included, by: authorsTag) {
             return .staleIgnored(state: state, currentRevision: snapshotRevision)
         }
-        let earlierLife = takeEarlierLife(outOf: &included, ownTag)
-        nameEarlierLife(by: included)
+        let earlierEventCount = removeEarlierIncarnation(from: &included, ownTag)
+        resolveEarlierIncarnation(by: included)
         let shown = shownVector
         let carrier = SnapshotCarrier(
             revision: snapshot.revision, peerID: metadata.sourcePeerID, isOrdered: isOrdered,
-            count: included.values.reduce(earlierLife, &+))
-        let saysMore =
-            included.contains { $0.value > shown[$0.key] ?? 0 } || earlierLife > shownOfEarlierLife
-            || authorsTag?.earlier ?? 0 > peersLivesTag?.earlier ?? .max
-        let saysLess = shown.contains { $0.value > included[$0.key] ?? 0 }
+            count: included.values.reduce(earlierEventCount, &+))
+        let includesMore =
+            included.contains { $0.value > shown[$0.key] ?? 0 } || earlierEventCount > shownEarlierEventCount
+            || authorsTag?.earlier ?? 0 > peerIncarnationTag?.earlier ?? .max
+        let includesLess = shown.contains { $0.value > included[$0.key] ?? 0 }
 
         if sealed {
-            if saysMore, hears(metadata.sourcePeerID) { pending.controls.insert(metadata.sourcePeerID) }
+            if includesMore, hears(metadata.sourcePeerID) { pending.controls.insert(metadata.sourcePeerID) }
             return .staleIgnored(state: state, currentRevision: snapshotRevision)
         }
         catchUp()
         // Neither includes more. Shown states may differ, but nothing replaces events that are held.
         let isTie =
-            !saysMore && !saysLess && (isClassic ? yields(to: carrier) : provisional != nil && isPreferred(snapshot))
-        guard saysMore || isTie, keepsBase(included, earlierLife, from: metadata.sourcePeerID) else {
+            !includesMore && !includesLess
+            && (isClassic ? yields(to: carrier) : provisional != nil && isPreferred(snapshot))
+        guard includesMore || isTie, keepsBase(included, earlierEventCount, from: metadata.sourcePeerID) else {
             let revision = snapshotRevision
-            if !saysLess || isClassic { follow(snapshot.revision) }
+            if !includesLess || isClassic { follow(snapshot.revision) }
             return .staleIgnored(state: state, currentRevision: revision)
         }
         let known =
             sources.slot(of: SessionSource(metadata))
             ?? sources.records.lastIndex { $0.source.peerID == metadata.sourcePeerID }
         // Metadata made manually names no incarnation; the peer's first event does.
-        let isByHand = metadata.stamp == .zero && metadata.incarnation == 0
-        let slot = try known ?? (isByHand ? nil : slot(adding: SessionSource(metadata)))
+        let isManual = metadata.stamp == .zero && metadata.incarnation == 0
+        let slot = try known ?? (isManual ? nil : slot(adding: SessionSource(metadata)))
         follow(snapshot.revision)
-        peersLivesTag = authorsTag
+        peerIncarnationTag = authorsTag
         snapshotSourcePeerID = metadata.sourcePeerID
         if let slot { observe(metadata.stamp, of: slot) }
         continueSequence(after: included[localPeerID] ?? 0)
-        let isBase = isTie && provisional == nil || becomesBase(included, earlierLife, shown)
-        show(snapshot, including: included, earlierLife, asBase: isBase)
+        let isBase = isTie && provisional == nil || becomesBase(included, earlierEventCount, shown)
+        show(snapshot, including: included, earlierEventCount, asBase: isBase)
         lastCarrier = carrier
         return .applied(state)
     }
@@ -107,29 +108,31 @@ extension SessionSyncEngine {
         return snapshot.metadata.sourcePeerID < snapshotSourcePeerID
     }
 
-    /// Separates an earlier incarnation of this peer from the vector. No peer has more of this source than it has
+    /// Removes an earlier incarnation of this peer from the vector. No peer has more of this source than it has
     /// written. So a higher number under the bare ID is an earlier incarnation's, whose name this engine doesn't know.
     /// The same holds if the peer names none of the earlier incarnations that this engine knows of.
     /// - Returns: the number of events of that incarnation that the state includes.
-    private func takeEarlierLife(outOf included: inout [String: UInt64], _ tag: LivesTag?) -> UInt64 {
+    private func removeEarlierIncarnation(from included: inout [String: UInt64], _ tag: IncarnationTag?) -> UInt64 {
         guard incarnation != 0 else { return 0 }
         if let tag, isClassic {
             if tag.latest != source, let sequence = included.removeValue(forKey: localPeerID) {
                 included[tag.latest.description] = sequence
             }
-            return namesEarlierLife(of: tag.earlier, included) ? 0 : tag.earlier
+            return namesEarlierIncarnation(of: tag.earlier, included) ? 0 : tag.earlier
         }
         guard let sequence = included[localPeerID] else { return 0 }
-        let isFromBefore = isClassic && shownOfEarlierLife > 0 && !included.keys.contains { isEarlierLife($0) }
+        let isFromBefore =
+            isClassic && shownEarlierEventCount > 0 && !included.keys.contains { isEarlierIncarnation($0) }
         guard sequence > sources[0].held || isFromBefore else { return 0 }
         included[localPeerID] = nil
         return sequence
     }
 
     /// True if the peer has found the name of the earlier incarnation with so many events.
-    private func namesEarlierLife(of count: UInt64, _ included: [String: UInt64]) -> Bool {
+    private func namesEarlierIncarnation(of count: UInt64, _ included: [String: UInt64]) -> Bool {
         included.contains { name, sequence in
-            isEarlierLife(name) && sequence >= count && (shownOfEarlierLife == 0 || taken?.unmet[name] == nil)
+            isEarlierIncarnation(name) && sequence >= count
+                && (shownEarlierEventCount == 0 || snapshotBase?.unmet[name] == nil)
         }
     }
 
@@ -154,16 +157,6 @@ extension SessionSyncEngine {
             header.sequence += sequence
             log.entries[index] = entry.renamed(header)
         }
-    }
-
-    private mutating func takeAsBase(_ state: State, _ included: [String: UInt64]) {
-        log = EventLog(base: ReducedState(state: state))
-        for slot in sources.indices {
-            sources[slot].held = included[sources.vectorKey(slot)] ?? 0
-            sources[slot].folded = sources[slot].held
-        }
-        ownUnconfirmed = 0
-        ownUnconfirmedBytes = 0
     }
 }
 
@@ -190,7 +183,7 @@ struct ProvisionalView<State: Codable & Sendable, Event: Codable & Sendable>: Se
     /// The last sequence shown of each source, by the reference's keys.
     var vector: [String: UInt64]
     /// The number of shown events of an earlier incarnation of the local peer; the peer that sent them knows its name.
-    var earlierLife: UInt64 = 0
+    var earlierEventCount: UInt64 = 0
     /// The stamp at which the snapshot was made.
     var madeAt: HybridTimestamp
 }
@@ -199,7 +192,7 @@ extension SessionSyncEngine {
     /// The vector to publish: what the shown state includes, with tags for the peers.
     var visibleVector: [String: UInt64] {
         var vector = shownVector
-        for tag in livesTags(for: vector) { vector[tag.key] = 0 }
+        for tag in incarnationTags(for: vector) { vector[tag.key] = 0 }
         if isClassic, !isOrdered { vector[SnapshotCarrier.mark(of: localPeerID)] = 0 }
         return vector
     }
@@ -212,12 +205,13 @@ extension SessionSyncEngine {
 
     /// Shows a peer's state, with the local events that it lacks replayed on top.
     mutating func show(
-        _ snapshot: SessionSyncSnapshot<State>, including included: [String: UInt64], _ earlierLife: UInt64,
+        _ snapshot: SessionSyncSnapshot<State>, including included: [String: UInt64], _ earlierEventCount: UInt64,
         asBase: Bool
     ) {
         let madeAt = snapshot.metadata.madeAt
         var view = ProvisionalView<State, Event>(
-            log: EventLog(base: ReducedState(state: snapshot.state)), vector: included, earlierLife: earlierLife,
+            log: EventLog(base: ReducedState(state: snapshot.state)), vector: included,
+            earlierEventCount: earlierEventCount,
             madeAt: madeAt)
         for entry in log.entries {
             let key = sources.vectorKey(entry.slot)
@@ -290,7 +284,7 @@ extension SessionSyncEngine {
     private mutating func dropProvisionalWhenHeld() {
         // Skipped events are only in the shown state.
         guard let provisional, skipped == 0 else { return }
-        guard provisional.earlierLife <= taken?.earlierLife ?? 0 else { return }
+        guard provisional.earlierEventCount <= snapshotBase?.earlierEventCount ?? 0 else { return }
         let held = heldVector
         if provisional.vector.allSatisfy({ held[$0.key] ?? 0 >= $0.value }) { self.provisional = nil }
     }

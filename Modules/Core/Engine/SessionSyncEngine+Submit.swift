@@ -15,7 +15,7 @@ extension SessionSyncEngine {
     public mutating func submitLocal(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
         if ended { throw SessionSyncError.sessionEnded }
         if ownUnconfirmed >= options.ownUnconfirmedMax || ownUnconfirmedBytes >= options.ownUnconfirmedBytesMax {
-            try makeRoom()
+            try freeLogSpace()
         }
         return try submit(event, at: moment)
     }
@@ -34,7 +34,7 @@ extension SessionSyncEngine {
             catchUp()
             // The state that the user sees decides if the event is rejected.
             try submitProvisionally(event, header)
-            if isLast { _ = log.appendRegardless(event, header, by: interpreter, sources: sources) }
+            if isLast { _ = log.appendUnconditionally(event, header, by: interpreter, sources: sources) }
         } else if log.isBehind, isLast {
             try log.appendBehind(event, header, by: interpreter, sources: sources)
         } else if isLast {
@@ -101,7 +101,7 @@ extension SessionSyncEngine {
 
     /// Makes space at the bound: folds in an engine that may never have a group. In a group it throws.
     @usableFromInline
-    mutating func makeRoom() throws {
+    mutating func freeLogSpace() throws {
         guard isReferenceOnly, !sealed else {
             throw SessionSyncError.logFull(limit: options.ownUnconfirmedMax)
         }

@@ -20,83 +20,84 @@ import MeshIdentity
 /// can count votes. Members keep writing, because only confirmation stands still. A user's decision can replace a
 /// majority. Rules 17 to 21 of Docs/Internals/Convergence.md.
 extension SessionSyncEngine {
-    // MARK: - Hearing
+    // MARK: - Receiving
 
     /// Processes the newer view that a control reports, before anything else in the message counts.
     ///
     /// - Returns: true if the control fences this engine.
-    mutating func hearNewerView(_ message: EngineMessage<State, Event>) -> Bool {
+    mutating func handleNewerView(_ message: EngineMessage<State, Event>) -> Bool {
         let control = message.control
         guard groupName != nil, control.group == groupName, let number = control.view?.number,
             number > stance.number
         else { return false }
         // A device of this user that was never a member can add members, but can't report who has been closed.
-        let mayFence = isMember(message.source.peerID) || wishes.invited.contains(message.source.peerID)
+        let mayFence = isMember(message.source.peerID) || membershipIntent.invited.contains(message.source.peerID)
         guard control.members.contains(source) else {
-            if mayFence { beFenced(by: number) }
+            if mayFence { fence(by: number) }
             return mayFence
         }
-        guard let record = control.record, record.number == number, isWithinStep(number, of: stance.number) else {
+        guard let record = control.record, record.number == number, isWithinMaximumSkip(number, of: stance.number)
+        else {
             return false
         }
         // A member that stays has agreed to every closing. So here another user has decided to continue without members
         // of this view.
-        guard isAcceptable(record) else {
-            if mayFence { beFenced(by: number) }
+        guard canAccept(record) else {
+            if mayFence { fence(by: number) }
             return mayFence
         }
-        if isBelieved(record) { install(record) }
+        if mayInstall(record) { install(record) }
         return false
     }
 
-    private func isWithinStep(_ number: UInt64, of known: UInt64) -> Bool {
+    private func isWithinMaximumSkip(_ number: UInt64, of known: UInt64) -> Bool {
         number <= known + SessionViewRecord.stepMax
     }
 
     /// Handles a message from a source that isn't a member any more.
-    mutating func hearClosed(_ message: EngineMessage<State, Event>) {
+    mutating func answerRemovedMember(_ message: EngineMessage<State, Event>) {
         let control = message.control
         // If the peer has a newer incarnation here, this is a late message from an earlier one.
         guard sealed, sources.openSlot(ofPeer: message.source.peerID) == nil else { return }
-        if control.group == nil { return tellClosed(message.source.peerID) }
+        if control.group == nil { return sendRecord(to: message.source.peerID) }
         guard control.group == groupName else { return }
         let number = control.view?.number ?? 0
         // A sender in an earlier view wrote this before it was closed, or will still hear of this view.
-        if number > stance.number || number == stance.number && isOutvoted(by: control) {
-            beFenced(by: number)
+        if number > stance.number || number == stance.number && ranksBelow(groupOf: control) {
+            fence(by: number)
         } else {
             pending.controls.insert(message.source.peerID)
         }
     }
 
     /// Sends the view record to a peer that was closed before it knew that it had been admitted.
-    private mutating func tellClosed(_ peerID: String) {
+    private mutating func sendRecord(to peerID: String) {
         pending.records.insert(peerID)
         pending.controls.insert(peerID)
     }
 
     /// Fences this engine if it hasn't joined a group yet and the control says that it was a member and was closed.
-    mutating func hearsClosing(_ control: SessionControl) -> Bool {
+    mutating func noticeOwnRemoval(in control: SessionControl) -> Bool {
         guard !sealed, let group = control.group,
             control.record?.membership.closed.contains(where: { $0.source == source }) == true
         else { return false }
         // An engine that founds no group may join any group, so it needs no particular one.
-        beFenced(by: control.view?.number ?? 0, in: home ?? (options.founds ? group : nil))
+        fence(by: control.view?.number ?? 0, rejoining: groupToRejoin ?? (options.founds ? group : nil))
         return true
     }
 
     /// True if the sender's group wins where each has continued without the other: more members first, then the lowest source.
-    private func isOutvoted(by control: SessionControl) -> Bool {
+    private func ranksBelow(groupOf control: SessionControl) -> Bool {
         let ours = sources.openSources
         guard control.members.count == ours.count else { return control.members.count > ours.count }
         guard let theirs = control.members.min(), let our = ours.min() else { return false }
         return theirs < our
     }
 
-    /// Records that the others have continued without this member. It takes another incarnation, and joins again.
-    mutating func beFenced(by number: UInt64, in group: SessionSource? = nil) {
+    /// Records that the others have continued without this member. It joins again as another incarnation.
+    mutating func fence(by number: UInt64, rejoining group: SessionSource? = nil) {
         guard !sources[0].isForked else { return }
-        (home, homeWait) = (group ?? groupName, 0)
+        (groupToRejoin, rejoinWait) = (group ?? groupName, 0)
         pending.raise(.fenced(view: number))
         raiseFork(0, sources[0].held)
     }
@@ -107,13 +108,13 @@ extension SessionSyncEngine {
     /// This member believes members and invited peers, and counts the user's own devices. It doesn't count its partner
     /// in a group of two: one of them has lost its store, and rule 8 applies. A sealed group of one yields too, because
     /// its other members have left. A member that has voted for a view stays until it hears the outcome, or for
-    /// `patienceMost` steps. The view may be decided and count on it.
-    mutating func yields(to message: EngineMessage<State, Event>) -> Bool {
+    /// `patienceMax` steps. The view may be decided and count on it.
+    mutating func yieldIfOutranked(by message: EngineMessage<State, Event>) -> Bool {
         let (control, peerID) = (message.control, message.source.peerID)
-        if isMember(peerID) || wishes.own.contains(peerID) {
+        if isMember(peerID) || membershipIntent.own.contains(peerID) {
             let isMember = sources.slot(of: message.source).map { sources[$0].isOpen } ?? false
-            wishes.groups.hear(
-                control, of: message.source, isMember: isMember, at: message.saidAt, silence: exchanges(control.silence)
+            membershipIntent.groups.record(
+                control, of: message.source, isMember: isMember, at: message.stamp, silence: exchanges(control.silence)
             )
         }
         guard groupName != nil, let group = control.group, group != groupName,
@@ -121,16 +122,18 @@ extension SessionSyncEngine {
         else { return false }
         let isMemberOfBoth = isMember(peerID) && control.members.contains { $0.peerID == localPeerID }
         let isYielding =
-            wishes.invited.contains(peerID) && isOutranked(by: control, isInvited: true)
+            membershipIntent.invited.contains(peerID) && isOutranked(by: control, isInvited: true)
             || isMemberOfBoth && isOutranked(by: control, isInvited: false)
-            || wishes.own.contains(peerID) && !(isMemberOfBoth && openSlots.count == 2)
-                && yieldsToOwn(control, in: group)
-        guard isYielding, !awaitsOutcome else { return false }
-        beFenced(by: control.view?.number ?? 0, in: group)
+            || membershipIntent.own.contains(peerID) && !(isMemberOfBoth && openSlots.count == 2)
+                && yieldsToOwnDevices(control, in: group)
+        guard isYielding, !hasUndecidedVote else { return false }
+        fence(by: control.view?.number ?? 0, rejoining: group)
         return true
     }
 
-    private var awaitsOutcome: Bool { stance.change?.accepted != nil && wishes.age <= CompanyWishes.patienceMost }
+    private var hasUndecidedVote: Bool {
+        stance.change?.accepted != nil && membershipIntent.age <= MembershipIntent.patienceMax
+    }
 
     /// True if this member leaves its group for that of the user's other devices.
     ///
@@ -138,10 +141,10 @@ extension SessionSyncEngine {
     /// group. Former members don't count, because a user may have closed them. Together the groups have 16 members at
     /// most: a member that found no place would have left for nothing. The group that would continue by rank also gives
     /// way after a while: members of the other one may not reach enough of this one.
-    private func yieldsToOwn(_ control: SessionControl, in group: SessionSource) -> Bool {
-        let others = wishes.groups.peers(in: group).filter { !wasMember($0.key) }.map(\.value)
+    private func yieldsToOwnDevices(_ control: SessionControl, in group: SessionSource) -> Bool {
+        let others = membershipIntent.groups.peers(in: group).filter { !wasMember($0.key) }.map(\.value)
         let left = openSlots.map { sources[$0].source.peerID }.filter { peerID in
-            peerID == localPeerID || wishes.groups[peerID]?.group ?? groupName == groupName
+            peerID == localPeerID || membershipIntent.groups[peerID]?.group ?? groupName == groupName
         }
         let all = Set(control.members.map(\.peerID)).union(left)
         guard others.count >= left.count, all.count <= SessionMembership.openMax
@@ -152,17 +155,17 @@ extension SessionSyncEngine {
     private func isOutranked(by control: SessionControl, isInvited: Bool) -> Bool {
         let number = control.view?.number ?? 0
         guard number == stance.number else { return number > stance.number }
-        guard control.members.count == openSlots.count else { return isOutvoted(by: control) }
+        guard control.members.count == openSlots.count else { return ranksBelow(groupOf: control) }
         // Two groups of two stay as they are unless a user invites a peer.
-        guard isInvited else { return openSlots.count > 2 && isOutvoted(by: control) }
+        guard isInvited else { return openSlots.count > 2 && ranksBelow(groupOf: control) }
         guard let group = control.group, let groupName, control.members.min() == sources.openSources.min() else {
-            return isOutvoted(by: control)
+            return ranksBelow(groupOf: control)
         }
         return group < groupName
     }
 
-    /// Takes a member's position between views.
-    mutating func hear(_ statement: ViewStatement, of slot: Int) {
+    /// Handles a member's position between views.
+    mutating func handle(_ statement: ViewStatement, from slot: Int) {
         let known = sources[slot].statement ?? ViewStatement(number: statement.number)
         var merged = known
         merged.merge(statement)
@@ -182,18 +185,18 @@ extension SessionSyncEngine {
         let rounds = openSlots.compactMap { sources[$0].statement?.change?.ballot.round } + [0]
         let round = max(rounds.max() ?? 0, stance.change?.ballot.round ?? 0) + 1
         guard round < SequenceBounds.hearsay, stance.number < SessionViewRecord.numberMax else { return }
-        wishes.age = 0
-        let ballot = ViewBallot(round: round, proposer: source, isForced: !wishes.overridden.isEmpty)
+        membershipIntent.age = 0
+        let ballot = ViewBallot(round: round, proposer: source, isForced: !membershipIntent.removedByUser.isEmpty)
         enter(ballot, closing: closingSlots.map { sources[$0].source })
         advanceChange()
     }
 
     private mutating func promise(_ change: ViewChange) {
         guard stance.change.map({ $0.ballot < change.ballot }) ?? true,
-            isWithinStep(change.ballot.round, of: stance.change?.ballot.round ?? 0),
+            isWithinMaximumSkip(change.ballot.round, of: stance.change?.ballot.round ?? 0),
             change.closing.allSatisfy({ agrees(toClose: $0, by: change) })
         else { return }
-        wishes.age = 0
+        membershipIntent.age = 0
         enter(change.ballot, closing: change.closing)
     }
 
@@ -201,7 +204,7 @@ extension SessionSyncEngine {
     private mutating func enter(_ ballot: ViewBallot, closing: [SessionSource]) {
         var change = stance.change ?? ViewChange(ballot: ballot, frozen: promiseNow)
         (change.ballot, change.closing) = (ballot, closing)
-        if ballot.isForced { change.quarantined = closedByAccepted(keeping: ballot.proposer) }
+        if ballot.isForced { change.quarantined = sourcesClosedByAcceptedRecord(keeping: ballot.proposer) }
         for source in closing where !change.quarantined.contains(source) {
             change.quarantined.append(source)
             // The buffered events were sent before, and would become held once their gap closes.
@@ -209,12 +212,12 @@ extension SessionSyncEngine {
         }
         extendLease(beyond: change.frozen.stamp)
         stance.change = change
-        tellMembers()
+        notifyMembers()
     }
 
     /// The members that an accepted record closes, unless it also closes the proposer. The record may have been
     /// decided, so it is proposed again.
-    private func closedByAccepted(keeping proposer: SessionSource) -> [SessionSource] {
+    private func sourcesClosedByAcceptedRecord(keeping proposer: SessionSource) -> [SessionSource] {
         guard let membership = stance.change?.accepted?.record.membership,
             membership.open.contains(where: { $0.source == proposer })
         else { return [] }
@@ -226,19 +229,19 @@ extension SessionSyncEngine {
 
     private mutating func accept(_ accepted: AcceptedView) {
         guard accepted.record.number == stance.number + 1,
-            isWithinStep(accepted.ballot.round, of: stance.change?.ballot.round ?? 0),
+            isWithinMaximumSkip(accepted.ballot.round, of: stance.change?.ballot.round ?? 0),
             stance.change.map({ $0.ballot <= accepted.ballot }) ?? true,
-            stance.change?.accepted.map({ $0.ballot < accepted.ballot }) ?? true, isAcceptable(accepted.record)
+            stance.change?.accepted.map({ $0.ballot < accepted.ballot }) ?? true, canAccept(accepted.record)
         else { return }
         if stance.change?.ballot != accepted.ballot { enter(accepted.ballot, closing: []) }
         stance.change?.accepted = accepted
-        wishes.age = 0
-        tellMembers()
+        membershipIntent.age = 0
+        notifyMembers()
     }
 
     /// True if the record lists every open member. If this member stays, it must hold exactly what the record keeps of
     /// each closed one, which must be quarantined.
-    private func isAcceptable(_ record: SessionViewRecord) -> Bool {
+    private func canAccept(_ record: SessionViewRecord) -> Bool {
         let stays = record.membership.open.contains { $0.source == source }
         return openSlots.allSatisfy { slot in
             let member = sources[slot].source
@@ -265,7 +268,7 @@ extension SessionSyncEngine {
             let record = accepted(among: answers) ?? makeRecord(answers)
         else { return }
         stance.change?.accepted = AcceptedView(ballot: change.ballot, record: record)
-        tellMembers()
+        notifyMembers()
         if let record = decided { install(record) }
     }
 
@@ -287,11 +290,13 @@ extension SessionSyncEngine {
         var closing = closingSlots.filter { isQuarantined(sources[$0].source) }
         let staying = openSlots.filter { !closing.contains($0) }
         if !closing.isEmpty, !isReady(toClose: closing, staying, answers) {
-            guard wishes.age > wishes.patience, wishes.overridden.isEmpty else { return nil }
+            guard membershipIntent.age > membershipIntent.patience, membershipIntent.removedByUser.isEmpty else {
+                return nil
+            }
             // A member that doesn't answer would have to be closed first. The others mustn't wait for it.
             closing = []
-            wishes.wait(longer: true)
-            wishes.closingPause = Self.closingPauseSteps
+            membershipIntent.adjustPatience(longer: true)
+            membershipIntent.closingPause = Self.closingPauseSteps
         }
         let number = stance.number + 1
         let floor = newcomerFloor
@@ -301,17 +306,17 @@ extension SessionSyncEngine {
         membership.closed += closed
         // An earlier incarnation of a peer must be closed before a later one is admitted.
         var peerIDs = Set(membership.open.map(\.source.peerID))
-        let newcomers = wishes.newcomers.keys.sorted().filter { peerIDs.insert($0.peerID).inserted }
+        let newcomers = membershipIntent.newcomers.keys.sorted().filter { peerIDs.insert($0.peerID).inserted }
             .prefix(SessionMembership.openMax - membership.open.count)
         // A newcomer may join another group meanwhile, so the members that answered stay a majority without the
         // newcomers. One is always admitted: otherwise an absent member would keep a new device out.
         let silentCount = staying.count { $0 != 0 && !answers.contains($0) }
-        let room = awaitsArrivals ? 0 : max(1, staying.count - 2 * silentCount - 1)
-        if newcomers.count > room, closed.isEmpty {
+        let capacity = awaitsArrivals ? 0 : max(1, staying.count - 2 * silentCount - 1)
+        if newcomers.count > capacity, closed.isEmpty {
             // Answers that are still on their way may allow for more newcomers.
-            guard room > 0, silentCount == 0 || wishes.age > wishes.patience else { return nil }
+            guard capacity > 0, silentCount == 0 || membershipIntent.age > membershipIntent.patience else { return nil }
         }
-        membership.open += newcomers.prefix(room).map { .init(source: $0, floor: floor, joined: number) }
+        membership.open += newcomers.prefix(capacity).map { .init(source: $0, floor: floor, joined: number) }
         membership.open.sort { $0.source < $1.source }
         membership.closed.sort { $0.source < $1.source }
         return SessionViewRecord(number: number, membership: membership)
@@ -321,7 +326,7 @@ extension SessionSyncEngine {
 
     /// True if a newcomer of this view hasn't reported it yet and the group still waits before it admits others.
     var awaitsArrivals: Bool {
-        wishes.arrivalPause > 0
+        membershipIntent.arrivalPause > 0
             && openSlots.dropFirst().contains { slot in
                 sources[slot].joinedView == stance.number && sources[slot].statement?.number != stance.number
             }
@@ -376,26 +381,28 @@ extension SessionSyncEngine {
 
     private mutating func install(_ record: SessionViewRecord) {
         let number = record.number
-        guard record.membership.open.contains(where: { $0.source == source }) else { return beFenced(by: number) }
+        guard record.membership.open.contains(where: { $0.source == source }) else { return fence(by: number) }
         let isMine = stance.change?.accepted.map { $0.record == record && $0.ballot.proposer == source } ?? false
-        if record.membership.open.map(\.source) != sources.openSources.sorted() { wishes.wait(longer: false) }
+        if record.membership.open.map(\.source) != sources.openSources.sorted() {
+            membershipIntent.adjustPatience(longer: false)
+        }
         for closed in record.membership.closed {
             guard let slot = sources.slot(of: closed.source), !sources[slot].isClosed else { continue }
             // Held counts can differ only if a user decided elsewhere to continue without some of the members.
-            if sources[slot].isOpen, sources[slot].held != closed.sequence { return beFenced(by: number) }
+            if sources[slot].isOpen, sources[slot].held != closed.sequence { return fence(by: number) }
             gaps[slot] = nil
             sources.close(slot, after: closed.sequence)
         }
         for member in record.membership.open { open(member) }
         stance = ViewStatement(number: number, isLeaving: stance.isLeaving)
         setEpoch()
-        wishes.arrivalPause = Self.arrivalPauseSteps
-        wishes.overridden = wishes.overridden.filter { word in
-            record.membership.open.contains { $0.source == word.key }
+        membershipIntent.arrivalPause = Self.arrivalPauseSteps
+        membershipIntent.removedByUser = membershipIntent.removedByUser.filter { removal in
+            record.membership.open.contains { $0.source == removal.key }
         }
-        wishes.age = 0
+        membershipIntent.age = 0
         for member in record.membership.open {
-            if wishes.newcomers.removeValue(forKey: member.source) != nil, isMine {
+            if membershipIntent.newcomers.removeValue(forKey: member.source) != nil, isMine {
                 pending.copies.insert(member.source.peerID)
             }
         }
@@ -413,7 +420,7 @@ extension SessionSyncEngine {
     }
 
     /// Sends a control to every other open member.
-    mutating func tellMembers() {
+    mutating func notifyMembers() {
         pending.changesMembership = true
         for slot in openSlots.dropFirst() { pending.controls.insert(sources[slot].source.peerID) }
     }

@@ -101,7 +101,7 @@ where
     @usableFromInline var isLastApplied = false
     /// The budget for checks of the reducer; see `checkReducer`.
     var samplingCredit = 0
-    var isToldNondeterministic = false
+    var hasRaisedNondeterministic = false
     var comparison = StateComparison()
     /// True within `gather`; `gathered` has the late entries until it ends.
     @usableFromInline var isGathering = false
@@ -112,13 +112,13 @@ where
         didSet { isProvisionalShown = provisional != nil }
     }
     /// The part of the base that is known only from a peer's snapshot.
-    var taken: SnapshotBase?
+    var snapshotBase: SnapshotBase?
     /// The last snapshot that carried the state that was shown at that moment.
     var lastCarrier: SnapshotCarrier?
     /// The tag of incarnations that the shown state's author has sent.
-    var peersLivesTag: LivesTag?
+    var peerIncarnationTag: IncarnationTag?
     /// True once the caller has been asked to persist anything.
-    var isKept = false
+    var hasPersisted = false
     /// The last own sequence, in an engine with incarnation 0, that is known only from a peer's state.
     var skipped: UInt64 = 0
     /// Cached, because reading `provisional` copies it.
@@ -126,13 +126,13 @@ where
     var snapshotSourcePeerID: String
     @usableFromInline var pending = PendingDirectives()
     var random: SplitMix64
-    var wishes = CompanyWishes()
+    var membershipIntent = MembershipIntent()
     /// The group that continued without this source, which wants to join it again.
-    var home: SessionSource?
+    var groupToRejoin: SessionSource?
     /// Exchanges since a member of that group was heard.
-    var homeSilence = 0.0
+    var rejoinSilence = 0.0
     /// Exchanges for which this engine has waited for that group, including those in which it was heard.
-    var homeWait = 0.0
+    var rejoinWait = 0.0
     /// True while the caller uses only the reference's calls.
     @usableFromInline var isReferenceOnly = true
     /// The time of the latest call that stated one.

@@ -201,8 +201,8 @@ extension SessionSyncEngine {
         again.rollBack(to: again.entries.count - 1)
         let first = again.marks[again.marks.count - 1].count
         again.replay(by: interpreter, sources: sources)
-        guard differ(again.current.state, log.current.state), !isToldNondeterministic else { return }
-        isToldNondeterministic = !options.reducesTwice
+        guard differ(again.current.state, log.current.state), !hasRaisedNondeterministic else { return }
+        hasRaisedNondeterministic = !options.reducesTwice
         let culprit = culprit(from: first) ?? last
         pending.raise(
             .nondeterministicReducer(

@@ -165,9 +165,9 @@ struct MemberReport: Sendable {
 /// Otherwise one member could add members that don't exist, and the group would wait for them forever. Waiting is safe:
 /// a waiting member is like one that hasn't heard of the view yet.
 extension SessionSyncEngine {
-    /// Takes a source's report of the members. A member's next incarnation reports for it. So does an invited peer that
+    /// Records a source's report of the members. A member's next incarnation reports for it. So does an invited peer that
     /// says it has joined. Either may be the only one left that knows the view.
-    mutating func takeReport(_ message: EngineMessage<State, Event>, of slot: Int) {
+    mutating func recordReport(_ message: EngineMessage<State, Event>, of slot: Int) {
         guard message.control.group == groupName else { return }
         let peerID = message.source.peerID
         guard let witness = sources.openSlot(ofPeer: peerID) ?? (isTrusted(peerID) ? slot : nil) else {
@@ -183,7 +183,7 @@ extension SessionSyncEngine {
 
     /// True if this member installs a reported view: it has accepted the additions, or a majority of those in reach
     /// report them. It doesn't count itself, so it follows the only other member in reach.
-    func isBelieved(_ record: SessionViewRecord) -> Bool {
+    func mayInstall(_ record: SessionViewRecord) -> Bool {
         let change = stance.change
         let accepted = change?.accepted?.record.membership.open.map(\.source) ?? []
         let added = record.membership.open.map(\.source).filter { source in
@@ -205,12 +205,12 @@ extension SessionSyncEngine {
     }
 
     func isInReach(_ slot: Int) -> Bool {
-        !wishes.suspected.contains(sources[slot].source.peerID)
+        !membershipIntent.suspected.contains(sources[slot].source.peerID)
             && sources[slot].report.silence <= MemberReport.exchangesMax
     }
 
     /// True if this member has heard that one, or a member that isn't excluded says that it has.
-    func isVouched(_ slot: Int, excluding excluded: Set<SessionSource>) -> Bool {
+    func isCorroborated(_ slot: Int, excluding excluded: Set<SessionSource>) -> Bool {
         let source = sources[slot].source
         return sources[slot].lastHeard != nil || !sources[slot].acknowledged.isEmpty
             || openSlots.dropFirst().contains { other in

@@ -15,35 +15,37 @@ struct SnapshotBase: Sendable {
     var unmet: [String: UInt64]
     /// The number of events of an earlier incarnation of the local peer that the base includes, while its name isn't
     /// known here.
-    var earlierLife: UInt64
+    var earlierEventCount: UInt64
     /// The stamp at which the snapshot was made. A peer may have ordered events up to then before some that the base includes.
     let madeAt: HybridTimestamp
 }
 
 extension SessionSyncEngine {
     /// True if the caller uses only the reference's calls, and keeps nothing of what the engine holds.
-    var isClassic: Bool { isReferenceOnly && !sealed && groupName == nil && !isKept && !options.catchesUpLater }
+    var isClassic: Bool { isReferenceOnly && !sealed && groupName == nil && !hasPersisted && !options.catchesUpLater }
 
     /// The last sequence held of each source, as events or in the base.
     var heldVector: [String: UInt64] {
-        guard let taken else { return sources.referenceVector }
-        return sources.referenceVector.merging(taken.unmet) { max($0, $1) }
+        guard let snapshotBase else { return sources.referenceVector }
+        return sources.referenceVector.merging(snapshotBase.unmet) { max($0, $1) }
     }
 
-    var shownOfEarlierLife: UInt64 { max(provisional?.earlierLife ?? 0, taken?.earlierLife ?? 0) }
+    var shownEarlierEventCount: UInt64 {
+        max(provisional?.earlierEventCount ?? 0, snapshotBase?.earlierEventCount ?? 0)
+    }
 
     /// True if the snapshot's events can't come any more, or if a base of an earlier snapshot may differ from its state.
-    func becomesBase(_ included: [String: UInt64], _ earlierLife: UInt64, _ shown: [String: UInt64]) -> Bool {
+    func becomesBase(_ included: [String: UInt64], _ earlierEventCount: UInt64, _ shown: [String: UInt64]) -> Bool {
         guard isClassic else { return false }
         // A process that has ended sends nothing.
-        if skipped > 0 || earlierLife > shownOfEarlierLife { return true }
-        if included.contains(where: { isEarlierLife($0.key) && $0.value > shown[$0.key] ?? 0 }) { return true }
+        if skipped > 0 || earlierEventCount > shownEarlierEventCount { return true }
+        if included.contains(where: { isEarlierIncarnation($0.key) && $0.value > shown[$0.key] ?? 0 }) { return true }
         // Later events of that source have come.
         for (slot, gap) in gaps {
             if let first = gap.first, first.sequence - 1 <= included[sources.vectorKey(slot)] ?? 0 { return true }
         }
         // This engine's order of events isn't the peer's: see `yields`.
-        return taken != nil
+        return snapshotBase != nil
     }
 
     /// True if the other's state is taken where both include the same. An engine with an ordered state takes none.
@@ -56,7 +58,7 @@ extension SessionSyncEngine {
     }
 
     /// True if the shown state is the result of its events in their order.
-    var isOrdered: Bool { provisional == nil && taken == nil || carrier?.isOrdered == true }
+    var isOrdered: Bool { provisional == nil && snapshotBase == nil || carrier?.isOrdered == true }
 
     /// The snapshot that brought the shown state here, or carried it to the peers.
     var carrier: SnapshotCarrier? {
@@ -65,20 +67,21 @@ extension SessionSyncEngine {
     }
 
     /// The number of events that the shown state includes. The vector only grows, so two equal counts mean one vector.
-    var countOfShown: UInt64 { shownVector.values.reduce(shownOfEarlierLife, &+) }
+    var countOfShown: UInt64 { shownVector.values.reduce(shownEarlierEventCount, &+) }
 
     /// True if the caller must publish the shown state: no snapshot carries it, or only a peer's. That peer, like this
     /// app, may have been launched again since.
-    @usableFromInline var isUntold: Bool {
-        guard let taken, isClassic else { return false }
-        let isOfEarlierLife = taken.earlierLife > 0 || taken.unmet.keys.contains { isEarlierLife($0) }
-        return carrier == nil || isOfEarlierLife && carrier?.peerID != localPeerID
+    @usableFromInline var needsPublishing: Bool {
+        guard let snapshotBase, isClassic else { return false }
+        let isOfEarlierIncarnation =
+            snapshotBase.earlierEventCount > 0 || snapshotBase.unmet.keys.contains { isEarlierIncarnation($0) }
+        return carrier == nil || isOfEarlierIncarnation && carrier?.peerID != localPeerID
     }
 
     /// True if the state includes all that can't be put on top of it: what the base includes, and the events of its
     /// author's earlier incarnations. An author that was launched again may include those without knowing the
     /// incarnation's name.
-    func keepsBase(_ included: [String: UInt64], _ earlierLife: UInt64, from author: String) -> Bool {
+    func keepsBase(_ included: [String: UInt64], _ earlierEventCount: UInt64, from author: String) -> Bool {
         guard isClassic else { return true }
         for slot in sources.indices {
             let key = sources.vectorKey(slot)
@@ -86,10 +89,10 @@ extension SessionSyncEngine {
             let needed = isAuthors ? sources[slot].held : sources[slot].folded
             if needed > included[key] ?? 0 { return false }
         }
-        guard let taken else { return true }
-        return taken.unmet.allSatisfy { $0.value <= included[$0.key] ?? 0 }
-            && (earlierLife >= taken.earlierLife
-                || included.contains { isEarlierLife($0.key) && $0.value >= taken.earlierLife })
+        guard let snapshotBase else { return true }
+        return snapshotBase.unmet.allSatisfy { $0.value <= included[$0.key] ?? 0 }
+            && (earlierEventCount >= snapshotBase.earlierEventCount
+                || included.contains { isEarlierIncarnation($0.key) && $0.value >= snapshotBase.earlierEventCount })
     }
 
     /// Makes the shown state the base, with the events on top of it as the log.
@@ -105,7 +108,7 @@ extension SessionSyncEngine {
             sources[slot].folded = sources[slot].held
         }
         for entry in log.entries.reversed() { sources[entry.slot].folded = entry.sequence - 1 }
-        taken = SnapshotBase(unmet: unmet, earlierLife: view.earlierLife, madeAt: view.madeAt)
+        snapshotBase = SnapshotBase(unmet: unmet, earlierEventCount: view.earlierEventCount, madeAt: view.madeAt)
         provisional = nil
         skipped = 0
         recountOwn()
@@ -117,45 +120,47 @@ extension SessionSyncEngine {
     mutating func meet(_ slot: Int) {
         let source = sources[slot].source
         guard
-            let included = taken?.unmet.removeValue(forKey: source.description)
-                ?? taken?.unmet.removeValue(forKey: source.peerID)
+            let included = snapshotBase?.unmet.removeValue(forKey: source.description)
+                ?? snapshotBase?.unmet.removeValue(forKey: source.peerID)
         else { return }
         sources[slot].held = included
         sources[slot].folded = included
     }
 
     /// Names the earlier incarnation as a peer does.
-    mutating func nameEarlierLife(by included: [String: UInt64]) {
-        guard let count = taken?.earlierLife, count > 0,
+    mutating func resolveEarlierIncarnation(by included: [String: UInt64]) {
+        guard let count = snapshotBase?.earlierEventCount, count > 0,
             let name = included.filter({
-                isEarlierLife($0.key) && $0.value >= count && taken?.unmet[$0.key] == nil
+                isEarlierIncarnation($0.key) && $0.value >= count && snapshotBase?.unmet[$0.key] == nil
             }).min(by: { ($0.value, $0.key) < ($1.value, $1.key) })
         else { return }
-        taken?.unmet[name.key] = count
-        taken?.earlierLife = 0
+        snapshotBase?.unmet[name.key] = count
+        snapshotBase?.earlierEventCount = 0
     }
 
     /// Tags that name the incarnation behind each bare ID in a vector, because metadata from the caller doesn't.
-    func livesTags(for vector: [String: UInt64]) -> [LivesTag] {
-        guard isClassic || shownOfEarlierLife > 0 else { return [] }
+    func incarnationTags(for vector: [String: UInt64]) -> [IncarnationTag] {
+        guard isClassic || shownEarlierEventCount > 0 else { return [] }
         return sources.indices.compactMap { slot in
             let source = sources[slot].source
             guard source.incarnation != 0, sources.vectorKey(slot) == source.peerID else { return nil }
             let earlier =
-                slot == 0 ? shownOfEarlierLife : peersLivesTag?.latest == source ? peersLivesTag?.earlier ?? 0 : 0
-            return earlier > 0 || vector[source.peerID] ?? 0 > 0 ? LivesTag(latest: source, earlier: earlier) : nil
+                slot == 0
+                ? shownEarlierEventCount : peerIncarnationTag?.latest == source ? peerIncarnationTag?.earlier ?? 0 : 0
+            return earlier > 0 || vector[source.peerID] ?? 0 > 0
+                ? IncarnationTag(latest: source, earlier: earlier) : nil
         }
     }
 
     /// Replaces the names of incarnations in a vector by those used here.
     /// - Returns: false if the snapshot counts events of an incarnation that has no name here yet, because its events
     ///   will come.
-    mutating func nameLives(in included: inout [String: UInt64], by tag: LivesTag?) throws -> Bool {
+    mutating func normalizeIncarnations(in included: inout [String: UInt64], by tag: IncarnationTag?) throws -> Bool {
         if let tag {
-            let isShownOnly = taken == nil && provisional?.vector[tag.latest.peerID] != nil
-            if isShownOnly, sources.lives(of: tag.latest.peerID) == 0 { return false }
+            let isShownOnly = snapshotBase == nil && provisional?.vector[tag.latest.peerID] != nil
+            if isShownOnly, sources.incarnationCount(of: tag.latest.peerID) == 0 { return false }
             if sources.slot(of: tag.latest) == nil {
-                if tag.earlier > 0 { setApart(tag.latest) }
+                if tag.earlier > 0 { separateEarlierIncarnation(from: tag.latest) }
                 try meet(tag.latest)
             }
             let earlier = sources.indices.last { slot in
@@ -177,21 +182,21 @@ extension SessionSyncEngine {
     }
 
     /// Assigns what the base includes under that peer's bare ID to an earlier incarnation.
-    mutating func setApart(_ latest: SessionSource) {
-        guard let count = taken?.unmet.removeValue(forKey: latest.peerID) else { return }
-        peersLivesTag = LivesTag(latest: latest, earlier: count)
+    mutating func separateEarlierIncarnation(from latest: SessionSource) {
+        guard let count = snapshotBase?.unmet.removeValue(forKey: latest.peerID) else { return }
+        peerIncarnationTag = IncarnationTag(latest: latest, earlier: count)
         lastCarrier?.count &-= count
     }
 
     /// Recognizes a later incarnation: its event was written after the base, with a sequence that the base includes.
-    mutating func setApartLaterLife(_ metadata: SessionSyncMetadata) {
-        guard let taken, metadata.sequence <= taken.unmet[metadata.sourcePeerID] ?? 0,
-            metadata.causalTimestamp.millisecondsSince1970 > taken.madeAt.milliseconds
+    mutating func detectLaterIncarnation(in metadata: SessionSyncMetadata) {
+        guard let snapshotBase, metadata.sequence <= snapshotBase.unmet[metadata.sourcePeerID] ?? 0,
+            metadata.causalTimestamp.millisecondsSince1970 > snapshotBase.madeAt.milliseconds
         else { return }
-        setApart(SessionSource(metadata))
+        separateEarlierIncarnation(from: SessionSource(metadata))
     }
 
-    func isEarlierLife(_ key: String) -> Bool { key.hasPrefix("\(localPeerID)/") }
+    func isEarlierIncarnation(_ key: String) -> Bool { key.hasPrefix("\(localPeerID)/") }
 }
 
 /// The snapshot that carries a state.
@@ -212,7 +217,7 @@ struct SnapshotCarrier: Sendable {
 
 /// A vector's tag for a bare ID: the incarnation that it means, and the number of included events of an earlier
 /// incarnation whose name isn't known. The value of its key is 0, so versions that can't read it ignore it.
-struct LivesTag: Sendable {
+struct IncarnationTag: Sendable {
     let latest: SessionSource
     let earlier: UInt64
 
@@ -220,7 +225,7 @@ struct LivesTag: Sendable {
 
     /// Removes a peer's tag from a vector.
     /// - Returns: the peer's tag, as stated by itself or as the snapshot's author has heard.
-    static func take(of peerID: String, outOf vector: inout [String: UInt64]) -> LivesTag? {
+    static func take(of peerID: String, outOf vector: inout [String: UInt64]) -> IncarnationTag? {
         guard let key = vector.filter({ $0.value == 0 && $0.key.hasPrefix("\(peerID)/") }).keys.min() else {
             return nil
         }
@@ -229,7 +234,7 @@ struct LivesTag: Sendable {
         guard numbers.count == 2, let name = UInt32(exactly: numbers[0]), numbers[1] <= SequenceBounds.hearsay else {
             return nil
         }
-        return LivesTag(latest: SessionSource(peerID: peerID, incarnation: name), earlier: numbers[1])
+        return IncarnationTag(latest: SessionSource(peerID: peerID, incarnation: name), earlier: numbers[1])
     }
 }
 

@@ -44,7 +44,7 @@ struct SourceRecord: Sendable {
     /// The sequences that this member has acknowledged, by slot.
     @usableFromInline var acknowledged: [UInt64] = []
     /// The stamp of the source's latest control. Controls with an earlier stamp are outdated.
-    var lastSaid = HybridTimestamp.zero
+    var lastControlStamp = HybridTimestamp.zero
 
     /// The highest number of confirmed events that this member has reported.
     var position: UInt64 = 0
@@ -57,7 +57,7 @@ struct SourceRecord: Sendable {
     @usableFromInline var echo: UInt32?
     @usableFromInline var isForked = false
     /// True once the caller knows that the source's clock is far ahead of the local one.
-    @usableFromInline var isToldFarAhead = false
+    @usableFromInline var hasRaisedFarAhead = false
     @usableFromInline var lastHeard: ClockEcho?
     var roundTrips = RoundTrips()
 
@@ -196,9 +196,9 @@ struct SourceTable: Sendable {
 
     /// Counts waiting promises after more of the source is held.
     @inlinable
-    mutating func settlePromises(of slot: Int) {
+    mutating func activatePromises(of slot: Int) {
         guard !records[slot].promises.pending.isEmpty else { return }
-        records[slot].promises.settle(held: records[slot].held)
+        records[slot].promises.activate(held: records[slot].held)
         notePromise(of: slot)
     }
 
@@ -315,12 +315,12 @@ struct PromiseTable: Sendable {
         if promise.sequence <= held {
             if promise.stamp.rawValue > usable.rawValue { usable = promise.stamp }
         } else {
-            wait(promise)
+            insertPending(promise)
         }
     }
 
     @usableFromInline
-    mutating func wait(_ promise: SequencePromise) {
+    mutating func insertPending(_ promise: SequencePromise) {
         let place = pending.firstIndex { $0.sequence >= promise.sequence } ?? pending.count
         if place < pending.count, pending[place].sequence == promise.sequence {
             pending[place].stamp = max(pending[place].stamp, promise.stamp)
@@ -332,7 +332,7 @@ struct PromiseTable: Sendable {
 
     /// Counts the waiting promises up to what is held now.
     @inlinable
-    mutating func settle(held: UInt64) {
+    mutating func activate(held: UInt64) {
         while let first = pending.first, first.sequence <= held {
             if first.stamp.rawValue > usable.rawValue { usable = first.stamp }
             pending.removeFirst()

@@ -31,12 +31,12 @@ struct StateComparison: Sendable {
     private var others: [SessionSource: [StateDigest]] = [:]
     /// Members whose last comparable state differed.
     private var diverged: Set<SessionSource> = []
-    private var tellingsLeft = 0
+    private var sendsLeft = 0
 
     /// Maximum number of digests kept of each member.
     private static let digestsMax = 8
     /// Number of periodic controls that carry a digest: enough for one to arrive over a bad link.
-    private static let tellingsMax = 8
+    private static let sendsMax = 8
 
     var hasDivergedMember: Bool { !diverged.isEmpty }
 
@@ -45,7 +45,7 @@ struct StateComparison: Sendable {
     /// - Returns: true if it differs from the state of a member that agreed before.
     mutating func add(_ digest: StateDigest) -> Bool {
         Self.keep(digest, in: &own)
-        tellingsLeft = Self.tellingsMax
+        sendsLeft = Self.sendsMax
         var differs = false
         for (source, digests) in others {
             for other in digests where compare(digest, other, of: source) { differs = true }
@@ -54,7 +54,7 @@ struct StateComparison: Sendable {
     }
 
     /// - Returns: true if it differs from this engine's state and the member agreed before.
-    mutating func hear(_ digest: StateDigest, of source: SessionSource) -> Bool {
+    mutating func add(_ digest: StateDigest, from source: SessionSource) -> Bool {
         Self.keep(digest, in: &others[source, default: []])
         return own.contains { compare($0, digest, of: source) }
     }
@@ -65,8 +65,8 @@ struct StateComparison: Sendable {
     }
 
     mutating func takeNext() -> StateDigest? {
-        guard tellingsLeft > 0 else { return nil }
-        tellingsLeft -= 1
+        guard sendsLeft > 0 else { return nil }
+        sendsLeft -= 1
         return own.last
     }
 
@@ -78,7 +78,7 @@ struct StateComparison: Sendable {
         }
         guard diverged.insert(source).inserted else { return false }
         // Sends the digest again, so that the other side raises its alarm too.
-        tellingsLeft = Self.tellingsMax
+        sendsLeft = Self.sendsMax
         return true
     }
 
@@ -139,7 +139,7 @@ extension SessionSyncEngine {
     package var hasDivergedMember: Bool { comparison.hasDivergedMember }
 
     mutating func compareStates(_ digest: StateDigest, _ slot: Int) {
-        if comparison.hear(digest, of: sources[slot].source) {
+        if comparison.add(digest, from: sources[slot].source) {
             pending.raise(.stateDiverged(position: digest.position))
         }
     }

@@ -10,7 +10,7 @@ public enum SessionSyncError: Error, Hashable, Sendable {
     case payloadTypeMismatch
     /// The peer uses a version of the session protocol that this library can't read.
     case unsupportedProtocolVersion(received: Int, supported: Int)
-    /// The transport does not offer this mode for this kind of message.
+    /// The transport doesn't support this mode for this kind of message.
     case unsupportedDeliveryMode
     /// The encoded payload exceeds the limit with that ID; see `PayloadLimit`.
     case payloadTooLarge(bytes: Int, limit: Int, limitID: String)
@@ -42,22 +42,23 @@ public enum SessionSyncError: Error, Hashable, Sendable {
 extension SessionSyncError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .sessionMismatch: "belongs to another session"
-        case .featureMismatch: "belongs to another feature"
-        case .payloadTypeMismatch: "carries another payload type than this session's"
+        case .sessionMismatch: "the message belongs to another session"
+        case .featureMismatch: "the message belongs to another feature"
+        case .payloadTypeMismatch: "the message's payload type isn't this session's"
         case .unsupportedProtocolVersion(let received, let supported):
-            "speaks protocol version \(received); this library reads up to \(supported)"
-        case .unsupportedDeliveryMode: "the transport does not offer this delivery mode"
+            "the peer uses protocol version \(received); this library reads versions up to \(supported)"
+        case .unsupportedDeliveryMode: "the transport doesn't support this delivery mode"
         case .payloadTooLarge(let bytes, let limit, let limitID):
             "\(bytes) bytes exceed the limit of \(limit) (\(limitID))"
-        case .payloadEncodingFailed(let type, let description): "payload '\(type)' cannot be encoded: \(description)"
-        case .payloadDecodingFailed(let type, let description): "payload '\(type)' cannot be decoded: \(description)"
-        case .unknownPeer(let id): "peer '\(id)' is not known to this transport"
+        case .payloadEncodingFailed(let type, let description): "payload '\(type)' can't be encoded: \(description)"
+        case .payloadDecodingFailed(let type, let description): "payload '\(type)' can't be decoded: \(description)"
+        case .unknownPeer(let id): "peer '\(id)' isn't known to this transport"
         case .notReachable: "no peer can be reached now"
-        case .tooManySources(let limit): "the session knows \(limit) sources already"
+        case .tooManySources(let limit): "the limit of \(limit) sources has been reached"
         case .outOfRange(let field): "the peer's \(field) is out of range"
-        case .queueFull(let limit): "the queue is full at \(limit) entries"
-        case .logFull(let limit): "\(limit) own events wait to be confirmed, as many as the log may hold"
+        case .queueFull(let limit): "the queue is full: it holds at most \(limit) entries"
+        case .logFull(let limit):
+            "the log is full: it holds at most \(limit) own unconfirmed events, fewer if they are large"
         case .sessionEnded: "the session has ended"
         case .sessionClosed: "the session has been closed"
         case .closed: "the transport has been closed"
@@ -73,23 +74,24 @@ extension SessionSyncError: LocalizedError {
     /// The advice that follows the error's description.
     private var advice: String {
         switch self {
-        case .sessionMismatch: "Hand each session what has its own session id."
-        case .featureMismatch: "Hand each engine what has its own feature id."
-        case .payloadTypeMismatch: "Both devices must name their payloads alike; give a changed payload a new type."
+        case .sessionMismatch: "Pass a message only to the session with its session ID."
+        case .featureMismatch: "Pass a message only to the engine with its feature ID."
+        case .payloadTypeMismatch: "Use the same payload type on both devices, and a new type for a changed payload."
         case .unsupportedProtocolVersion: "Update the app on this device."
         case .unsupportedDeliveryMode: "Choose a mode that the transport's capabilities list."
         case .payloadTooLarge: "Send less at once, or send it as a file."
-        case .payloadEncodingFailed: "Check what the value holds, such as numbers that are not finite."
-        case .payloadDecodingFailed: "The other device may have another version of the app: make new fields optional."
-        case .unknownPeer: "Wait until the transport has found it, or leave the peer out to send to all."
+        case .payloadEncodingFailed:
+            "Check the value for anything that can't be encoded, such as numbers that aren't finite."
+        case .payloadDecodingFailed: "The other device may have another version of the app. Make new fields optional."
+        case .unknownPeer: "Wait until the transport has found the peer, or omit the peer to send to all."
         case .notReachable: "Open the app on the other device, or use a mode that waits."
-        case .tooManySources: "Begin a new session."
-        case .outOfRange: "Update the app on that device; if that does not help, unpair it."
-        case .queueFull: "Wait until some of it has been sent, then try again."
-        case .logFull: "Wait until the other devices have confirmed some events; if one will not come back, remove it."
-        case .sessionEnded: "Begin a new session."
-        case .sessionClosed: "Open the session again, or begin a new one; a closed one takes nothing more."
-        case .closed: "Make a new transport; a closed one is not opened again."
+        case .tooManySources: "Start a new session."
+        case .outOfRange: "Update the app on that device. If that doesn't help, unpair it."
+        case .queueFull: "Wait until some entries have been sent, then try again."
+        case .logFull: "Wait until the other devices have confirmed some events. If one won't come back, remove it."
+        case .sessionEnded: "Start a new session."
+        case .sessionClosed: "Open the session again, or start a new one. A closed session accepts nothing."
+        case .closed: "Create a new transport. A closed one can't be opened again."
         }
     }
 }

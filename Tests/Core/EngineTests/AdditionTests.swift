@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(.breaksRules, .breaks(.additionOnHearsay))
-    func `Members would follow one that adds members, if its word were enough`() throws {
+    func `Without a majority's reports, members follow one that adds members`() throws {
         var company = EngineCompany()
         for name in ["phone", "watch"] { company.add(name) }
         try company.run(rounds: 4)
@@ -44,7 +44,7 @@ import Testing
 
     /// A member took over where another one's events begin from a third, and dropped its events from then on.
     @Test(arguments: [SequenceBounds.hearsay, SequenceBounds.highest])
-    func `A member's word doesn't make the events of another one void that is in reach`(first: UInt64) throws {
+    func `A member's report doesn't void events of another member in reach`(first: UInt64) throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"])
         try company.run(rounds: 2)
         let named = company["phone"].source
@@ -89,10 +89,10 @@ import Testing
     }
 
     /// A member can have members added that don't exist by a vote in which the others take part.
-    @Test func `Who goes on without a member closes those that nobody else has heard`() throws {
+    @Test func `Removing a member also closes members that only it has reported`() throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"])
         try company.run(rounds: 2)
-        for ghost in ghosts(20) { company["watch"].wishes.newcomers[ghost] = 0 }
+        for ghost in ghosts(20) { company["watch"].membershipIntent.newcomers[ghost] = 0 }
         try company.run(rounds: 12)
         #expect(company.members(of: "phone").count > 3)
         company.cutOff("watch")
@@ -109,7 +109,7 @@ import Testing
 
     /// The liar is all that one member hears, so that one follows it, and the next follows that one.
     @Test(arguments: [["phone"], ["phone", "tablet"]])
-    func `Who followed a liar goes on without it, and without those that it made up`(users: [String]) throws {
+    func `Removing a liar also closes the members that it made up`(users: [String]) throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"])
         try company.run(rounds: 2)
         company.cut("phone", "tablet")
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `Who goes on without a member keeps those that it has taken in`() throws {
+    @Test func `Removing a member keeps the members that it admitted`() throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"])
         company.add("tv", founds: false)
         company["watch"].invite("tv")
@@ -142,7 +142,7 @@ import Testing
 
     /// Of those that decided, one stops and the other has only accepted. The newcomer is no member yet of the view that this
     /// one is in, and the third member hasn't heard of it.
-    @Test func `Who has accepted an addition installs it when it hears of it from the newcomer`() throws {
+    @Test func `A member that accepted an addition installs it on the newcomer's report`() throws {
         var company = EngineCompany(paired: ["a", "b", "c"])
         try company.run(rounds: 2)
         company.cutOff("c")
@@ -165,7 +165,7 @@ import Testing
     }
 
     /// The members that decided are gone. The third one hears only the newcomer, which its user has invited too.
-    @Test func `Who has invited a newcomer believes it that it was added`() throws {
+    @Test func `A member that invited a newcomer trusts its report that it was added`() throws {
         var company = EngineCompany(paired: ["a", "b", "c"])
         try company.run(rounds: 2)
         company.cutOff("c")
@@ -179,7 +179,7 @@ import Testing
         #expect(company.members(of: "c").contains("t"))
     }
 
-    @Test func `A group of sixteen takes in nobody`() throws {
+    @Test func `A group of sixteen admits no newcomer`() throws {
         let names = (1...16).map { "member \($0)" }
         var company = EngineCompany(paired: names)
         try company.run(rounds: 1)

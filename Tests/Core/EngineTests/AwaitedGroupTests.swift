@@ -27,7 +27,7 @@ import Testing
         #expect(pair.phone.isSealed && pair.watch.isSealed)
     }
 
-    @Test func `A group that somebody else is in is waited for, for a while`() throws {
+    @Test func `A newcomer waits for a group with another member for a limited time`() throws {
         var pair = try pair(hearing: [SessionSource(peerID: "tablet", incarnation: 9)])
         for _ in 0..<3 { try pair.exchange() }
         #expect(!pair.watch.isSealed)

@@ -109,7 +109,7 @@ private struct TwoClocks {
     }
 
     /// The platform had kept it for 35 seconds (seed 2611262300000397 of `simulate sessions`).
-    @Test func `a late round trip with an earlier life tells nothing of the present clock`() throws {
+    @Test func `a late round trip with an earlier incarnation doesn't change the estimate`() throws {
         var trips = RoundTrips()
         let isConclusive = [(begins: 30.0, takes: 0.2, ahead: 100.0), (0, 35, 3_000), (40, 0.2, 3_000)].map { trip in
             let (start, end) = (noon + trip.begins, noon + trip.begins + trip.takes)

@@ -53,7 +53,7 @@ import Testing
         #expect(company.confirmed["watch"]?.contains("alone 2") == true)
     }
 
-    @Test("Who goes on without somebody that is no member changes nothing")
+    @Test("Removing a nonmember changes nothing")
     func goOnWithoutNobody() throws {
         var company = EngineCompany()
         for name in ["phone", "watch"] { company.add(name) }
@@ -64,7 +64,7 @@ import Testing
         #expect(!company["phone"].isSealed && !company["phone"].isChangingView)
     }
 
-    @Test("What an absent author had told one of them, all get")
+    @Test("Events that one member has of an absent author reach all members")
     func relay() throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"])
         try company.run(rounds: 2)
@@ -147,7 +147,7 @@ import Testing
         #expect(company.confirmed["phone"] == ["last words"])
     }
 
-    @Test("A minority confirms nothing and lets nobody go")
+    @Test("A minority confirms nothing and removes no member")
     func minority() throws {
         var company = EngineCompany(paired: ["a", "b", "c", "d", "e"])
         try company.run(rounds: 2)
@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    @Test("Who proposed is gone before anybody has heard the decision")
+    @Test("A view is decided although its proposer stops before announcing it")
     func lostProposer() throws {
         var company = EngineCompany(paired: ["a", "b", "c", "d", "e"])
         try company.run(rounds: 2)

@@ -80,7 +80,7 @@ import Testing
         #expect(pair.alarms.isEmpty)
     }
 
-    @Test func `what was typed before the group was founded is in it`() throws {
+    @Test func `events from before the founding are in the group`() throws {
         var pair = EnginePair()
         _ = try pair.phone.submitLocal("phone", at: noon)
         _ = try pair.watch.submitLocal("watch", at: noon)
@@ -89,7 +89,7 @@ import Testing
         #expect(Set(pair.phone.state) == ["phone", "watch"])
     }
 
-    @Test func `a survivor takes in the successor of a lost store, and what it typed meanwhile`() throws {
+    @Test func `a survivor admits the successor of a lost store, with its events`() throws {
         var pair = try EnginePair.joined()
         _ = try pair.watch.receive(pair.phone.submitLocal("before", at: pair.now))
         try pair.exchange()

@@ -82,7 +82,7 @@ struct DeterminismTests {
         #expect(random.integer(in: 5...5) == 5)
     }
 
-    @Test func `A reducer that makes its own ids is told in a debug build, with the event`() throws {
+    @Test func `A reducer that makes its own IDs raises an alarm with the event in a debug build`() throws {
         var engine = engine("a")
         for event in ["one", "careless", "two", "careless"] { _ = try engine.submitLocal(event, at: noon) }
         let alarms = engine.takeDirectives().alarms

@@ -44,7 +44,7 @@ import Testing
         #expect(pair.watch.state == pair.phone.state && pair.watch.isOver)
     }
 
-    @Test func `Who belongs to no group with this one ends nothing here`() throws {
+    @Test func `A nonmember's end does not end the session`() throws {
         var pair = try EnginePair.joined()
         var stranger = makeEngine("stranger", incarnation: 3)
         stranger.end()

@@ -174,7 +174,7 @@ struct EngineCompany {
         alarms[name, default: []] += directives.alarms
         for message in directives.outgoing {
             for other in names where hears(other, name) && message.isFor(other) {
-                if isOwn { self[other].regard(name, asOwn: true) }
+                if isOwn { self[other].setPeer(name, isOwnDevice: true) }
                 if isHeld(message, name, other) { continue }
                 try EnginePair.deliver(message, to: &self[other], at: now)
             }

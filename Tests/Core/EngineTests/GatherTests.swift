@@ -116,7 +116,7 @@ struct GatherTests {
 
     /// The reducer runs once for each event that comes late and for each that comes after it, and for less than a
     /// checkpoint's distance before.
-    @Test(arguments: [10, 500, 2000]) func `What comes late together is reduced once`(count: Int) throws {
+    @Test(arguments: [10, 500, 2000]) func `Late events that arrive together are reduced once`(count: Int) throws {
         let runs = Locked(0)
         func engine(_ peer: String) -> CountingEngine {
             var options = SessionEngineOptions<[Int], Int>()

@@ -15,7 +15,7 @@ import Testing
 
     /// Every number of a control, at every end of its range, from a member, a founder's guest and a stranger.
     @Test(arguments: extremes)
-    func `A peer's largest numbers in a control kill nobody`(number: UInt64) throws {
+    func `A control with extreme numbers doesn't trap`(number: UInt64) throws {
         let phone = SessionSource(peerID: "phone", incarnation: 1)
         let watch = SessionSource(peerID: "watch", incarnation: 2)
         let changes: [(inout SessionControl) -> Void] = [
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: extremes)
-    func `A peer's largest numbers in a snapshot kill nobody`(number: UInt64) throws {
+    func `A snapshot with extreme numbers doesn't trap`(number: UInt64) throws {
         for victim in ["phone", "watch", "else"] {
             for (name, pair) in try situations() {
                 var pair = pair
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: extremes)
-    func `A peer's largest numbers in a copy kill nobody`(number: UInt64) throws {
+    func `A copy with extreme numbers doesn't trap`(number: UInt64) throws {
         var founder = makeEngine("a", incarnation: 3)
         var joiner = makeEngine("b", incarnation: 4)
         _ = try joiner.submitLocal("mine", at: noon)
@@ -187,7 +187,7 @@ import Testing
         #expect(try tablet.receive(tap) == .ignored([]), "the repair is undone, and nothing notices")
     }
 
-    @Test func `A stamp far ahead of the wall clock is told, once for each source`() throws {
+    @Test func `A stamp far ahead of the wall clock raises one alarm per source`() throws {
         var (phone, _, watch) = try sealedThree()
         for day in 0..<5 { _ = try phone.receive(watch.submitLocal("ahead", at: noon + 200_000 + Double(day))) }
         let told = phone.takeDirectives().alarms
@@ -238,7 +238,7 @@ import Testing
     // MARK: - Who has a say
 
     /// A peer that is trusted on the network but no member: each thing that it may say, to a member.
-    @Test func `Who is no member moves nothing, learns nothing and takes up no room`() throws {
+    @Test func `A nonmember changes nothing, learns nothing and takes up no space`() throws {
         var pair = try EnginePair.joined()
         _ = try pair.watch.receive(pair.phone.submitLocal("secret", at: pair.now))
         try pair.exchange()
@@ -271,7 +271,7 @@ import Testing
         #expect(!pair.phone.hears("stranger"))
     }
 
-    @Test func `A founder is not renamed by who is no guest of its group`() throws {
+    @Test func `A peer outside the group doesn't rename its founder`() throws {
         var phone = makeEngine("phone", incarnation: 1)
         var watch = makeEngine("watch", incarnation: 2)
         _ = try copy(by: &phone, for: &watch)
@@ -304,7 +304,7 @@ import Testing
         for _ in 0..<3 { try pair.exchange() }
         #expect(pair.phone.state.count == 1100)
         #expect(pair.phone.state == pair.watch.state)
-        #expect(pair.phone.outline.sourceCount <= SourceTable.livesMax + 2)
+        #expect(pair.phone.outline.sourceCount <= SourceTable.incarnationsMax + 2)
         #expect(controlBytes < 16_384, "\(controlBytes) bytes")
         #expect(pair.alarms.isEmpty)
     }
@@ -318,11 +318,11 @@ import Testing
             _ = phone.takeDirectives()
             _ = try? phone.receive(liar.submitLocal("mine", at: noon))
         }
-        #expect(phone.outline.sourceCount <= SourceTable.livesMax + 1)
+        #expect(phone.outline.sourceCount <= SourceTable.incarnationsMax + 1)
         let watch = makeEngine("watch", incarnation: 2)
         var envelope = watch
         #expect(try phone.receive(envelope.submitLocal("honest", at: noon)) != .ignored([]))
-        #expect(phone.outline.sourceCount <= SourceTable.livesMax + 2)
+        #expect(phone.outline.sourceCount <= SourceTable.incarnationsMax + 2)
     }
 
     /// The caller of the reference's calls only, whose peer is launched again and again.
@@ -339,11 +339,11 @@ import Testing
             }
         }
         #expect(phone.state == expected)
-        #expect(phone.outline.sourceCount <= SourceTable.livesMax + 1)
+        #expect(phone.outline.sourceCount <= SourceTable.incarnationsMax + 1)
         #expect(phone.store.lastSequenceByPeerID["phone"] == 42)
     }
 
-    @Test func `A gap of who is no member is not asked for`() throws {
+    @Test func `A gap of a nonmember is not requested`() throws {
         var pair = EnginePair()
         var dead = makeEngine("watch", incarnation: 9)
         _ = try dead.submitLocal("lost", at: noon)

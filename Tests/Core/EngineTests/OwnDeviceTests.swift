@@ -41,7 +41,7 @@ import Testing
         for name in ["phone", "watch"] { company.add(name) }
         try company.run(rounds: 4)
         company.isOwn = false
-        for name in ["phone", "watch"] { company[name].regard("tablet", asOwn: false) }
+        for name in ["phone", "watch"] { company[name].setPeer("tablet", isOwnDevice: false) }
         company.add("tablet")
         try company.run(rounds: 12)
         #expect(company.members(of: "phone") == ["phone", "watch"])
@@ -64,12 +64,12 @@ import Testing
         let (former, present) = (SessionSource(peerID: "a", incarnation: 1), SessionSource(peerID: "a", incarnation: 2))
         var control = SessionControl()
         control.group = former
-        groups.hear(control, of: former, isMember: false, at: HybridTimestamp(milliseconds: 20_000), silence: 0)
+        groups.record(control, of: former, isMember: false, at: HybridTimestamp(milliseconds: 20_000), silence: 0)
         control.group = present
-        groups.hear(control, of: present, isMember: true, at: HybridTimestamp(milliseconds: 1_000), silence: 0)
+        groups.record(control, of: present, isMember: true, at: HybridTimestamp(milliseconds: 1_000), silence: 0)
         #expect(groups["a"]?.group == present)
         control.group = former
-        groups.hear(control, of: former, isMember: false, at: HybridTimestamp(milliseconds: 30_000), silence: 0)
+        groups.record(control, of: former, isMember: false, at: HybridTimestamp(milliseconds: 30_000), silence: 0)
         #expect(groups["a"]?.group == present)
     }
 
@@ -99,7 +99,7 @@ import Testing
     }
 
     /// The members that are left of its group are too few to let it in. Seed 261127174337001892 with five members.
-    @Test func `A member that was let go joins another group when its own can't let it in`() throws {
+    @Test func `A removed member joins another group when its own can't admit it`() throws {
         var company = EngineCompany(paired: ["a", "b", "c", "d", "e"], isOwn: true)
         try company.run(rounds: 2)
         company.cutOff("c")
@@ -122,7 +122,7 @@ import Testing
     // MARK: - A device that lies
 
     @Test(arguments: [1, 14], [0, 1_000])
-    func `A device that says it is in a larger group moves nobody`(count: Int, view: UInt64) throws {
+    func `A device that claims a larger group moves no member`(count: Int, view: UInt64) throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"], isOwn: true)
         try company.run(rounds: 2)
         try lieOfAnotherGroup(of: "watch", with: count, view, &company)
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(.breaksRules, .breaks(.ownUncounted))
-    func `One device would move a group, if its word were not counted`() throws {
+    func `Without counting devices, one device moves a group`() throws {
         var company = EngineCompany(isOwn: true)
         for name in ["phone", "tablet", "watch"] { company.add(name) }
         try company.run(rounds: 20)
@@ -145,11 +145,11 @@ import Testing
 
     /// It says that the group has gone on without its members.
     @Test(arguments: [["phone", "watch"], ["a", "b", "c", "d", "e"]])
-    func `A device that was never a member fences nobody`(members: [String]) throws {
+    func `A device that was never a member fences no member`(members: [String]) throws {
         var company = EngineCompany(paired: members, isOwn: true)
         try company.run(rounds: 2)
         let tablet = SessionSource(peerID: "tablet", incarnation: 7)
-        for name in members { company[name].regard("tablet", asOwn: true) }
+        for name in members { company[name].setPeer("tablet", isOwnDevice: true) }
         for _ in 0..<10 {
             let lies = controls(of: company[members[0]], at: company.now) { envelope in
                 (envelope.metadata.sourcePeerID, envelope.metadata.incarnation) = (tablet.peerID, tablet.incarnation)
@@ -165,7 +165,7 @@ import Testing
     }
 
     /// A user of two devices went on without the other one.
-    @Test func `A device that was let go moves nobody to another group`() throws {
+    @Test func `A removed device moves no member to another group`() throws {
         var company = EngineCompany(paired: ["phone", "watch"], isOwn: true)
         try company.run(rounds: 2)
         company.cutOff("watch")
@@ -181,7 +181,7 @@ import Testing
                 (envelope.payload.group, envelope.payload.members) = (another, [another])
                 envelope.payload.view = ViewStatement(number: 1_000)
             }
-            company["phone"].regard("watch", asOwn: true)
+            company["phone"].setPeer("watch", isOwnDevice: true)
             for lie in lies { try company["phone"].receiveControl(lie, at: company.now) }
             try company.run(rounds: 1)
         }
@@ -189,7 +189,7 @@ import Testing
     }
 
     /// It is let go for its lies, and says more of the group, in more lives than are remembered.
-    @Test func `A device that was let go adds no members`() throws {
+    @Test func `A removed device adds no members`() throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"], isOwn: true)
         try company.run(rounds: 2)
         let watch = company["watch"]
@@ -199,7 +199,7 @@ import Testing
         company.cutOff("tablet")
         for life in 200..<270 as Range<UInt32> {
             for greeting in controls(of: watch, at: company.now, { $0.metadata.incarnation = life }) {
-                company["phone"].regard("watch", asOwn: true)
+                company["phone"].setPeer("watch", isOwnDevice: true)
                 try? company["phone"].receiveControl(greeting, at: company.now)
             }
         }
@@ -217,7 +217,7 @@ import Testing
             envelope.payload.view = ViewStatement(number: view)
             envelope.payload.record = SessionViewRecord(number: view, membership: membership)
             for _ in 0..<100 {
-                company["phone"].regard("watch", asOwn: true)
+                company["phone"].setPeer("watch", isOwnDevice: true)
                 try company["phone"].receiveControl(envelope, at: company.now)
                 company["phone"].tick(at: company.now)
             }
@@ -227,7 +227,7 @@ import Testing
 
     // MARK: - Bounds
 
-    @Test func `The seventeenth device is told so`() throws {
+    @Test func `A full group raises an alarm on the seventeenth device`() throws {
         var company = EngineCompany(paired: (1...16).map { "member \($0)" }, isOwn: true)
         try company.run(rounds: 1)
         company.add("next")
@@ -254,19 +254,19 @@ import Testing
         try company.run(rounds: 2)
         company.add("tablet")
         try company.run(rounds: 1)
-        for name in ["phone", "watch"] { company[name].regard("tablet", asOwn: false) }
+        for name in ["phone", "watch"] { company[name].setPeer("tablet", isOwnDevice: false) }
         company.isOwn = false
-        #expect(company["phone"].wishes.newcomers.isEmpty && company["phone"].ownPeerIDs == ["watch"])
+        #expect(company["phone"].membershipIntent.newcomers.isEmpty && company["phone"].ownPeerIDs == ["watch"])
         try company.run(rounds: 12)
         #expect(company.members(of: "phone") == ["phone", "watch"])
     }
 
     @Test func `At most 64 devices are remembered as own`() {
         var engine = makeEngine("phone")
-        for number in 0..<100 { engine.regard("device \(number)", asOwn: true) }
-        #expect(engine.wishes.own.count == 64)
-        engine.regard("device 0", asOwn: false)
-        #expect(engine.wishes.own.count == 63)
+        for number in 0..<100 { engine.setPeer("device \(number)", isOwnDevice: true) }
+        #expect(engine.membershipIntent.own.count == 64)
+        engine.setPeer("device 0", isOwnDevice: false)
+        #expect(engine.membershipIntent.own.count == 63)
     }
 }
 
@@ -311,7 +311,7 @@ extension OwnDeviceTests {
                     + (0..<count).map { SessionSource(peerID: "a ghost \($0)", incarnation: 9) }
                 envelope.payload.view = ViewStatement(number: view)
                 for name in company.names where name != liar {
-                    company[name].regard(liar, asOwn: true)
+                    company[name].setPeer(liar, isOwnDevice: true)
                     try company[name].receiveControl(envelope, at: company.now)
                 }
             }

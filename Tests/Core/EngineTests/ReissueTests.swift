@@ -42,7 +42,7 @@ import Testing
     private static let seeds: Range<UInt64> = 0..<16
 
     @Test(arguments: seeds)
-    func `Whatever two groups have issued again stands in the order once`(seed: UInt64) throws {
+    func `Events that two groups have issued again are in the order once`(seed: UInt64) throws {
         let doubled = try doubledEvents(seed: seed)
         #expect(doubled == [], "seed \(seed) of doubledEvents")
     }

@@ -112,7 +112,7 @@ import Testing
         company.cutOff("cleo")
         company.hold("dora", to: "bert")
         try company.run(rounds: 5, suspects: false)
-        try #require(company["bert"].wishes.lacking.count == 1)
+        try #require(company["bert"].membershipIntent.missingEvents.count == 1)
         company.cutOff("dora")
         company.hold("eric", to: "bert")
         try #require(try company.run(upTo: 12) { $0["bert"].stance.change?.accepted != nil })

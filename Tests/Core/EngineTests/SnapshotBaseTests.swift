@@ -225,7 +225,7 @@ import Testing
             _ = try watch.receive(launch("phone", 9).submitted("earlier"))
             _ = try watch.submitLocal("w", at: noon)
             _ = try phone.applySnapshot(handMadeSnapshot(&watch, at: noon))
-            #expect(phone.isProvisional && phone.taken == nil)
+            #expect(phone.isProvisional && phone.snapshotBase == nil)
         }
     }
 
@@ -239,7 +239,7 @@ import Testing
                 payloadType: "list.state"),
             revision: 1, state: ["lie"], peerSequenceVector: ["phone": 1 << 50, "watch": 1 << 50])
         _ = try phone.applySnapshot(snapshot)
-        #expect(phone.taken != nil)
+        #expect(phone.snapshotBase != nil)
         #expect(phone.store.nextLocalSequence == 2)
         #expect(phone.store.lastSequenceByPeerID["watch"] == SequenceBounds.hearsay)
         #expect(phone.state == ["lie", "own"])

@@ -65,7 +65,7 @@ import Testing
         #expect(own.agrees(with: StateDigest(position: 32, chain: 5, state: 2, version: 2)) == nil)
     }
 
-    @Test func `a digest is told in eight controls to all, and a stranger's counts for nothing`() throws {
+    @Test func `a digest is in eight controls, and a stranger's is ignored`() throws {
         var pair = try EnginePair.joined()
         try confirm(32, in: &pair)
         pair.phone.add(digest(try #require(pair.phone.milestone())))
@@ -98,7 +98,7 @@ import Testing
         #expect(pair.watch.milestone() == nil && pair.phone.milestone() != nil)
     }
 
-    @Test func `a digest beyond what anybody counts is refused`() throws {
+    @Test func `a digest with an impossible position is refused`() throws {
         var control = SessionControl()
         control.stateDigest = StateDigest(position: 1 << 60, chain: 0, state: 0, version: 0)
         #expect(throws: SessionSyncError.outOfRange(field: "stateDigest")) { try control.checkNumbers() }

@@ -75,7 +75,7 @@ import Testing
                 SessionSyncSnapshot<Lap>.self, from: JSONEncoder().encode(snapshot)) == snapshot)
     }
 
-    @Test func `Codecs are told apart by number alone`() {
+    @Test func `Codecs are distinguished by number alone`() {
         #expect(PayloadCodecID(number: 1, name: "json") == PayloadCodecID(number: 1, name: "JSON"))
         #expect(PayloadCodecID(number: 1, name: "json") != PayloadCodecID(number: 2, name: "json"))
         #expect(Set([PayloadCodecID(number: 1, name: "a"), PayloadCodecID(number: 1, name: "b")]).count == 1)
@@ -83,7 +83,7 @@ import Testing
 }
 
 @Suite struct PeerTests {
-    @Test func `A peer survives JSON, kinds that nobody has heard of included`() throws {
+    @Test func `A peer survives JSON, unknown kinds included`() throws {
         let peer = SessionPeer(
             id: "a", deviceClass: SessionPeerDeviceClass(rawValue: "spaceship"), appInstanceID: "1", userID: "u",
             topology: SessionPeerTopology(rawValue: "wormhole"))
@@ -92,7 +92,7 @@ import Testing
         #expect(String(decoding: data, as: UTF8.self).contains("\"spaceship\""))
     }
 
-    @Test func `Every error says something of its own`() {
+    @Test func `Every error has its own description`() {
         let errors: [SessionSyncError] = [
             .sessionMismatch, .featureMismatch, .payloadTypeMismatch,
             .unsupportedProtocolVersion(received: 2, supported: 1), .unsupportedDeliveryMode,

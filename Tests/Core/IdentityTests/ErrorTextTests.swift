@@ -3,7 +3,7 @@ import MeshIdentity
 import Testing
 
 @Suite struct ErrorTextTests {
-    @Test func `Every error says what is wrong and what to do`() {
+    @Test func `Every error states the fault and the remedy`() {
         let errors: [SessionSyncError] = [
             .sessionMismatch, .featureMismatch, .payloadTypeMismatch,
             .unsupportedProtocolVersion(received: 2, supported: 1), .unsupportedDeliveryMode,

@@ -161,7 +161,7 @@ extension World {
         var content = frame
         if case .lie(let told) = frame { content = told }
         if schedule.isOwn, let author = content.author, author != replica.name, index(of: author) != nil {
-            replica.engine.regard(author, asOwn: true)
+            replica.engine.setPeer(author, isOwnDevice: true)
         }
         do {
             switch content {

@@ -57,7 +57,7 @@ extension SessionCore {
     /// Passes on the link's statement about a peer before the engine evaluates what the peer says about groups.
     mutating func regard(_ peerID: String) {
         guard configuration.admits == .paired else { return }
-        engine.regard(peerID, asOwn: isOwn(peerID))
+        engine.setPeer(peerID, isOwnDevice: isOwn(peerID))
     }
 
     /// Asks the link again about the user's own devices, because the user may have unpaired one since it spoke.

@@ -138,7 +138,7 @@ extension SessionCore {
         suspectTheAbsent()
         let isHeard = !isAlone || facts != exchange.facts
         exchange.begin(facts, at: moment.now)
-        engine.tick(at: moment.now, speaks: isHeard)
+        engine.tick(at: moment.now, sendsDigest: isHeard)
         askForCopyAgain()
         forgetAbsentEphemerals()
         showSpectators()

@@ -50,4 +50,15 @@ extension SessionSyncEngine {
         log.rollBack(to: oldest)
         log.replay(by: interpreter, sources: sources)
     }
+
+    /// A state without its events becomes the base.
+    mutating func takeAsBase(_ state: State, _ included: [String: UInt64]) {
+        log = EventLog(base: ReducedState(state: state))
+        for slot in sources.indices {
+            sources[slot].held = included[sources.vectorKey(slot)] ?? 0
+            sources[slot].folded = sources[slot].held
+        }
+        ownUnconfirmed = 0
+        ownUnconfirmedBytes = 0
+    }
 }

@@ -2,14 +2,14 @@ import MeshIdentity
 
 // Membership changes (rules 19 to 21 of Docs/Internals/Convergence.md). `SessionSyncEngine+Views` decides them.
 // - Newcomer: a source that wants to join and has proved that it lives.
-// - Suspected: not heard from for a long time. Overridden: given up by the user.
-// - Home: the group that has continued without this source.
+// - Suspected: not heard from for a long time. Removed by user: the user has decided not to wait for it.
+// - Group to rejoin: the group that has continued without this source.
 // - Exchange and step: the units of waiting times, see `pass(_:)`.
 
 /// Membership changes that this device wants: the peers to admit and the members to close.
 ///
 /// Only invitations outlive the process. A peer that wants to join asks again, and an absent peer is found absent again.
-struct CompanyWishes: Sendable {
+struct MembershipIntent: Sendable {
     /// Peers that the user has invited.
     var invited: Set<String> = []
     /// Devices of this user, as the link reports them. They may join without an invitation.
@@ -19,13 +19,13 @@ struct CompanyWishes: Sendable {
     /// Peers that the caller hasn't heard from for a long time.
     var suspected: Set<String> = []
     /// Members that the user no longer waits for, and since when. A member that sends anything later is waited for again.
-    var overridden: [SessionSource: HybridTimestamp] = [:]
+    var removedByUser: [SessionSource: HybridTimestamp] = [:]
     /// Sources that have proved that they live and want to join, with the steps since the proof.
     var newcomers: [SessionSource: Double] = [:]
     /// Steps for which there has been something to decide, since the last ballot.
     var age = 0.0
     /// Steps within which staying members must answer and hold the same. Grows with each attempt: the network may be slow.
-    var patience = Self.patienceLeast
+    var patience = Self.patienceMin
     /// Steps for which this member proposes no closing, after such a proposal has failed.
     var closingPause = 0.0
     /// Steps within which the newcomers of this view should report it before others are admitted.
@@ -33,20 +33,20 @@ struct CompanyWishes: Sendable {
     /// A group of this session that this engine has heard of while it was in none.
     var awaited: AwaitedGroup?
     /// The sequence held of each source that others hold more of, and the steps for which that hasn't changed.
-    var lacking: [SessionSource: (held: UInt64, steps: Double)] = [:]
+    var missingEvents: [SessionSource: (held: UInt64, steps: Double)] = [:]
 
-    var isEmpty: Bool { suspected.isEmpty && overridden.isEmpty && newcomers.isEmpty }
+    var isEmpty: Bool { suspected.isEmpty && removedByUser.isEmpty && newcomers.isEmpty }
 
     /// Number of steps after which a newcomer counts as gone if it hasn't been heard again.
     static let newcomerSteps = 30.0
     /// Number of exchanges without a message after which a group that continued without this member counts as gone.
-    static let homeExchanges = 60.0
+    static let rejoinExchanges = 60.0
     static let invitedMax = 64
-    static let patienceLeast = 6.0
-    static let patienceMost = 24.0
+    static let patienceMin = 6.0
+    static let patienceMax = 24.0
 
-    mutating func wait(longer isLonger: Bool) {
-        patience = isLonger ? min(2 * patience, Self.patienceMost) : Self.patienceLeast
+    mutating func adjustPatience(longer isLonger: Bool) {
+        patience = isLonger ? min(2 * patience, Self.patienceMax) : Self.patienceMin
     }
 }
 
@@ -60,25 +60,25 @@ struct AwaitedGroup: Sendable {
     var isFull = false
     /// The peers of the group's members as last reported, and the stamp of that report.
     private var peerIDs: Set<String> = []
-    private var saidAt = HybridTimestamp.zero
+    private var reportStamp = HybridTimestamp.zero
 
     init(_ group: SessionSource) { self.group = group }
 
-    mutating func hear(of members: [SessionSource], saidAt: HybridTimestamp) {
+    mutating func recordMembers(_ members: [SessionSource], at stamp: HybridTimestamp) {
         silence = 0
-        guard saidAt >= self.saidAt else { return }
-        self.saidAt = saidAt
+        guard stamp >= reportStamp else { return }
+        reportStamp = stamp
         peerIDs = Set(members.map(\.peerID))
     }
 
     /// True if the group had only these two peers and the given one has since reported another group, so no member is
     /// left. Its earlier messages may come late from a queue.
-    func isLeft(by peerID: String, and localPeerID: String, at time: HybridTimestamp) -> Bool {
-        saidAt < time && peerIDs.isSubset(of: [peerID, localPeerID])
+    func isAbandoned(by peerID: String, and localPeerID: String, at time: HybridTimestamp) -> Bool {
+        reportStamp < time && peerIDs.isSubset(of: [peerID, localPeerID])
     }
 
     /// True if the wait is over: the members don't invite this device, or a peer only pretends that the group exists.
-    var isGivenUp: Bool { age > 60 || silence > 10 }
+    var isExpired: Bool { age > 60 || silence > 10 }
 
     mutating func age(by exchanges: Double) {
         age += exchanges
@@ -94,7 +94,7 @@ struct PeerGroups: Sendable {
         let isMember: Bool
         let group: SessionSource?
         /// The stamp of the control, by its sender's clock.
-        let saidAt: HybridTimestamp
+        let stamp: HybridTimestamp
         /// Exchanges since the peer first reported this group.
         var age = 0.0
         /// Exchanges since the peer last reported, less those for which it announced silence.
@@ -117,19 +117,19 @@ struct PeerGroups: Sendable {
 
     /// Takes a peer's report, unless it comes late from a queue. Stamps order the controls of one incarnation. Of two
     /// incarnations, the one that is a member here counts.
-    mutating func hear(
-        _ control: SessionControl, of source: SessionSource, isMember: Bool, at saidAt: HybridTimestamp,
+    mutating func record(
+        _ control: SessionControl, of source: SessionSource, isMember: Bool, at stamp: HybridTimestamp,
         silence: Double
     ) {
         let known = entries[source.peerID]
         if let known {
-            guard known.source == source ? known.saidAt <= saidAt : isMember || !known.isMember else { return }
+            guard known.source == source ? known.stamp <= stamp : isMember || !known.isMember else { return }
         } else if entries.count >= Self.countMax {
             return
         }
         let age = known?.group == control.group ? known?.age ?? 0 : 0
         entries[source.peerID] = Entry(
-            source: source, isMember: isMember, group: control.group, saidAt: saidAt, age: age, silence: -silence)
+            source: source, isMember: isMember, group: control.group, stamp: stamp, age: age, silence: -silence)
     }
 
     mutating func age(by exchanges: Double) {
@@ -153,36 +153,37 @@ extension SessionSyncEngine {
 
     /// True if there is a membership change to decide, and enough members are in reach for it.
     package var isViewWanted: Bool {
-        sealed && (stance.change != nil || !wishes.newcomers.isEmpty || !closingSlots.isEmpty) && isMajorityHere
+        sealed && (stance.change != nil || !membershipIntent.newcomers.isEmpty || !closingSlots.isEmpty)
+            && isDecisionPossible
     }
 
     /// Peers that may join, in addition to former members.
-    public var invited: [String] { wishes.invited.sorted() }
+    public var invited: [String] { membershipIntent.invited.sorted() }
 
     /// Invites a peer to join this group. Ignored if 64 peers are invited already. A former member needs no invitation.
     public mutating func invite(_ peerID: String) {
-        guard wishes.invited.count < CompanyWishes.invitedMax else { return }
-        if wishes.invited.insert(peerID).inserted { pending.changesMembership = true }
+        guard membershipIntent.invited.count < MembershipIntent.invitedMax else { return }
+        if membershipIntent.invited.insert(peerID).inserted { pending.changesMembership = true }
     }
 
     /// Takes back an invitation. A peer that has joined stays a member.
     package mutating func withdrawInvitation(of peerID: String) {
-        if wishes.invited.remove(peerID) != nil { pending.changesMembership = true }
+        if membershipIntent.invited.remove(peerID) != nil { pending.changesMembership = true }
     }
 
     /// Reports all peers that the caller hasn't heard from for a long time; replaces the earlier set. Suspicion only
     /// makes this member try: a suspected member is closed once a majority is in reach and all that stay suspect it too.
-    public mutating func suspect(_ peerIDs: Set<String>) { wishes.suspected = peerIDs }
+    public mutating func suspect(_ peerIDs: Set<String>) { membershipIntent.suspected = peerIDs }
 
     /// Stops waiting for those peers by the user's decision, even without a majority. If they also continue without
     /// this one, the order of one side is kept when they meet, and the events of the other are issued again after it.
     public mutating func goOn(without peerIDs: Set<String>) {
-        let unwanted = openSlots.dropFirst().filter { peerIDs.contains(sources[$0].source.peerID) }
-        guard groupName != nil, sources[0].isOpen, !unwanted.isEmpty else { return }
+        let removed = openSlots.dropFirst().filter { peerIDs.contains(sources[$0].source.peerID) }
+        guard groupName != nil, sources[0].isOpen, !removed.isEmpty else { return }
         isReferenceOnly = false
         // A founder may not know yet that its partner has joined.
         if !sealed { seal() }
-        for slot in unwanted { wishes.overridden[sources[slot].source] = clock.latest }
+        for slot in removed { membershipIntent.removedByUser[sources[slot].source] = clock.latest }
         prepare()
     }
 
@@ -196,101 +197,108 @@ extension SessionSyncEngine {
 
     /// Records whether a peer is a device of this user. Those join as if this device had invited them. The caller asks
     /// the link each time. At most 64 are remembered, until the process ends.
-    package mutating func regard(_ peerID: String, asOwn isOwn: Bool) {
+    package mutating func setPeer(_ peerID: String, isOwnDevice isOwn: Bool) {
         if !isOwn {
-            guard wishes.own.remove(peerID) != nil else { return }
-            wishes.groups.forget(peerID)
-            if !mayJoin(peerID) { wishes.newcomers = wishes.newcomers.filter { $0.key.peerID != peerID } }
-        } else if wishes.own.count < CompanyWishes.invitedMax {
-            wishes.own.insert(peerID)
+            guard membershipIntent.own.remove(peerID) != nil else { return }
+            membershipIntent.groups.forget(peerID)
+            if !mayJoin(peerID) {
+                membershipIntent.newcomers = membershipIntent.newcomers.filter { $0.key.peerID != peerID }
+            }
+        } else if membershipIntent.own.count < MembershipIntent.invitedMax {
+            membershipIntent.own.insert(peerID)
         }
     }
 
     /// The peers that the caller has reported as this user's own devices.
-    package var ownPeerIDs: Set<String> { wishes.own }
+    package var ownPeerIDs: Set<String> { membershipIntent.own }
 
     /// True if that peer may join: it is invited, this user's own device, or a former member.
     func mayJoin(_ peerID: String) -> Bool {
-        wishes.invited.contains(peerID) || wishes.own.contains(peerID) || hasClosedLife(peerID)
+        membershipIntent.invited.contains(peerID) || membershipIntent.own.contains(peerID)
+            || hasClosedIncarnation(peerID)
     }
 
     /// True if this device believes what a peer that isn't a member reports of the group's views. A device of this user
     /// loses that with its membership, because a user may have let it go for lying. An invitation restores it.
     func isTrusted(_ peerID: String) -> Bool {
-        wishes.invited.contains(peerID) || wishes.own.contains(peerID) && !wasMember(peerID)
+        membershipIntent.invited.contains(peerID) || membershipIntent.own.contains(peerID) && !wasMember(peerID)
     }
 
     /// True if that peer was a member here and no longer is.
-    func wasMember(_ peerID: String) -> Bool { !isMember(peerID) && hasClosedLife(peerID) }
+    func wasMember(_ peerID: String) -> Bool { !isMember(peerID) && hasClosedIncarnation(peerID) }
 
-    private func hasClosedLife(_ peerID: String) -> Bool {
+    private func hasClosedIncarnation(_ peerID: String) -> Bool {
         sources.records.contains { $0.isClosed && $0.source.peerID == peerID }
     }
 
     /// True while this engine waits to be admitted to an existing group and founds none. The wait for a group that is
     /// no longer heard of ends.
-    var isJoining: Bool { !options.founds || waitsForHome || isAwaiting }
+    var isJoining: Bool { !options.founds || isWaitingToRejoin || isAwaiting }
 
-    private var isAwaiting: Bool { wishes.awaited.map { !$0.isGivenUp } ?? false }
+    private var isAwaiting: Bool { membershipIntent.awaited.map { !$0.isExpired } ?? false }
 
     /// Notes a group that a newcomer hears of.
-    mutating func hear(of group: SessionSource, in message: EngineMessage<State, Event>) {
+    mutating func noteGroup(_ group: SessionSource, in message: EngineMessage<State, Event>) {
         guard !sealed, groupName == nil else { return }
-        if wishes.awaited == nil { wishes.awaited = AwaitedGroup(group) }
-        guard wishes.awaited?.group == group else { return }
-        wishes.awaited?.hear(of: message.control.members, saidAt: message.saidAt)
+        if membershipIntent.awaited == nil { membershipIntent.awaited = AwaitedGroup(group) }
+        guard membershipIntent.awaited?.group == group else { return }
+        membershipIntent.awaited?.recordMembers(message.control.members, at: message.stamp)
         let members = message.control.members
         if members.count >= SessionMembership.openMax, !members.contains(where: { $0.peerID == localPeerID }),
-            wishes.awaited?.isFull == false
+            membershipIntent.awaited?.isFull == false
         {
-            wishes.awaited?.isFull = true
+            membershipIntent.awaited?.isFull = true
             pending.raise(.notAdmitted(source))
         }
     }
 
     /// True if the sender is founding a group of two while this engine still waits for an existing one.
-    func isAboutToRival(_ message: EngineMessage<State, Event>) -> Bool {
+    func isFoundingRivalGroup(_ message: EngineMessage<State, Event>) -> Bool {
         let control = message.control
-        guard isAwaiting, let awaited = wishes.awaited, control.group != awaited.group, control.members.count <= 2,
+        guard isAwaiting, let awaited = membershipIntent.awaited, control.group != awaited.group,
+            control.members.count <= 2,
             control.view?.number ?? 0 == 0
         else { return false }
-        return !awaited.isLeft(by: message.source.peerID, and: localPeerID, at: message.saidAt)
+        return !awaited.isAbandoned(by: message.source.peerID, and: localPeerID, at: message.stamp)
     }
 
     /// True while this engine waits for the group that continued without it, and so founds no other.
-    var waitsForHome: Bool { home != nil && homeSilence <= CompanyWishes.homeExchanges }
+    var isWaitingToRejoin: Bool { groupToRejoin != nil && rejoinSilence <= MembershipIntent.rejoinExchanges }
 
-    /// True if this engine adopts a copy of that group from that peer. After `homeExchanges` it also takes another
+    /// True if this engine adopts a copy of that group from that peer. After `rejoinExchanges` it also takes another
     /// group's copy, from a peer that it would admit. Its own group may have too few members left to admit it.
     func adopts(from group: SessionSource?, of peerID: String) -> Bool {
-        home == group || !waitsForHome || homeWait > CompanyWishes.homeExchanges && mayJoin(peerID)
+        groupToRejoin == group || !isWaitingToRejoin || rejoinWait > MembershipIntent.rejoinExchanges && mayJoin(peerID)
     }
 
-    /// Notes that the source lives and wants to be a member, and forgets other incarnations that did.
-    mutating func wish(toAdmit slot: Int) {
+    /// Records that the source wants to be a member, instead of any other incarnation of its peer.
+    mutating func addNewcomer(at slot: Int) {
         let source = sources[slot].source
-        for other in wishes.newcomers.keys where other.peerID == source.peerID { wishes.newcomers[other] = nil }
-        wishes.newcomers[source] = 0
+        for other in membershipIntent.newcomers.keys where other.peerID == source.peerID {
+            membershipIntent.newcomers[other] = nil
+        }
+        membershipIntent.newcomers[source] = 0
     }
 
     /// Members that this one would close now.
     var closingSlots: [Int] {
-        if wishes.closingPause > 0, wishes.overridden.isEmpty { return [] }
-        if wishes.isEmpty, !sources.records.contains(where: { $0.statement?.isLeaving == true }) { return [] }
-        return openSlots.dropFirst().filter(isUnwanted)
+        if membershipIntent.closingPause > 0, membershipIntent.removedByUser.isEmpty { return [] }
+        if membershipIntent.isEmpty, !sources.records.contains(where: { $0.statement?.isLeaving == true }) { return [] }
+        return openSlots.dropFirst().filter(shouldClose)
     }
 
-    private func isUnwanted(_ slot: Int) -> Bool {
+    private func shouldClose(_ slot: Int) -> Bool {
         isGone(slot) || sources[slot].statement?.isLeaving == true && holdsAll(of: slot)
     }
 
     /// True if the member is suspected, given up by the user, or has a living successor. A user's decision against a
-    /// member also counts against members that only that one vouches for: it may have made them up.
+    /// member also counts against members that only that one reports: it may have made them up.
     private func isGone(_ slot: Int) -> Bool {
         let source = sources[slot].source
-        return wishes.suspected.contains(source.peerID) || wishes.overridden[source] != nil
-            || wishes.newcomers.keys.contains { $0.peerID == source.peerID && $0 != source }
-            || !wishes.overridden.isEmpty && !isVouched(slot, excluding: Set(wishes.overridden.keys))
+        return membershipIntent.suspected.contains(source.peerID) || membershipIntent.removedByUser[source] != nil
+            || membershipIntent.newcomers.keys.contains { $0.peerID == source.peerID && $0 != source }
+            || !membershipIntent.removedByUser.isEmpty
+                && !isCorroborated(slot, excluding: Set(membershipIntent.removedByUser.keys))
     }
 
     /// True if this member holds everything that a leaving member says it has written.
@@ -300,30 +308,30 @@ extension SessionSyncEngine {
     func agrees(toClose closing: SessionSource, by change: ViewChange) -> Bool {
         guard closing != source else { return stance.isLeaving }
         guard let slot = sources.slot(of: closing), sources[slot].isOpen else { return true }
-        return isUnwanted(slot) || stance.change?.quarantined.contains(closing) == true
-            || change.ballot.isForced && !isVouched(slot, excluding: Set(change.closing))
+        return shouldClose(slot) || stance.change?.quarantined.contains(closing) == true
+            || change.ballot.isForced && !isCorroborated(slot, excluding: Set(change.closing))
     }
 
     var openSlots: [Int] { sources.indices.filter { sources[$0].isOpen } }
 
     /// True if the members that should answer are a majority, leaving ones included, or if the user has decided.
-    private var isMajorityHere: Bool {
+    private var isDecisionPossible: Bool {
         let present = openSlots.count { slot in
-            slot == 0 || !wishes.suspected.contains(sources[slot].source.peerID)
+            slot == 0 || !membershipIntent.suspected.contains(sources[slot].source.peerID)
         }
-        return present * 2 > openSlots.count || !wishes.overridden.isEmpty
+        return present * 2 > openSlots.count || !membershipIntent.removedByUser.isEmpty
     }
 
     /// True if a majority sends to this member itself. Where all members connect through one, only that one's ballots succeed.
-    private var hearsMajority: Bool {
+    private var hasMajorityInReach: Bool {
         isMajority(openSlots.count { $0 == 0 || isInReach($0) })
     }
 
     /// The number of members that start a ballot before this one.
     private var rank: Int {
-        if stance.isLeaving || !hearsMajority { return openSlots.count }
+        if stance.isLeaving || !hasMajorityInReach { return openSlots.count }
         return openSlots.count { slot in
-            slot != 0 && !isUnwanted(slot) && sources[slot].source < source
+            slot != 0 && !shouldClose(slot) && sources[slot].source < source
         }
     }
 
@@ -334,39 +342,40 @@ extension SessionSyncEngine {
     /// misses something.
     mutating func pass(_ milliseconds: UInt64) {
         let exchanges = Double(milliseconds) / Double(options.exchangeMilliseconds)
-        homeSilence += exchanges
-        homeWait += exchanges
-        wishes.awaited?.age(by: exchanges)
-        wishes.groups.age(by: exchanges)
+        rejoinSilence += exchanges
+        rejoinWait += exchanges
+        membershipIntent.awaited?.age(by: exchanges)
+        membershipIntent.groups.age(by: exchanges)
         for slot in sources.indices.dropFirst() { sources[slot].report.age(by: exchanges) }
         guard sealed, sources[0].isOpen else { return }
         let steps = Double(milliseconds) / Double(options.stepMilliseconds)
-        wishes.closingPause -= min(steps, wishes.closingPause)
-        wishes.arrivalPause -= min(steps, wishes.arrivalPause)
-        for (source, age) in wishes.newcomers {
-            wishes.newcomers[source] = age < CompanyWishes.newcomerSteps ? age + steps : nil
+        membershipIntent.closingPause -= min(steps, membershipIntent.closingPause)
+        membershipIntent.arrivalPause -= min(steps, membershipIntent.arrivalPause)
+        for (source, age) in membershipIntent.newcomers {
+            membershipIntent.newcomers[source] = age < MembershipIntent.newcomerSteps ? age + steps : nil
         }
         askForRelays(after: steps)
         let isWanted =
-            !closingSlots.isEmpty || !awaitsArrivals && wishes.newcomers.keys.contains { mayJoinNow($0.peerID) }
+            !closingSlots.isEmpty
+            || !awaitsArrivals && membershipIntent.newcomers.keys.contains { mayJoinNow($0.peerID) }
         guard isWanted || stance.change != nil else {
-            wishes.age = 0
+            membershipIntent.age = 0
             return
         }
-        wishes.age += steps
-        guard isMajorityHere else { return }
-        guard knowViews() else { return }
+        membershipIntent.age += steps
+        guard isDecisionPossible else { return }
+        guard checkMembersKnowViews() else { return }
         advanceChange()
-        guard wishes.age > stepsBeforePreparing, stance.change != nil || isWanted else { return }
-        if stance.change?.ballot.proposer == source { wishes.wait(longer: true) }
+        guard membershipIntent.age > stepsBeforePreparing, stance.change != nil || isWanted else { return }
+        if stance.change?.ballot.proposer == source { membershipIntent.adjustPatience(longer: true) }
         prepare()
     }
 
     private var stepsBeforePreparing: Double {
         guard let ballot = stance.change?.ballot else { return Double(3 * rank) }
-        if ballot.proposer == source, hearsMajority { return ballotSteps }
+        if ballot.proposer == source, hasMajorityInReach { return ballotSteps }
         // A user's decision replaces the majority, so there is none to wait for.
-        if !wishes.overridden.isEmpty, !ballot.isForced { return 2 }
+        if !membershipIntent.removedByUser.isEmpty, !ballot.isForced { return 2 }
         return ballotSteps + Double(4 * (rank + 1))
     }
 
@@ -376,12 +385,12 @@ extension SessionSyncEngine {
     }
 
     /// Number of steps after which an unsuccessful ballot is followed by another.
-    private var ballotSteps: Double { wishes.patience + 2 }
+    private var ballotSteps: Double { membershipIntent.patience + 2 }
 
     /// True if all members send views. Members of earlier versions would stay in an old view.
-    private mutating func knowViews() -> Bool {
+    private mutating func checkMembersKnowViews() -> Bool {
         let silent = openSlots.filter { slot in
-            sources[slot].knowsNoViews && !isUnwanted(slot)
+            sources[slot].knowsNoViews && !shouldClose(slot)
         }
         guard !silent.isEmpty else { return true }
         pending.raise(.cannotChangeView(silent.map { sources[$0].source }))
