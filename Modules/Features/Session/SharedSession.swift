@@ -177,7 +177,7 @@ public final class SharedSession<Feature: SessionFeature> {
     }
 }
 
-// MARK: - What a view reads and does
+// MARK: - State and events
 
 extension SharedSession {
     /// The feature's state on this device, own events included; the initial state until `ready`.
@@ -221,7 +221,9 @@ extension SharedSession {
         case .opening where waiting.count < Self.waitingMax:
             waiting.append(WaitingEvent(make: event, sentAt: configuration.uptime()))
             board.solve(.eventRefused)
-        case .opening: refuse("\(waiting.count) events wait for the session to open", advice: "Send it again later.")
+        case .opening:
+            refuse(
+                "\(waiting.count) events wait for the session to open", advice: "Send it again later.")
         case .failed: refuse("the session could not be opened", advice: "Call retry(), then send it again.")
         case .closed: refuse(SessionSyncError.sessionClosed.shownText)
         }

@@ -105,7 +105,7 @@ extension Error {
 }
 
 /// Waiting time before silence is reported as a problem.
-let problemPatience = Duration.seconds(2)
+let problemDelay = Duration.seconds(2)
 
 // MARK: - A missing start
 
@@ -116,7 +116,7 @@ extension SyncedSession {
         isStartExpected = true
         startTimer.hold([
             Task { [weak self, wait = configuration.wait] in
-                try? await wait(problemPatience)
+                try? await wait(problemDelay)
                 guard let self, !Task.isCancelled, !self.hasStarted, self.phase == .stopped else { return }
                 self.board.report(.notStarted(self.featureID))
             }
@@ -127,12 +127,12 @@ extension SyncedSession {
         hasStarted = true
         startTimer.cancel()
         board.solve(.notStarted)
-        life.begin()
+        run.begin()
     }
 
     /// Resolves the problems with peers, because a stopped session doesn't listen to any.
     func noteStop() {
-        life.end()
+        run.end()
         board.solve(.notStarted)
         for peerID in otherSessions.keys { forgetOtherSession(of: peerID) }
         differenceTimer.cancel()
@@ -219,7 +219,7 @@ extension SyncedSession {
         let waiting = otherSessions.values.filter { !$0.isMatched && !$0.isReported }
         guard let oldest = waiting.map(\.since).min() else { return }
         isAnswerAwaited = true
-        let remaining = problemPatience.seconds - steadyClock.now.timeIntervalSince(oldest)
+        let remaining = problemDelay.seconds - steadyClock.now.timeIntervalSince(oldest)
         differenceTimer.hold([
             Task { [weak self, wait = configuration.wait] in
                 try? await wait(.seconds(max(0.01, remaining)))
@@ -236,9 +236,9 @@ extension SyncedSession {
         for (peerID, other) in otherSessions.sorted(by: { $0.key < $1.key }) where !other.isMatched && !other.isReported
         {
             // Allows for `Date` rounding, which is below a millisecond.
-            guard now.timeIntervalSince(other.since) > problemPatience.seconds - 0.001 else { continue }
+            guard now.timeIntervalSince(other.since) > problemDelay.seconds - 0.001 else { continue }
             guard !isKnownHere(other.featureID, other.sessionID), core.heard[peerID] == nil,
-                !core.tellsReachability || core.reachablePeerIDs.contains(peerID)
+                !core.reportsReachability || core.reachablePeerIDs.contains(peerID)
             else {
                 otherSessions[peerID] = nil
                 continue
@@ -259,7 +259,7 @@ extension SyncedSession {
     }
 }
 
-// MARK: - What lasts
+// MARK: - Lasting problems
 
 extension SyncedSession {
     /// Updates the problem after `storeError` has changed.
@@ -289,11 +289,11 @@ extension SyncedSession {
     }
 
     /// Reports devices that wait to be admitted, and resolves problems that are over. Called with each status.
-    func reportCompany(_ peers: [SessionPeerStatus]) {
+    func reportMembership(_ peers: [SessionPeerStatus]) {
         if core.engine.isSealed { board.solve(.notAdmitted, of: featureID) }
         if !core.engine.hasDivergedMember { board.solve(.stateDiverged) }
         let waiting = Set(
-            peers.filter { $0.sync == .notAdmitted && ($0.isReachable || !core.tellsReachability) }.map(\.peerID))
+            peers.filter { $0.sync == .notAdmitted && ($0.isReachable || !core.reportsReachability) }.map(\.peerID))
         if waiting.isEmpty, waitingPeers.isEmpty { return }
         let now = steadyClock.now
         for peerID in waitingPeers.keys where !waiting.contains(peerID) {
@@ -304,7 +304,7 @@ extension SyncedSession {
             let since = waitingPeers[peerID, default: now]
             waitingPeers[peerID] = since
             // A group that is being founded admits the next device soon.
-            if now.timeIntervalSince(since) >= problemPatience.seconds {
+            if now.timeIntervalSince(since) >= problemDelay.seconds {
                 board.report(.notAdmitted(peerID, to: featureID))
             }
         }
@@ -314,15 +314,15 @@ extension SyncedSession {
         switch error as? SessionSyncError {
         // High-rate events are rejected before the log is full.
         case .logFull, .queueFull:
-            guard !core.hasRoom else { return }
+            guard !core.hasCapacity else { return }
             isFull = true
             board.report(.logFull(featureID, error))
         default: break
         }
     }
 
-    func reportRoom() {
-        guard isFull, core.hasRoom else { return }
+    func resolveLogFull() {
+        guard isFull, core.hasCapacity else { return }
         isFull = false
         board.solve(.logFull)
     }

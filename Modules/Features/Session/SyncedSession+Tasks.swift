@@ -7,7 +7,7 @@ import MeshWire
 /// Work that a turn leaves for later, or for another thread.
 extension SyncedSession {
     func read(_ copy: ArrivingCopy) {
-        copyTask.hold([Task { [weak self] in await self?.turnAside { $0.adopt(copy) } }])
+        copyTask.hold([Task { [weak self] in await self?.backgroundTurn { $0.adopt(copy) } }])
     }
 
     #if DEBUG
@@ -33,7 +33,7 @@ extension SyncedSession {
             Task { [weak self, measure = configuration.measure] in
                 let (digest, cost) = await Self.digest(of: milestone.state, measure)
                 guard !Task.isCancelled else { return }
-                self?.turn { $0.takeDigest(digest, of: milestone, cost: cost) }
+                self?.turn { $0.finishDigest(digest, of: milestone, cost: cost) }
             }
         ])
     }
@@ -65,8 +65,8 @@ extension SyncedSession {
             Task { [weak self, wait = configuration.wait] in
                 if delay > .zero { try? await wait(delay) }
                 while !Task.isCancelled, let self {
-                    // Wait: `turnAside` discards its result when the core changes.
-                    if self.turnsAside > 0 {
+                    // Wait: `backgroundTurn` discards its result when the core changes.
+                    if self.backgroundTurnCount > 0 {
                         try? await wait(.milliseconds(1))
                     } else if self.catchUpSlice() {
                         await Task.yield()

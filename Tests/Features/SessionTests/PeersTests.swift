@@ -36,7 +36,7 @@ import Testing
             return SourceSequence(source: SessionSource(peerID: name, incarnation: 1), sequence: 1)
         }
         var heard = HeardPeer(at: Date(timeIntervalSince1970: 0))
-        heard.hear(SequenceVector(entries))
+        heard.setHeld(SequenceVector(entries))
         #expect(heard.held.entries.count == (idBytes < 128 ? 1024 : 0))
     }
 
@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test func `of departures the newest are kept, and all are counted`() {
-        var ledger = CompanyLedger()
+        var ledger = MembershipLedger()
         for number in 1...100 {
             ledger.record(
                 SessionDeparture(
