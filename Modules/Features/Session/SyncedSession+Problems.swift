@@ -23,28 +23,28 @@ extension SessionProblem {
     static func notStarted(_ featureID: String) -> Self {
         Self(
             .notStarted, of: featureID, "'\(featureID)' was never started, so nothing is sent",
-            advice: "Call start() once, when the session or its lobby has been made.")
+            advice: "Call start() once, after you create the session or its lobby.")
     }
 
     static func storeFailed(_ featureID: String, _ error: any Error, waits: Bool) -> Self {
         Self(
             .storeFailed, of: featureID, "the store of '\(featureID)' can't be read or written: \(error.reason)",
             advice: waits
-                ? "Mend the cause. While nothing can be written, the session sends and confirms nothing."
-                : "The session goes on in memory, and a relaunch loses what is new.")
+                ? "Fix the cause. Until a write succeeds, the session sends and confirms nothing."
+                : "The session continues in memory. A relaunch loses its new events.")
     }
 
     /// - Parameter subject: the session that the lobby couldn't open, or the key that it couldn't keep.
     static func lobbyFailed(_ subject: String, _ error: any Error) -> Self {
         Self(
-            .storeFailed, of: subject, "the lobby can't open or keep '\(subject)': \(error.reason)",
-            advice: "Mend the cause, then call open() or start() again.")
+            .storeFailed, of: subject, "the lobby can't open or save '\(subject)': \(error.reason)",
+            advice: "Fix the cause, then call open() or start() again.")
     }
 
     fileprivate static func sendFailed(_ subject: String, _ error: any Error) -> Self {
         Self(
             .sendFailed, of: subject, "'\(subject)' can't be sent: \(error.reason)",
-            advice: "Sending it again can't succeed.")
+            advice: "Sending it again won't help. The error lasts until the app changes something.")
     }
 
     fileprivate static func differs(_ peerID: String, _ other: OtherSession, from featureID: String, _ sessionID: UUID)
@@ -62,34 +62,34 @@ extension SessionProblem {
             .sessionIDDiffers, of: peerID,
             "'\(peer)' runs session \(other.sessionID) of '\(featureID)' and this device runs session \(sessionID), "
                 + "so neither gets the other's events",
-            advice: "Begin the session on one device, and let the others learn its ID: by a SessionLobby, or by "
+            advice: "Open the session on one device and let the others find its ID, with a SessionLobby or "
                 + "transport.sessions(featureID:).")
     }
 
     fileprivate static func notAdmitted(_ peerID: String, to featureID: String) -> Self {
         Self(
             .notAdmitted, of: peerID,
-            "'\(peerID.prefix(64))' wants to join '\(featureID)': it isn't invited, or the group is full",
+            "'\(peerID.prefix(64))' can't join '\(featureID)': it isn't invited, or the group is full",
             advice: "Call invite(_:) with its ID, or pair it as the user's own. A group has 16 members at most.")
     }
 
     fileprivate static func notAdmitted(_ featureID: String) -> Self {
         Self(
             .notAdmitted, of: featureID, "this device isn't a member of '\(featureID)', because the group is full",
-            advice: "Let another device leave() the session. A group has 16 members at most.")
+            advice: "Call leave() on another device first. A group has 16 members at most.")
     }
 
     fileprivate static func stateDiverged(_ featureID: String, after position: UInt64) -> Self {
         Self(
             .stateDiverged, of: featureID,
-            "after \(position) confirmed events another device has another state of '\(featureID)'",
-            advice: "Reducers or decoders differ: raise the feature's version with each version of the app that "
+            "after \(position) confirmed events, another device has a different state of '\(featureID)'",
+            advice: "The reducers or decoders differ. Raise the feature's version in each version of the app that "
                 + "changes them.")
     }
 
     fileprivate static func logFull(_ featureID: String, _ error: any Error) -> Self {
         Self(
-            .logFull, of: featureID, "'\(featureID)' takes no events: \(error)",
+            .logFull, of: featureID, "'\(featureID)' accepts no events: \(error)",
             advice: "Bring the other devices within reach, or call removeMember(_:) for one that won't come back.")
     }
 }

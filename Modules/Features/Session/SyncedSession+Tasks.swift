@@ -16,10 +16,10 @@ extension SyncedSession {
             for case .nondeterministicReducer(let place) in alarms {
                 let range = SessionRange(source: place.source, first: place.sequence, last: place.sequence)
                 var event = "event \(place.sequence) of \(place.source)"
-                if case .event(let value)? = core.engine.records(in: range).first?.content { event += ", \(value)," }
+                if case .event(let value)? = core.engine.records(in: range).first?.content { event += ", \(value)" }
                 StandardError.print(
                     """
-                    the reducer of '\(featureID)' gives two results for \(event) so devices will differ. \
+                    the reducer of '\(featureID)' returned two different results for \(event), so devices will diverge. \
                     Use context.uuid(), context.randomNumberGenerator and context.metadata.causalTimestamp \
                     instead of UUID(), random numbers and Date().
                     """)

@@ -295,7 +295,7 @@ extension WireReader {
         let (milliseconds, overflows) = Int64(stamp.milliseconds).subtractingReportingOverflow(try readSignedVarint())
         guard !overflows, milliseconds >= 0, milliseconds <= Int64(HybridTimestamp.millisecondsMax),
             let counter = UInt16(exactly: try readVarint())
-        else { throw WireError(.invalidValue, "a stamp lies outside its range") }
+        else { throw WireError(.invalidValue, "a stamp is out of range") }
         return HybridTimestamp(milliseconds: UInt64(milliseconds), counter: counter)
     }
 }

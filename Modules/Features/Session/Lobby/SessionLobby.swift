@@ -253,10 +253,10 @@ public enum SessionLobbyError: ExplainedError, Hashable, Sendable {
 
     public var description: String {
         switch self {
-        case .takesNoPart: "this device takes no part in a session that goes on: open one, or be invited"
+        case .takesNoPart: "this device isn't a member of a running session. Call open(), or have a member invite it"
         case .unknownDevice(let peerID):
-            "no device '\(peerID)' has been heard of: it has to run the same feature within reach"
-        case .full(let limit): "the session has \(limit) devices, which is as many as it may have"
+            "device '\(peerID)' is unknown. Run the same feature on it, within reach of this device"
+        case .full(let limit): "the session already has \(limit) devices, the maximum"
         }
     }
 
