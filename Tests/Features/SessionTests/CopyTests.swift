@@ -107,7 +107,7 @@ private struct CountingTransport: WrappingTransport {
         await world.settle(until: { here.state == there.state && here.confirmedCount == there.confirmedCount })
     }
 
-    @Test func `Whoever has the copy dies: the newcomer gets another one`() async throws {
+    @Test func `A newcomer gets another copy when the sender dies`() async throws {
         var here = session(transport(phone), incarnation: 1)
         let there = session(transport(watch), incarnation: 2)
         here.start()
@@ -211,7 +211,7 @@ private struct CountingTransport: WrappingTransport {
         #expect(core.arrivingCopy?.id == 2)
     }
 
-    @Test func `What does not come is asked for again after 2, 4, 8 seconds and so on, whatever is announced`() throws
+    @Test func `Missing pieces are requested again after 2, 4, 8 seconds and so on, despite new announcements`() throws
     {
         var core = core()
         let announcement = CopyPiece(receiver: "watch", copy: 1, size: 1 << 20, offset: 0, bytes: [])

@@ -160,7 +160,7 @@ struct CoreTests {
 
     /// However often the store refuses: nothing is confirmed, and everything is in the batch that it takes.
     @Test(arguments: 1...4)
-    func `What a store has refused is written with the next round, all of it`(refusals: Int) throws {
+    func `A round that the store refused is written completely with the next one`(refusals: Int) throws {
         var driven = Driven()
         let store = MemoryStore()
         driven.core.archive = try CounterArchive(store: store, sessionID: sessionID, featureID: "counter")
@@ -223,7 +223,7 @@ struct CoreTests {
         #expect(core.engine.state.isOver)
     }
 
-    @Test func `Samples thin out only while nobody can be reached`() {
+    @Test func `Samples thin out only while no peer is reachable`() {
         var thinning = SampleThinning()
         thinning.count = 3_072
         let together = (0..<100).count { _ in thinning.accepts(capacity: 4_096, byteFill: 0, isAlone: false) }
