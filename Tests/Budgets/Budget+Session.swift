@@ -59,7 +59,7 @@ extension Budget {
                 SourceSequence(source: source($0, bytes: idBytes), sequence: 1)
             }
             var peer = HeardPeer(at: Date(timeIntervalSince1970: 0))
-            peer.hear(SequenceVector(entries))
+            peer.setHeld(SequenceVector(entries))
             heard[text(number, bytes: nameBytes)] = peer
         }
         return heard
@@ -69,11 +69,11 @@ extension Budget {
         let size = SyncedSessionConfiguration<Int, Int>().copyBytesMax
         var piece = CopyPiece(receiver: "self", copy: 1, size: UInt64(size), offset: 0, bytes: [])
         let moment = Date(timeIntervalSince1970: 0)
-        var copy = ArrivingCopy(piece, from: "liar", size: size, patience: .seconds(1), at: moment)
+        var copy = ArrivingCopy(piece, from: "liar", size: size, retryAfter: .seconds(1), at: moment)
         piece.bytes = [UInt8](repeating: 1, count: CopyPiece.bytesMax)
         for offset in stride(from: 0, to: 2 * size, by: CopyPiece.bytesMax) {
             piece.offset = UInt64(offset)
-            copy.take(piece, at: moment)
+            copy.append(piece, at: moment)
         }
         return copy
     }

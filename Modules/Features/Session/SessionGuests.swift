@@ -7,7 +7,7 @@ final class SessionGuests: Sendable {
     private let transport: any SessionSyncTransport
     private let sessionID: UUID
     private let featureID: String
-    private let hasNamed = Locked(false)
+    private let hasAdmitted = Locked(false)
 
     init(_ transport: any SessionSyncTransport, sessionID: UUID, featureID: String) {
         self.transport = transport
@@ -18,16 +18,16 @@ final class SessionGuests: Sendable {
     deinit { end() }
 
     /// - Parameter peerIDs: the complete list, which replaces the one before.
-    func name(_ peerIDs: Set<String>) {
-        hasNamed.withLock { $0 = true }
+    func admit(_ peerIDs: Set<String>) {
+        hasAdmitted.withLock { $0 = true }
         transport.admitGuests(peerIDs, toSession: sessionID, featureID: featureID)
     }
 
     func end() {
-        let wasNamed = hasNamed.withLock { hasNamed in
-            defer { hasNamed = false }
-            return hasNamed
+        let hadAdmitted = hasAdmitted.withLock { hasAdmitted in
+            defer { hasAdmitted = false }
+            return hasAdmitted
         }
-        if wasNamed { transport.admitGuests([], toSession: sessionID, featureID: featureID) }
+        if hadAdmitted { transport.admitGuests([], toSession: sessionID, featureID: featureID) }
     }
 }

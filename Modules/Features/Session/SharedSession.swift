@@ -149,13 +149,13 @@ public final class SharedSession<Feature: SessionFeature> {
 
     private func fail(_ error: any Error) {
         phase = .failed
-        let lost = waiting.isEmpty ? "" : "; \(waiting.count) events that waited are gone"
+        let lost = waiting.isEmpty ? "" : "; waiting events lost: \(waiting.count)"
         waiting = []
         board.report(
             SessionProblem(
                 .openingFailed, of: Feature.featureID,
                 "the session of '\(Feature.featureID)' can't be opened\(lost): \(error.shownText)",
-                advice: "Mend the cause, then call retry()."))
+                advice: "Fix the cause, then call retry()."))
     }
 
     /// Tries again: opens a session that failed to open, or starts a ready session's transport that couldn't start.
@@ -177,7 +177,7 @@ public final class SharedSession<Feature: SessionFeature> {
     }
 }
 
-// MARK: - What a view reads and does
+// MARK: - State and events
 
 extension SharedSession {
     /// The feature's state on this device, own events included; the initial state until `ready`.
@@ -221,8 +221,10 @@ extension SharedSession {
         case .opening where waiting.count < Self.waitingMax:
             waiting.append(WaitingEvent(make: event, sentAt: configuration.uptime()))
             board.solve(.eventRefused)
-        case .opening: refuse("\(waiting.count) events wait for the session to open", advice: "Send it again later.")
-        case .failed: refuse("the session could not be opened", advice: "Call retry(), then send it again.")
+        case .opening:
+            refuse(
+                "\(waiting.count) events are already waiting for the session to open", advice: "Send it again later.")
+        case .failed: refuse("the session couldn't be opened", advice: "Call retry(), then send it again.")
         case .closed: refuse(SessionSyncError.sessionClosed.shownText)
         }
     }

@@ -23,28 +23,28 @@ extension SessionProblem {
     static func notStarted(_ featureID: String) -> Self {
         Self(
             .notStarted, of: featureID, "'\(featureID)' was never started, so nothing is sent",
-            advice: "Call start() once, when the session or its lobby has been made.")
+            advice: "Call start() once, after you create the session or its lobby.")
     }
 
     static func storeFailed(_ featureID: String, _ error: any Error, waits: Bool) -> Self {
         Self(
             .storeFailed, of: featureID, "the store of '\(featureID)' can't be read or written: \(error.reason)",
             advice: waits
-                ? "Mend the cause. While nothing can be written, the session sends and confirms nothing."
-                : "The session goes on in memory, and a relaunch loses what is new.")
+                ? "Fix the cause. Until a write succeeds, the session sends and confirms nothing."
+                : "The session continues in memory. A relaunch loses its new events.")
     }
 
     /// - Parameter subject: the session that the lobby couldn't open, or the key that it couldn't keep.
     static func lobbyFailed(_ subject: String, _ error: any Error) -> Self {
         Self(
-            .storeFailed, of: subject, "the lobby can't open or keep '\(subject)': \(error.reason)",
-            advice: "Mend the cause, then call open() or start() again.")
+            .storeFailed, of: subject, "the lobby can't open or save '\(subject)': \(error.reason)",
+            advice: "Fix the cause, then call open() or start() again.")
     }
 
     fileprivate static func sendFailed(_ subject: String, _ error: any Error) -> Self {
         Self(
             .sendFailed, of: subject, "'\(subject)' can't be sent: \(error.reason)",
-            advice: "Sending it again can't succeed.")
+            advice: "Sending it again won't help. The error lasts until the app changes something.")
     }
 
     fileprivate static func differs(_ peerID: String, _ other: OtherSession, from featureID: String, _ sessionID: UUID)
@@ -62,34 +62,34 @@ extension SessionProblem {
             .sessionIDDiffers, of: peerID,
             "'\(peer)' runs session \(other.sessionID) of '\(featureID)' and this device runs session \(sessionID), "
                 + "so neither gets the other's events",
-            advice: "Begin the session on one device, and let the others learn its ID: by a SessionLobby, or by "
+            advice: "Open the session on one device and let the others find its ID, with a SessionLobby or "
                 + "transport.sessions(featureID:).")
     }
 
     fileprivate static func notAdmitted(_ peerID: String, to featureID: String) -> Self {
         Self(
             .notAdmitted, of: peerID,
-            "'\(peerID.prefix(64))' wants to join '\(featureID)': it isn't invited, or the group is full",
+            "'\(peerID.prefix(64))' can't join '\(featureID)': it isn't invited, or the group is full",
             advice: "Call invite(_:) with its ID, or pair it as the user's own. A group has 16 members at most.")
     }
 
     fileprivate static func notAdmitted(_ featureID: String) -> Self {
         Self(
             .notAdmitted, of: featureID, "this device isn't a member of '\(featureID)', because the group is full",
-            advice: "Let another device leave() the session. A group has 16 members at most.")
+            advice: "Call leave() on another device first. A group has 16 members at most.")
     }
 
     fileprivate static func stateDiverged(_ featureID: String, after position: UInt64) -> Self {
         Self(
             .stateDiverged, of: featureID,
-            "after \(position) confirmed events another device has another state of '\(featureID)'",
-            advice: "Reducers or decoders differ: raise the feature's version with each version of the app that "
+            "after \(position) confirmed events, another device has a different state of '\(featureID)'",
+            advice: "The reducers or decoders differ. Raise the feature's version in each version of the app that "
                 + "changes them.")
     }
 
     fileprivate static func logFull(_ featureID: String, _ error: any Error) -> Self {
         Self(
-            .logFull, of: featureID, "'\(featureID)' takes no events: \(error)",
+            .logFull, of: featureID, "'\(featureID)' accepts no events: \(error)",
             advice: "Bring the other devices within reach, or call removeMember(_:) for one that won't come back.")
     }
 }
@@ -105,7 +105,7 @@ extension Error {
 }
 
 /// Waiting time before silence is reported as a problem.
-let problemPatience = Duration.seconds(2)
+let problemDelay = Duration.seconds(2)
 
 // MARK: - A missing start
 
@@ -116,7 +116,7 @@ extension SyncedSession {
         isStartExpected = true
         startTimer.hold([
             Task { [weak self, wait = configuration.wait] in
-                try? await wait(problemPatience)
+                try? await wait(problemDelay)
                 guard let self, !Task.isCancelled, !self.hasStarted, self.phase == .stopped else { return }
                 self.board.report(.notStarted(self.featureID))
             }
@@ -127,12 +127,12 @@ extension SyncedSession {
         hasStarted = true
         startTimer.cancel()
         board.solve(.notStarted)
-        life.begin()
+        run.begin()
     }
 
     /// Resolves the problems with peers, because a stopped session doesn't listen to any.
     func noteStop() {
-        life.end()
+        run.end()
         board.solve(.notStarted)
         for peerID in otherSessions.keys { forgetOtherSession(of: peerID) }
         differenceTimer.cancel()
@@ -219,7 +219,7 @@ extension SyncedSession {
         let waiting = otherSessions.values.filter { !$0.isMatched && !$0.isReported }
         guard let oldest = waiting.map(\.since).min() else { return }
         isAnswerAwaited = true
-        let remaining = problemPatience.seconds - steadyClock.now.timeIntervalSince(oldest)
+        let remaining = problemDelay.seconds - steadyClock.now.timeIntervalSince(oldest)
         differenceTimer.hold([
             Task { [weak self, wait = configuration.wait] in
                 try? await wait(.seconds(max(0.01, remaining)))
@@ -236,9 +236,9 @@ extension SyncedSession {
         for (peerID, other) in otherSessions.sorted(by: { $0.key < $1.key }) where !other.isMatched && !other.isReported
         {
             // Allows for `Date` rounding, which is below a millisecond.
-            guard now.timeIntervalSince(other.since) > problemPatience.seconds - 0.001 else { continue }
+            guard now.timeIntervalSince(other.since) > problemDelay.seconds - 0.001 else { continue }
             guard !isKnownHere(other.featureID, other.sessionID), core.heard[peerID] == nil,
-                !core.tellsReachability || core.reachablePeerIDs.contains(peerID)
+                !core.reportsReachability || core.reachablePeerIDs.contains(peerID)
             else {
                 otherSessions[peerID] = nil
                 continue
@@ -259,7 +259,7 @@ extension SyncedSession {
     }
 }
 
-// MARK: - What lasts
+// MARK: - Lasting problems
 
 extension SyncedSession {
     /// Updates the problem after `storeError` has changed.
@@ -289,11 +289,11 @@ extension SyncedSession {
     }
 
     /// Reports devices that wait to be admitted, and resolves problems that are over. Called with each status.
-    func reportCompany(_ peers: [SessionPeerStatus]) {
+    func reportMembership(_ peers: [SessionPeerStatus]) {
         if core.engine.isSealed { board.solve(.notAdmitted, of: featureID) }
         if !core.engine.hasDivergedMember { board.solve(.stateDiverged) }
         let waiting = Set(
-            peers.filter { $0.sync == .notAdmitted && ($0.isReachable || !core.tellsReachability) }.map(\.peerID))
+            peers.filter { $0.sync == .notAdmitted && ($0.isReachable || !core.reportsReachability) }.map(\.peerID))
         if waiting.isEmpty, waitingPeers.isEmpty { return }
         let now = steadyClock.now
         for peerID in waitingPeers.keys where !waiting.contains(peerID) {
@@ -304,7 +304,7 @@ extension SyncedSession {
             let since = waitingPeers[peerID, default: now]
             waitingPeers[peerID] = since
             // A group that is being founded admits the next device soon.
-            if now.timeIntervalSince(since) >= problemPatience.seconds {
+            if now.timeIntervalSince(since) >= problemDelay.seconds {
                 board.report(.notAdmitted(peerID, to: featureID))
             }
         }
@@ -314,15 +314,15 @@ extension SyncedSession {
         switch error as? SessionSyncError {
         // High-rate events are rejected before the log is full.
         case .logFull, .queueFull:
-            guard !core.hasRoom else { return }
+            guard !core.hasCapacity else { return }
             isFull = true
             board.report(.logFull(featureID, error))
         default: break
         }
     }
 
-    func reportRoom() {
-        guard isFull, core.hasRoom else { return }
+    func resolveLogFull() {
+        guard isFull, core.hasCapacity else { return }
         isFull = false
         board.solve(.logFull)
     }

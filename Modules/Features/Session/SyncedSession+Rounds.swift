@@ -25,13 +25,13 @@ extension SyncedSession {
     }
 
     /// Returns when all queued messages have been handed to the transport.
-    func drained() async {
+    func waitUntilDrained() async {
         while isRunning, isDraining { await drain?.value }
     }
 
     private func nextRound() async -> OutgoingRound<State, Event>? {
         guard !Task.isCancelled else { return nil }
-        let round = core.isRoundLarge ? await turnAside { $0.takeRound() } : turn { $0.takeRound() }
+        let round = core.isRoundLarge ? await backgroundTurn { $0.takeRound() } : turn { $0.takeRound() }
         if round == nil, !Task.isCancelled { isDraining = false }
         return round
     }
@@ -45,7 +45,7 @@ extension SyncedSession {
                 return putBack(round, after: error)
             }
         }
-        turn { $0.settle(round) }
+        turn { $0.finish(round) }
         await send(round)
     }
 
@@ -93,26 +93,26 @@ extension SyncedSession {
         // The rest leaves when a member has acknowledged more, or after the next start.
         core.outgoing.putBack(round.events[await send(ready)...])
         guard !Task.isCancelled else { return }
-        var parcel = Parcel()
+        var bundle = MessageBundle()
         for message in round.directives.outgoing {
             if case .control(let control, nil) = message {
-                add(control, for: nil, to: &parcel)
+                add(control, for: nil, to: &bundle)
                 continue
             }
-            await send(parcel.take(), to: [nil])
+            await send(bundle.take(), to: [nil])
             await send(message)
         }
-        if !round.copyMessages.isEmpty { await send(parcel.take(), to: [nil]) }
+        if !round.copyMessages.isEmpty { await send(bundle.take(), to: [nil]) }
         for message in round.copyMessages { await send(message) }
         let audience = audience(isKept: false)
-        if audience != [nil] { await send(parcel.take(), to: [nil]) }
-        for message in round.ephemerals { try? parcel.envelopes.append(core.encoded(message)) }
+        if audience != [nil] { await send(bundle.take(), to: [nil]) }
+        for message in round.ephemerals { try? bundle.envelopes.append(core.encoded(message)) }
         for message in round.seriesMessages where message.receiver == nil {
-            try? parcel.envelopes.append(core.encoded(message))
+            try? bundle.envelopes.append(core.encoded(message))
         }
-        await send(parcel, to: audience)
+        await send(bundle, to: audience)
         for message in round.seriesMessages where message.receiver != nil { await send(message) }
-        if round.asksForSnapshot {
+        if round.requestsSnapshot {
             await attempt(counting: \.snapshotRequestsSent) {
                 try await transport.requestSnapshot(sessionID: sessionID, from: nil)
             }
@@ -126,7 +126,7 @@ extension SyncedSession {
             guard !Task.isCancelled else { return slice.startIndex }
             let isSent = await attempt {
                 try await sendToAudience { peer in
-                    try await waitingForRoom {
+                    try await retryingWhileFull {
                         try await transport.send(Array(slice), mode: configuration.eventDelivery, to: peer)
                     }
                 }
@@ -142,9 +142,9 @@ extension SyncedSession {
     private func send(_ message: SessionOutgoing<State, Event>) async {
         switch message {
         case .control(let control, let peerID):
-            var parcel = Parcel()
-            add(control, for: peerID, to: &parcel)
-            await send(parcel, to: [peer(peerID)])
+            var bundle = MessageBundle()
+            add(control, for: peerID, to: &bundle)
+            await send(bundle, to: [peer(peerID)])
         case .events(let events, let peerID):
             // A peer that lacks the rest requests it again.
             for slice in Slices(events[...]) {
@@ -162,7 +162,7 @@ extension SyncedSession {
             await send(relay, to: peer(peerID))
         case .checkpoint(let checkpoint, let metadata, let peerID):
             let terms = OfferedCopy.Terms(checkpoint)
-            if turn({ $0.offersAgain(on: terms, to: peerID) }) { return }
+            if turn({ $0.reannounceOffer(on: terms, to: peerID) }) { return }
             await attempt(counting: \.copiesSent) {
                 let checkpoints = core.checkpoints
                 let bytes = try await Self.bytes(of: checkpoint, checkpoints)
@@ -221,41 +221,41 @@ extension SyncedSession {
     }
 
     /// Small messages that leave in one call, so that the radio wakes once. Lost ones are repeated or superseded.
-    private struct Parcel {
+    private struct MessageBundle {
         var envelopes: [AnySessionSyncEnvelope] = []
         var controlCount = 0
 
-        mutating func take() -> Parcel {
-            defer { self = Parcel() }
+        mutating func take() -> MessageBundle {
+            defer { self = MessageBundle() }
             return self
         }
     }
 
     private func add(
-        _ control: SessionSyncEnvelope<SessionControl>, for peerID: String?, to parcel: inout Parcel
+        _ control: SessionSyncEnvelope<SessionControl>, for peerID: String?, to bundle: inout MessageBundle
     ) {
         var control = control
         // The round-trip time starts here, so the write isn't included.
         control.metadata.causalTimestamp = steadyClock.now
         guard let erased = try? core.encoded(control, for: peerID) else { return }
-        parcel.envelopes.append(erased)
-        parcel.controlCount += 1
+        bundle.envelopes.append(erased)
+        bundle.controlCount += 1
     }
 
-    private func send(_ parcel: Parcel, to peers: [SessionPeer?]) async {
-        guard !parcel.envelopes.isEmpty else { return }
+    private func send(_ bundle: MessageBundle, to peers: [SessionPeer?]) async {
+        guard !bundle.envelopes.isEmpty else { return }
         for peer in peers {
             do {
-                try await transport.send(parcel.envelopes, mode: .acknowledgement, to: peer)
+                try await transport.send(bundle.envelopes, mode: .acknowledgement, to: peer)
             } catch SessionSyncError.payloadTooLarge {
                 // One oversized value must not keep the others from leaving.
-                for envelope in parcel.envelopes {
+                for envelope in bundle.envelopes {
                     try? await transport.send(envelope, mode: .acknowledgement, to: peer)
                 }
             } catch {
                 continue
             }
-            if parcel.controlCount > 0 { turn { $0.statistics.controlsSent += parcel.controlCount } }
+            if bundle.controlCount > 0 { turn { $0.statistics.controlsSent += bundle.controlCount } }
         }
     }
 
@@ -263,7 +263,7 @@ extension SyncedSession {
     func send(_ message: SeriesMessage) async {
         await attempt(isVital: false) {
             let erased = try core.encoded(message)
-            try await waitingForRoom {
+            try await retryingWhileFull {
                 try await transport.send(erased, mode: .realtimeBestEffort, to: peer(message.receiver))
             }
         }
@@ -271,7 +271,7 @@ extension SyncedSession {
 
     private func send(_ snapshot: SessionSyncSnapshot<State>, to receivers: SnapshotReceivers) async {
         let peers: [SessionPeer?] =
-            receivers.isEverybody ? audience(isKept: true) : receivers.peers.sorted { $0.id < $1.id }
+            receivers.includesEveryPeer ? audience(isKept: true) : receivers.peers.sorted { $0.id < $1.id }
         for peer in peers where !isStateTooLarge {
             let isDone = await attempt(of: "\(featureID) state") {
                 do {
@@ -347,13 +347,13 @@ extension SyncedSession {
 
     /// Waits while the transport's queue is full, so that a burst is slowed down and not dropped. Meanwhile events
     /// gather in `outgoing` until `submit` throws `queueFull`.
-    private func waitingForRoom(_ send: () async throws -> Void) async throws {
+    private func retryingWhileFull(_ send: () async throws -> Void) async throws {
         var backoff = Backoff(from: .milliseconds(1), to: .milliseconds(20))
         var waited = Duration.zero
         while true {
             do {
                 return try await send()
-            } catch SessionSyncError.queueFull where waited < Self.roomPatience && phase == .running {
+            } catch SessionSyncError.queueFull where waited < Self.queueTimeout && phase == .running {
                 let wait = backoff.next()
                 try await configuration.wait(wait)
                 waited += wait
@@ -362,7 +362,7 @@ extension SyncedSession {
     }
 
     /// Maximum wait. If a queue stays full longer, the peer has stopped reading.
-    private static var roomPatience: Duration { .seconds(2) }
+    private static var queueTimeout: Duration { .seconds(2) }
 }
 
 /// The batches of 128 elements in which the main actor works, so that it can draw in between.

@@ -72,9 +72,9 @@ public struct SessionStateTimeout: ExplainedError, Hashable {
     public let state: String
 
     public var description: String {
-        "'\(featureID)' didn't reach the state in \(limit.seconds) seconds; it is \(state.prefix(200))"
+        "'\(featureID)' didn't reach the expected state in \(limit.seconds) seconds; its state is \(state.prefix(200))"
     }
-    public var advice: String { "Look at the session's problems and peers, or allow more time." }
+    public var advice: String { "Check the session's problems and peers, or allow more time." }
 }
 
 extension SessionProblem.Code {
@@ -86,6 +86,6 @@ extension SessionProblem.Code {
 
 extension SessionProblem {
     static func eventRefused(_ featureID: String, _ reason: String, advice: String = "") -> Self {
-        Self(.eventRefused, of: featureID, "'\(featureID)' didn't take an event: \(reason)", advice: advice)
+        Self(.eventRefused, of: featureID, "'\(featureID)' refused an event: \(reason)", advice: advice)
     }
 }

@@ -28,10 +28,10 @@ extension SyncedSession {
     /// The core, which makes all decisions. Yielded in place: copying it takes microseconds, because its types aren't
     /// known here. So never pass it to a call that suspends.
     var core: Core {
-        _read { yield heldCore }
+        _read { yield coreStorage }
         _modify {
             coreVersion &+= 1
-            yield &heldCore
+            yield &coreStorage
         }
     }
 }

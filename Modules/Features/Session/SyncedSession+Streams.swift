@@ -48,7 +48,7 @@ extension SyncedSession {
         return AsyncStream(unfolding: { await consumer.next() }, onCancel: { consumer.cancel() })
     }
 
-    func tell(_ updates: [SessionUpdate<State, Event>]) {
+    func publish(_ updates: [SessionUpdate<State, Event>]) {
         updateConsumers.append(updates)
         if updateConsumers.isEmpty { core.updates.end() }
     }
@@ -56,13 +56,13 @@ extension SyncedSession {
     /// Returns a stream of the mistakes and lies that the session noticed. Keeps the newest 64, and gives the first
     /// subscriber earlier ones too.
     public func alarms() -> AsyncStream<SessionAlarm> {
-        defer { unheardAlarms = [] }
-        return alarmTopic.subscribe(startingWith: unheardAlarms)
+        defer { bufferedAlarms = [] }
+        return alarmTopic.subscribe(startingWith: bufferedAlarms)
     }
 
-    func tell(_ alarms: [SessionAlarm]) {
+    func publish(_ alarms: [SessionAlarm]) {
         if alarmTopic.subscriberCount == 0 {
-            unheardAlarms = (unheardAlarms + alarms).suffix(SessionAlarm.keptMax)
+            bufferedAlarms = (bufferedAlarms + alarms).suffix(SessionAlarm.keptMax)
         } else {
             alarmTopic.publish(contentsOf: alarms)
         }

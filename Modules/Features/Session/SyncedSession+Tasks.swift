@@ -7,7 +7,7 @@ import MeshWire
 /// Work that a turn leaves for later, or for another thread.
 extension SyncedSession {
     func read(_ copy: ArrivingCopy) {
-        copyTask.hold([Task { [weak self] in await self?.turnAside { $0.adopt(copy) } }])
+        copyTask.hold([Task { [weak self] in await self?.backgroundTurn { $0.adopt(copy) } }])
     }
 
     #if DEBUG
@@ -16,10 +16,10 @@ extension SyncedSession {
             for case .nondeterministicReducer(let place) in alarms {
                 let range = SessionRange(source: place.source, first: place.sequence, last: place.sequence)
                 var event = "event \(place.sequence) of \(place.source)"
-                if case .event(let value)? = core.engine.records(in: range).first?.content { event += ", \(value)," }
+                if case .event(let value)? = core.engine.records(in: range).first?.content { event += ", \(value)" }
                 StandardError.print(
                     """
-                    the reducer of '\(featureID)' gives two results for \(event) so devices will differ. \
+                    the reducer of '\(featureID)' returned two different results for \(event), so devices will diverge. \
                     Use context.uuid(), context.randomNumberGenerator and context.metadata.causalTimestamp \
                     instead of UUID(), random numbers and Date().
                     """)
@@ -33,7 +33,7 @@ extension SyncedSession {
             Task { [weak self, measure = configuration.measure] in
                 let (digest, cost) = await Self.digest(of: milestone.state, measure)
                 guard !Task.isCancelled else { return }
-                self?.turn { $0.takeDigest(digest, of: milestone, cost: cost) }
+                self?.turn { $0.finishDigest(digest, of: milestone, cost: cost) }
             }
         ])
     }
@@ -65,8 +65,8 @@ extension SyncedSession {
             Task { [weak self, wait = configuration.wait] in
                 if delay > .zero { try? await wait(delay) }
                 while !Task.isCancelled, let self {
-                    // Wait: `turnAside` discards its result when the core changes.
-                    if self.turnsAside > 0 {
+                    // Wait: `backgroundTurn` discards its result when the core changes.
+                    if self.backgroundTurnCount > 0 {
                         try? await wait(.milliseconds(1))
                     } else if self.catchUpSlice() {
                         await Task.yield()

@@ -88,16 +88,16 @@ where
     @ObservationIgnored let board = ProblemBoard()
     @ObservationIgnored let steadyClock: SteadyClock
     /// Storage of `core`.
-    @ObservationIgnored var heldCore: Core
+    @ObservationIgnored var coreStorage: Core
     /// Increases with every mutating access to `core`.
     @ObservationIgnored var coreVersion: UInt64 = 0
-    @ObservationIgnored var turnsAside = 0
+    @ObservationIgnored var backgroundTurnCount = 0
     @ObservationIgnored var writer: StoreWriter?
     /// Keeps series if the session has no store.
     @ObservationIgnored let memory = StoreWriter(MemoryStore())
 
     @ObservationIgnored let guests: SessionGuests
-    @ObservationIgnored let life: SessionLife
+    @ObservationIgnored let run: SessionRun
     // Used in `SyncedSession+Problems`.
     @ObservationIgnored var hasStarted = false
     @ObservationIgnored var isStartExpected = false
@@ -139,11 +139,11 @@ where
     @ObservationIgnored let confirmedTopic = Topic<SessionConfirmedEvent<Event>>(bufferLimit: 4096)
     @ObservationIgnored let alarmTopic = Topic<SessionAlarm>(bufferLimit: SessionAlarm.keptMax)
     /// The newest alarms, kept for the first subscriber.
-    @ObservationIgnored var unheardAlarms: [SessionAlarm] = []
+    @ObservationIgnored var bufferedAlarms: [SessionAlarm] = []
     @ObservationIgnored let ephemeralTopic = Topic<EphemeralLane<[UInt8]>.Sample>(bufferLimit: 256)
     @ObservationIgnored let updateConsumers = UpdateConsumers<State, Event>()
-    @ObservationIgnored private let roomTopic = Topic<Void>(bufferLimit: 1)
-    @ObservationIgnored private var isRoomAwaited = false
+    @ObservationIgnored private let capacityTopic = Topic<Void>(bufferLimit: 1)
+    @ObservationIgnored private var isCapacityAwaited = false
 
     /// Creates an empty session in memory. To use a store, call `open`.
     @inlinable
@@ -182,11 +182,11 @@ where
         self.configuration = configuration
         steadyClock = SteadyClock(wall: configuration.now, uptime: configuration.uptime)
         guests = SessionGuests(transport, sessionID: engine.sessionID, featureID: engine.featureID)
-        life = SessionLife(
+        run = SessionRun(
             StartedSessions.Place(
                 peerID: transport.localPeer.id, featureID: engine.featureID, sessionID: engine.sessionID),
             uptime: configuration.uptime, warn: configuration.warn)
-        heldCore = Core(
+        coreStorage = Core(
             engine: engine, configuration: configuration,
             at: Core.Moment(now: steadyClock.now, knownPeers: transport.knownPeers), hotPath: hotPath,
             isOwn: { transport.isOwn($0) })
@@ -224,7 +224,7 @@ where
             (transport.capabilities.maximumPayloadSize ?? .max) / 2)
         listen()
         turn { $0.start(retained: retained) }
-        nameGuests()
+        admitGuests()
         board.start(transport)
     }
 
@@ -238,7 +238,7 @@ where
     }
 
     /// Closes the session for good, once all events and a final snapshot are with the transport and the reachable
-    /// members have acknowledged. Waits at most for `closePatience`. The transport stays open for other features.
+    /// members have acknowledged. Waits at most for `closeTimeout`. The transport stays open for other features.
     ///
     /// Without a final event only this device closes its session. With one, for which there is always room, the call
     /// **ends the session on every device**. `hasEnded` becomes true on a device as soon as it hears of the end, and
@@ -257,10 +257,10 @@ where
         turn { [now] in $0.hideAll(at: now) }
         if phase == .running {
             turn { $0.catchUp() }
-            turn { $0.tellSeries(isClosing: true) }
+            turn { $0.reportSeries(isClosing: true) }
             if core.engine.hasHistory { turn { $0.publishSnapshot() } }
-            await drained()
-            await acknowledged()
+            await waitUntilDrained()
+            await waitForAcknowledgements()
         }
         turn { $0.stop() }
         cancelTasks()
@@ -286,25 +286,25 @@ where
         alarmTopic.finish()
         ephemeralTopic.finish()
         updateConsumers.finish()
-        roomTopic.finish()
+        capacityTopic.finish()
     }
 
     /// Returns when reachable members have acknowledged all own events and heard what this device holds, or after
-    /// `closePatience`.
-    private func acknowledged() async {
-        await waited(while: { $0.isSomebodyBehind })
+    /// `closeTimeout`.
+    private func waitForAcknowledgements() async {
+        await wait(while: { $0.hasReachableMemberBehind })
         turn { $0.exchangeNow() }
-        await drained()
+        await waitUntilDrained()
         await effectTask.finished()
     }
 
-    /// Exchanges controls until the condition is false or `closePatience` is over.
-    func waited(while isWaiting: (Core) -> Bool) async {
+    /// Exchanges controls until the condition is false or `closeTimeout` is over.
+    func wait(while isWaiting: (Core) -> Bool) async {
         let step = Duration.milliseconds(100)
         var waited = Duration.zero
-        while phase == .running, waited < configuration.closePatience, isWaiting(core) {
+        while phase == .running, waited < configuration.closeTimeout, isWaiting(core) {
             turn { $0.exchangeNow(isClosing: true) }
-            await drained()
+            await waitUntilDrained()
             try? await configuration.wait(step)
             waited += step
         }
@@ -345,9 +345,9 @@ where
     /// Returns when there is room for any event: at once, after peers have confirmed some, or when the session closes.
     /// - Throws: `CancellationError`.
     public func waitForRoom() async throws {
-        while phase != .closed, !core.hasRoom {
-            isRoomAwaited = true
-            var changes = roomTopic.subscribe().makeAsyncIterator()
+        while phase != .closed, !core.hasCapacity {
+            isCapacityAwaited = true
+            var changes = capacityTopic.subscribe().makeAsyncIterator()
             await changes.next()
             try Task.checkCancellation()
         }
@@ -399,7 +399,7 @@ where
                 for await snapshot in snapshots {
                     guard self?.core.isMine(snapshot.metadata) == true else { continue }
                     if snapshot.isLarge {
-                        await self?.turnAside { $0.receive(snapshot) }
+                        await self?.backgroundTurn { $0.receive(snapshot) }
                     } else {
                         self?.turn { $0.receive(snapshot) }
                     }
@@ -433,12 +433,12 @@ extension SyncedSession {
 
     /// Runs a slow change on a copy of the core, off the main actor. Keeps the copy if the core hasn't changed
     /// meanwhile. After three failed tries it runs on the main actor.
-    func turnAside<Result: Sendable>(_ body: @escaping @Sendable (inout Core) -> Result) async -> Result {
-        turnsAside += 1
-        defer { turnsAside -= 1 }
+    func backgroundTurn<Result: Sendable>(_ body: @escaping @Sendable (inout Core) -> Result) async -> Result {
+        backgroundTurnCount += 1
+        defer { backgroundTurnCount -= 1 }
         for _ in 0..<3 {
             core.moment = Core.Moment(now: steadyClock.now, knownPeers: transport.knownPeers)
-            let (version, earlier) = (coreVersion, heldCore)
+            let (version, earlier) = (coreVersion, coreStorage)
             let (changed, result) = await Self.apply(body, to: earlier)
             guard version == coreVersion else { continue }
             core = changed
@@ -474,24 +474,24 @@ extension SyncedSession {
         remoteSnapshotTopic.publish(contentsOf: directives.remoteSnapshots)
         confirmedTopic.publish(contentsOf: directives.confirmed)
         if !directives.alarms.isEmpty {
-            tell(directives.alarms)
+            publish(directives.alarms)
             report(directives.alarms)
         }
-        if !directives.updates.isEmpty { tell(directives.updates) }
+        if !directives.updates.isEmpty { publish(directives.updates) }
         ephemeralTopic.publish(contentsOf: directives.ephemerals)
         #if DEBUG
             warn(of: directives.alarms)
         #endif
-        reportRoom()
-        if isRoomAwaited, core.hasRoom {
-            isRoomAwaited = false
-            roomTopic.publish(())
+        resolveLogFull()
+        if isCapacityAwaited, core.hasCapacity {
+            isCapacityAwaited = false
+            capacityTopic.publish(())
         }
         if let delay = directives.exchangeIn { set(exchangeTimer, delay) { $0.exchangeNow() } }
-        if let delay = directives.requestIn { set(requestTimer, delay) { $0.sendOwedRequest() } }
+        if let delay = directives.requestIn { set(requestTimer, delay) { $0.sendPendingRequest() } }
         if let delay = directives.ephemeralsIn { set(ephemeralTimer, delay) { $0.sendEphemerals() } }
-        if let delay = directives.seriesIn { set(seriesTimer, delay) { $0.tellDueSeries() } }
-        if let delay = directives.stateIn { set(stateTimer, delay) { $0.publishOwedState() } }
+        if let delay = directives.seriesIn { set(seriesTimer, delay) { $0.reportDueSeries() } }
+        if let delay = directives.stateIn { set(stateTimer, delay) { $0.publishPendingState() } }
         if directives.hasRound { beginRounds() }
         if directives.runsEffects { runEffects() }
         if let delay = directives.catchUpIn { catchUp(in: delay) }
@@ -507,17 +507,17 @@ extension SyncedSession {
         if _hasEnded != core.engine.hasEnded { hasEnded = core.engine.hasEnded }
         if _isProvisional != core.engine.isProvisional { isProvisional = core.engine.isProvisional }
         if _viewNumber != core.engine.view { viewNumber = core.engine.view }
-        nameGuests()
+        admitGuests()
         let confirmedCount = core.engine.confirmedCount
         show(confirmedCount: confirmedCount)
         if _reachablePeerIDs != core.reachablePeerIDs { reachablePeerIDs = core.reachablePeerIDs }
-        if _departureCount != core.company.departureCount {
-            departureCount = core.company.departureCount
-            departures = core.company.departures
+        if _departureCount != core.membershipLedger.departureCount {
+            departureCount = core.membershipLedger.departureCount
+            departures = core.membershipLedger.departures
         }
         let peers = core.peers
         show(peers)
-        reportCompany(peers)
+        reportMembership(peers)
     }
 
     /// True if the session is running. Reads the storage, so the caller doesn't observe `phase`.
@@ -534,7 +534,7 @@ extension SyncedSession {
     }
 }
 
-// MARK: - How things stand
+// MARK: - Status
 
 extension SyncedSession {
     /// The unsolved mistakes and failures of this session and its transport, for an app to show.

@@ -109,7 +109,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// True if messages are sent and read in their short forms (`ShortForm`), which earlier versions don't know.
     package var usesShortForms = true
     /// Maximum time that `close` waits for reachable members to acknowledge.
-    let closePatience: Duration = .seconds(2)
+    let closeTimeout: Duration = .seconds(2)
     /// Maximum age of a retained snapshot while no peer is reachable.
     public var stalenessBudget: Duration = .seconds(300)
     /// Seconds by which the sender's clock is ahead of this device's, used until the session has measured it. Corrects

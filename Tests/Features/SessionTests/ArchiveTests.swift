@@ -9,7 +9,7 @@ import Testing
 
 /// What the archive gives back is what the engine was when it last said that something is to be persisted.
 @Suite struct ArchiveTests {
-    @Test func `What is loaded is what was saved, through taps, losses, relaunches and lost stores`() throws {
+    @Test func `A loaded session equals the saved one, through taps, losses, relaunches and lost stores`() throws {
         var confirmedCount: UInt64 = 0
         for seed in 0..<12 as Range<UInt64> {
             let world = try compareAfterEachStep(seed: seed)
@@ -56,7 +56,7 @@ import Testing
         #expect(try ArchiveWorld.engine(restoring: image, seed: 3).image.head.forked == [sources[0]])
     }
 
-    @Test func `A store is whole whose joiner's first events lie before its first sequence`() throws {
+    @Test func `A store is complete if a joiner's first events lie before its first sequence`() throws {
         var phone = ArchiveWorld.engine("phone", incarnation: 1, session: sessionID)
         var dead = ArchiveWorld.engine("watch", incarnation: 2, session: sessionID)
         var joiner = ArchiveWorld.engine("watch", incarnation: 3, session: sessionID)

@@ -58,7 +58,7 @@ import Testing
         return (events, states, sessions[0])
     }
 
-    @Test func `Who is paired and no member hears no event and sees no state`() async throws {
+    @Test func `A paired nonmember gets neither events nor state`() async throws {
         let heard = try await whatATabletHears(.members)
         #expect(heard.events == 0)
         #expect(heard.states == 0)
@@ -71,7 +71,7 @@ import Testing
         #expect(heard.states > 0)
     }
 
-    @Test func `A number that nobody counts to is told once, and the session goes on`() async throws {
+    @Test func `A number out of range is reported once, and the session continues`() async throws {
         let world = VirtualWorld(seed: 4)
         let session = world.session(world.transport(phone)) {
             $0.members = [

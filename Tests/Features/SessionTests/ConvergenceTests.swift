@@ -124,7 +124,7 @@ import Testing
         #expect(Set(sessions.map(\.state.amounts)).count == 1)
     }
 
-    @Test func `a third peer that was not paired is told apart and disturbs nobody`() async throws {
+    @Test func `An unpaired third peer is recognized and disturbs no member`() async throws {
         let world = VirtualWorld(seed: 6)
         let (here, there) = await world.pair { $0.admits = .invited }
         let alarms = here.alarms()

@@ -107,7 +107,7 @@ private struct CountingTransport: WrappingTransport {
         await world.settle(until: { here.state == there.state && here.confirmedCount == there.confirmedCount })
     }
 
-    @Test func `Whoever has the copy dies: the newcomer gets another one`() async throws {
+    @Test func `A newcomer gets another copy when the sender dies`() async throws {
         var here = session(transport(phone), incarnation: 1)
         let there = session(transport(watch), incarnation: 2)
         here.start()
@@ -211,7 +211,8 @@ private struct CountingTransport: WrappingTransport {
         #expect(core.arrivingCopy?.id == 2)
     }
 
-    @Test func `What does not come is asked for again after 2, 4, 8 seconds and so on, whatever is announced`() throws {
+    @Test func `Missing pieces are requested again after 2, 4, 8 seconds and so on, despite new announcements`() throws
+    {
         var core = core()
         let announcement = CopyPiece(receiver: "watch", copy: 1, size: 1 << 20, offset: 0, bytes: [])
         var asked: [Int] = []
@@ -257,7 +258,7 @@ private struct CountingTransport: WrappingTransport {
             let size = 1 + Int(random.next() % (5 * UInt64(ArrivingCopy.windowBytes)))
             let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
             let announcement = CopyPiece(receiver: "watch", copy: 5, size: UInt64(size), offset: 0, bytes: [])
-            var arriving = ArrivingCopy(announcement, from: "phone", size: size, patience: .seconds(2), at: world.now)
+            var arriving = ArrivingCopy(announcement, from: "phone", size: size, retryAfter: .seconds(2), at: world.now)
             var (underWay, turns, moment) = ([CopyPiece](), 0, world.now)
             func answer(_ request: CopyRequest) {
                 for offset in stride(from: Int(request.first), to: Int(request.end), by: 20_000) {
@@ -279,7 +280,7 @@ private struct CountingTransport: WrappingTransport {
                 switch random.next() % 20 {
                 case 0: break
                 case 1: underWay.insert(piece, at: 0)
-                default: arriving.take(piece, at: moment)
+                default: arriving.append(piece, at: moment)
                 }
                 if underWay.count > 60 { Issue.record("seed \(seed): \(underWay.count) pieces under way") }
             }

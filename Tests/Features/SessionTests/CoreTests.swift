@@ -69,7 +69,7 @@ struct CoreTests {
 
         mutating func performRounds() {
             while let round = turn({ $0.takeRound() }) {
-                turn { $0.settle(round) }
+                turn { $0.finish(round) }
             }
         }
 
@@ -82,7 +82,7 @@ struct CoreTests {
                     turn { $0.exchangeNow() }
                 } else {
                     requestAt = nil
-                    turn { $0.sendOwedRequest() }
+                    turn { $0.sendPendingRequest() }
                 }
                 performRounds()
             }
@@ -130,7 +130,7 @@ struct CoreTests {
         try Self.forEachSequence(of: 4) { sequence in
             var driven = Driven()
             for happening in sequence { try driven.perform(happening) }
-            let (isOwed, count) = (driven.core.isRequestOwed, driven.askedAt.count)
+            let (isOwed, count) = (driven.core.isRequestPending, driven.askedAt.count)
             driven.advance(by: 1)
             let gaps = zip(driven.askedAt, driven.askedAt.dropFirst()).map { $1.timeIntervalSince($0) }
             let isSpaced = gaps.allSatisfy { $0 > 0.999 }
@@ -160,7 +160,7 @@ struct CoreTests {
 
     /// However often the store refuses: nothing is confirmed, and everything is in the batch that it takes.
     @Test(arguments: 1...4)
-    func `What a store has refused is written with the next round, all of it`(refusals: Int) throws {
+    func `A round that the store refused is written completely with the next one`(refusals: Int) throws {
         var driven = Driven()
         let store = MemoryStore()
         driven.core.archive = try CounterArchive(store: store, sessionID: sessionID, featureID: "counter")
@@ -174,7 +174,7 @@ struct CoreTests {
         }
         let round = try #require(driven.turn { $0.takeRound() })
         try store.commit(#require(round.batch).get())
-        driven.turn { $0.settle(round) }
+        driven.turn { $0.finish(round) }
         #expect(try round.events.map { try $0.decodePayload(as: Tap.self) } == (1...refusals).map { .add($0) })
         var archive = try CounterArchive(store: store, sessionID: sessionID, featureID: "counter")
         let image = try #require(try archive.load())
@@ -185,7 +185,7 @@ struct CoreTests {
 }
 
 /// What a log that nobody empties takes of samples and taps.
-@Suite struct SampleRoomTests {
+@Suite struct SampleThinningTests {
     @Test func `A day alone at a sample a second and a tap a minute refuses nothing`() throws {
         var configuration = CounterConfiguration()
         configuration.isHighRate = { $0 == .add(1) }
@@ -200,7 +200,7 @@ struct CoreTests {
             _ = core.outgoing.takeAll()
         }
         #expect(core.engine.ownUnconfirmedCount == 86_400 + 1_440 && core.statistics.thinnedOut == 0)
-        #expect(core.hasRoom)
+        #expect(core.hasCapacity)
     }
 
     @Test func `A log of 4,096 refuses no tap of a day alone and keeps samples of all of it`() throws {
@@ -223,13 +223,15 @@ struct CoreTests {
         #expect(core.engine.state.isOver)
     }
 
-    @Test func `Samples thin out only while nobody can be reached`() {
-        var room = SampleRoom()
-        room.count = 3_072
-        let together = (0..<100).count { _ in room.takes(in: 4_096, byteFill: 0, isAlone: false) }
-        let alone = (0..<100).count { _ in room.takes(in: 4_096, byteFill: 0, isAlone: true) }
+    @Test func `Samples thin out only while no peer is reachable`() {
+        var thinning = SampleThinning()
+        thinning.count = 3_072
+        let together = (0..<100).count { _ in thinning.accepts(capacity: 4_096, byteFill: 0, isAlone: false) }
+        let alone = (0..<100).count { _ in thinning.accepts(capacity: 4_096, byteFill: 0, isAlone: true) }
         #expect(together == 100 && alone == 7, "a seventh is left: one of 12.25")
-        let full = (0..<100).count { _ in room.takes(in: 4_096, byteFill: SampleRoom.share, isAlone: false) }
+        let full = (0..<100).count { _ in
+            thinning.accepts(capacity: 4_096, byteFill: SampleThinning.share, isAlone: false)
+        }
         #expect(full == 0)
     }
 

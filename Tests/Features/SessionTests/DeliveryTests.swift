@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `an event that nobody can hear is accepted, and held once they can`() async throws {
+    @Test func `An event is accepted without a reachable peer, and held once there is one`() async throws {
         let (here, there) = await world.pair()
         world.network.partition([phone], [watch])
         await world.settle(until: { here.reachablePeerIDs.isEmpty })

@@ -32,7 +32,7 @@ import Testing
         try await closing.value
     }
 
-    @Test func `who asks for nothing gets nothing, and then the newest`() async throws {
+    @Test func `A subscriber without demand gets nothing, and then the newest element`() async throws {
         let session = world.session(world.transport(phone))
         let pump = pump(session)
         await world.run(.milliseconds(50))
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [1, nil])
-    func `who asks for one more with each gets all`(more: Int?) async throws {
+    func `A subscriber that requests one more with each element gets all`(more: Int?) async throws {
         let session = world.session(world.transport(phone))
         let pump = pump(session, more: more)
         pump.request(1)
@@ -72,7 +72,7 @@ import Testing
         #expect(hasFinished.withLock { $0 })
     }
 
-    @Test func `who has cancelled is told nothing more, not even the end`() async throws {
+    @Test func `A cancelled subscriber gets nothing more, not even the end`() async throws {
         let session = world.session(world.transport(phone))
         let pump = pump(session, more: nil)
         pump.request(nil)
@@ -85,7 +85,7 @@ import Testing
         #expect(!hasFinished.withLock { $0 })
     }
 
-    @Test func `a pump that is let go of ends, whether somebody asked or not`() async throws {
+    @Test func `A released pump ends, with or without demand`() async throws {
         let session = world.session(world.transport(phone))
         for count in [0, nil] {
             var pump: DemandPump? = pump(session)

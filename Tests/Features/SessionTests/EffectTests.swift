@@ -92,7 +92,7 @@ private final class CountingStore: SessionStore {
         #expect(there.statistics.effects == 0, "it has none")
     }
 
-    @Test func `what was not marked before a crash runs after the relaunch; what was marked does not`() async throws {
+    @Test func `After a crash and relaunch only unmarked side effects run again`() async throws {
         let world = VirtualWorld(seed: 2)
         let store = MemoryStore()
         let log = Log()

@@ -52,7 +52,7 @@ import Testing
         #expect(here.delivery(of: unchanged).effect == .unchanged && there.state == here.state)
     }
 
-    @Test func `What a late event makes of a tap is told`() async throws {
+    @Test func `A late event's effect on a tap is reported`() async throws {
         let (here, there) = await pair()
         world.network.partition([phone], [watch])
         await world.run(.seconds(1))

@@ -83,7 +83,7 @@ private let noon = Date(timeIntervalSince1970: 1_767_225_600)
         await world.settle { here.latestValue(of: .heartRate)?.value == 80 }
     }
 
-    @Test func `What comes after the word that its peer has gone is gone a second later`() throws {
+    @Test func `A value that arrives after its peer has gone disappears a second later`() throws {
         let world = VirtualWorld(seed: 7)
         var core = world.session(world.transport(phone)).core
         core.start(retained: nil)
@@ -109,7 +109,7 @@ private let noon = Date(timeIntervalSince1970: 1_767_225_600)
         #expect(lane.samples(of: "watch").map(\.value) == [3])
     }
 
-    @Test func `What is too large, or has no name, is refused`() throws {
+    @Test func `A value that is too large or has no name is refused`() throws {
         let world = VirtualWorld(seed: 4)
         let session = world.session(world.transport(phone))
         #expect(throws: SessionSyncError.self) {
@@ -149,7 +149,7 @@ private let noon = Date(timeIntervalSince1970: 1_767_225_600)
         #expect(session.core.ephemerals.samples.count == 1)
     }
 
-    @Test func `What a transport kept for long is not shown`() async throws {
+    @Test func `A value that the transport kept for long is not shown`() async throws {
         let world = VirtualWorld(seed: 6)
         let session = world.session(world.transport(phone))
         session.start()

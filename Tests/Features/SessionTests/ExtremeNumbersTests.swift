@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `a store's largest numbers kill nobody`() async throws {
+    @Test func `The largest numbers in a store cause no crash`() async throws {
         let store = try await filledStore(VirtualWorld(seed: 1))
         let codec = CompactCodec()
         let keys = try store.catalog(prefix: "").keys
@@ -132,7 +132,7 @@ import Testing
         #expect(count > 100)
     }
 
-    @Test func `the largest numbers of a peer's copy kill nobody`() async throws {
+    @Test func `The largest numbers in a peer's copy cause no crash`() async throws {
         let world = VirtualWorld(seed: 2)
         let here = world.session(world.transport(phone), incarnation: 1)
         let other = CounterEngine(

@@ -20,7 +20,7 @@ import Testing
 
     /// In seeds 3, 21 and 24 a pair once admitted two newcomers that had joined another group.
     @Test(arguments: [0, 1, 2, 3, 4, 5, 21, 24] as [UInt64])
-    func `five of one user end with one state, and nobody invites them`(seed: UInt64) async throws {
+    func `Five devices of one user end with one state without invitations`(seed: UInt64) async throws {
         let (world, sessions) = await five(seed: seed, arePaired: false)
         await tapEach(sessions, in: world)
         await world.settle(
@@ -30,7 +30,7 @@ import Testing
 
     /// Pairs of them found groups, and what the others tap stays theirs.
     @Test(arguments: 0..<6 as Range<UInt64>)
-    func `five that nobody paired do not end with one state`(seed: UInt64) async throws {
+    func `Five unpaired devices do not end with one state`(seed: UInt64) async throws {
         let (world, sessions) = await five(seed: seed, arePaired: false, admits: .invited)
         await tapEach(sessions, in: world)
         await world.run(.seconds(30))

@@ -57,7 +57,7 @@ typealias TrainingService = SessionIntentService<
         #expect(world.beginnings.values.allSatisfy { $0 == 1 } && world.beginnings.count == 3)
     }
 
-    @Test func `the owner asks itself while nobody is there`() async throws {
+    @Test func `The owner asks itself while no peer is reachable`() async throws {
         let world = TrainingWorld(seed: 1)
         let alone = try await world.open(phone, incarnation: 1)
         let service = world.serve(alone)
@@ -65,14 +65,14 @@ typealias TrainingService = SessionIntentService<
         #expect(answer == 1 && service.isOwner && alone.state.step == 1)
     }
 
-    @Test func `nobody is asked where nobody serves`() async throws {
+    @Test func `An intent is refused while no device serves`() async throws {
         let world = TrainingWorld(seed: 2)
         let (here, _) = try await world.pair()
         await #expect(throws: SessionIntentError.nobodyServes) { try await here.ask(Ask()) }
         #expect(here.state.intents.entries.isEmpty)
     }
 
-    @Test func `what the handler throws arrives as it was written`() async throws {
+    @Test func `The handler's error arrives with its text unchanged`() async throws {
         let world = TrainingWorld(seed: 3)
         let (here, there) = try await world.pair()
         let service = there.serve { _ in throw NoStepLeft() }
@@ -123,7 +123,7 @@ typealias TrainingService = SessionIntentService<
         #expect(world.beginnings.count == 1)
     }
 
-    @Test func `who no longer wants an answer withdraws the intent`() async throws {
+    @Test func `A cancelled caller withdraws its intent`() async throws {
         let world = TrainingWorld(seed: 5)
         let (here, there) = try await world.pair()
         let service = world.serve(there)
@@ -139,7 +139,7 @@ typealias TrainingService = SessionIntentService<
         #expect(world.beginnings.isEmpty)
     }
 
-    @Test func `what is asked waits for its turn, sixteen at a time`() async throws {
+    @Test func `Up to sixteen intents wait for their turn`() async throws {
         let world = TrainingWorld(seed: 6)
         let (here, there) = try await world.pair()
         let service = world.serve(there, takes: .seconds(1))
@@ -156,7 +156,7 @@ typealias TrainingService = SessionIntentService<
     // MARK: - Owners
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `of devices that take over at once one is the owner, and is asked from then on`(seed: UInt64) async throws {
+    func `One of several devices that take over at once becomes the owner`(seed: UInt64) async throws {
         let world = TrainingWorld(seed: seed, conditions: .rough)
         let (here, there) = try await world.pair()
         let services = [world.serve(here), world.serve(there)]
@@ -254,7 +254,7 @@ typealias TrainingService = SessionIntentService<
 
     // MARK: - The reducer's part
 
-    @Test func `only whom it concerns has a say, and terms follow each other`() {
+    @Test func `Only the devices concerned change an intent, and terms are consecutive`() {
         var intents = SessionIntents<Ask, Int>()
         let (watch, phone) = (SessionSource(peerID: "watch", incarnation: 2), SessionSource(peerID: "phone"))
         for term in [0, 2, .max] as [UInt64] { intents.apply(.takeOver(term: term), context: context("phone", 1)) }
@@ -285,7 +285,7 @@ typealias TrainingService = SessionIntentService<
         #expect(intents.openCount(of: phone.peerID) == 0)
     }
 
-    @Test func `a peer has sixteen open ones, and the oldest settled one makes room`() {
+    @Test func `A peer has sixteen open intents, and a new one replaces the oldest settled one`() {
         var intents = SessionIntents<Ask, Int>()
         let watch = SessionSource(peerID: "watch")
         for asker in 0..<17 {

@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: 1...100 as ClosedRange<UInt64>)
-    func `What may be followed is read as it was kept, merged or not, and may still be followed`(seed: UInt64) throws {
+    func `A usable invitation stays usable after storage and merging`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let sessionID = UUID()
         var usable: [SessionInvitation] = []

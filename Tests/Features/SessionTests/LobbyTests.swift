@@ -44,8 +44,7 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `who comes late sees the state without an engine, and takes part once it is invited`(seed: UInt64) async throws
-    {
+    func `A latecomer sees the state without an engine, and joins once it is invited`(seed: UInt64) async throws {
         let world = VirtualWorld(seed: seed, conditions: .rough)
         let members = await start(["phone", "watch"], in: world)
         await members[0].open()
@@ -159,7 +158,7 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         await world.settle(until: { late.observed?.state.total == 15 })
     }
 
-    @Test func `nobody is taken into a session that has ended`() async throws {
+    @Test func `No device joins a session that has ended`() async throws {
         let world = VirtualWorld(seed: 1)
         let opener = await start(["phone"], in: world)[0]
         await opener.open()
@@ -185,7 +184,7 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         await world.settle(until: { isOne(all) && all.allSatisfy { $0.session?.memberIDs.count == 3 } })
     }
 
-    @Test func `nobody is invited whom nobody knows, nor more than there is room for`() async throws {
+    @Test func `Unknown devices, and more than the maximum, can't be invited`() async throws {
         let world = VirtualWorld(seed: 1)
         let lobbies = await start(["phone", "tablet", "watch"], in: world, membersMax: 2)
         await lobbies[0].open()

@@ -36,7 +36,7 @@ import Testing
             return SourceSequence(source: SessionSource(peerID: name, incarnation: 1), sequence: 1)
         }
         var heard = HeardPeer(at: Date(timeIntervalSince1970: 0))
-        heard.hear(SequenceVector(entries))
+        heard.setHeld(SequenceVector(entries))
         #expect(heard.held.entries.count == (idBytes < 128 ? 1024 : 0))
     }
 
@@ -66,7 +66,7 @@ import Testing
         #expect(try #require(back.heardSince) > since.addingTimeInterval(60), "it has come back since")
     }
 
-    @Test func `whoever is no member has been told nothing that it could lack`() async {
+    @Test func `A nonmember has no count of unacknowledged events`() async {
         let world = VirtualWorld(seed: 32)
         let here = world.session(world.transport(phone))
         _ = world.transport(watch)
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: 0..<6 as Range<UInt64>)
-    func `of three, one that is silent is let go, and hears of it when it is back`(seed: UInt64) async throws {
+    func `A silent member of three is removed, and learns of it on its return`(seed: UInt64) async throws {
         let world = VirtualWorld(seed: seed, conditions: .rough)
         let sessions = await three(in: world)
         world.network.partition([Self.peers[0], Self.peers[1]], [Self.peers[2]])
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: 0..<6 as Range<UInt64>)
-    func `of three, one that leaves has said so`(seed: UInt64) async throws {
+    func `A member of three that leaves is reported as left`(seed: UInt64) async throws {
         let world = VirtualWorld(seed: seed, conditions: .rough)
         let sessions = await three(in: world)
         let leaving = Task { await sessions[2].leave() }
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: 0..<6 as Range<UInt64>)
-    func `of three, one that lost its store is replaced`(seed: UInt64) async throws {
+    func `A member of three that lost its store is replaced`(seed: UInt64) async throws {
         let world = VirtualWorld(seed: seed, conditions: .rough)
         let sessions = await three(in: world)
         sessions[2].stop()
@@ -138,7 +138,7 @@ import Testing
         #expect(again.departures.isEmpty)
     }
 
-    @Test func `of two, one that lost its store is replaced`() async throws {
+    @Test func `A member of two that lost its store is replaced`() async throws {
         let world = VirtualWorld(seed: 36)
         let (here, there) = await world.pair()
         there.stop()
@@ -150,7 +150,7 @@ import Testing
         #expect(here.departures.first?.source == SessionSource(peerID: "watch", incarnation: 2))
     }
 
-    @Test func `of two, the word of a user is told on both sides`() async throws {
+    @Test func `A user's removal is reported on both of two devices`() async throws {
         let world = VirtualWorld(seed: 37)
         world.network.provePeers()
         let (here, there) = await world.pair()
@@ -165,7 +165,7 @@ import Testing
         #expect(there.departures.map(\.reason) == [.fenced])
     }
 
-    @Test func `of three, the word of one user is told on the others`() async throws {
+    @Test func `A user's removal in a group of three is reported on the others`() async throws {
         let world = VirtualWorld(seed: 38)
         let sessions = await three(in: world)
         world.network.partition([Self.peers[0], Self.peers[1]], [Self.peers[2]])
@@ -181,8 +181,8 @@ import Testing
         }
     }
 
-    @Test func `of departures the newest are kept, and all are counted`() {
-        var ledger = CompanyLedger()
+    @Test func `The newest departures are kept, and all are counted`() {
+        var ledger = MembershipLedger()
         for number in 1...100 {
             ledger.record(
                 SessionDeparture(

@@ -22,7 +22,7 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
 @MainActor @Suite struct PresenceTests {
     private typealias Sample = EphemeralLane<[UInt8]>.Sample
 
-    @Test func `everybody sees what everybody does, until they do it no longer`() async throws {
+    @Test func `Each device sees every device's activity until it is hidden`() async throws {
         let world = VirtualWorld(seed: 41)
         let (here, there) = await world.pair()
         try here.show(.looking, as: .activity)
@@ -52,7 +52,7 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         #expect(here.values(of: .cursor).isEmpty, "seed \(seed)")
     }
 
-    @Test func `a session that closes takes its own along, and shows nobody's any more`() async throws {
+    @Test func `A closed session hides its own values and shows no others`() async throws {
         let world = VirtualWorld(seed: 42)
         let (here, there) = await world.pair()
         try here.show(1, as: .cursor)
@@ -68,7 +68,7 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         #expect(throws: SessionSyncError.sessionClosed) { try there.show(3, as: .cursor) }
     }
 
-    @Test func `a session that is stopped shows nobody's, and all of them when it goes on`() async throws {
+    @Test func `A stopped session shows no values, and all of them after a restart`() async throws {
         let world = VirtualWorld(seed: 43)
         let (here, there) = await world.pair()
         try there.show(2, as: .cursor)
@@ -79,7 +79,7 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         await world.settle(until: { here.values(of: .cursor) == ["watch": 2] })
     }
 
-    @Test func `what a peer showed that vanishes goes after its lease`() async throws {
+    @Test func `A vanished peer's values disappear after its lease`() async throws {
         let world = VirtualWorld(seed: 44)
         // A transport that says nothing of who can be reached.
         let here = world.session(MuteTransport(wrapped: world.transport(phone)), incarnation: 1)
@@ -101,7 +101,7 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         await world.settle(until: { here.values(of: .cursor) == ["watch": 2] })
     }
 
-    @Test func `whom a group goes on without is not shown any more`() async throws {
+    @Test func `A removed member's values are no longer shown`() async throws {
         let world = VirtualWorld(seed: 45)
         let members = ["phone", "tablet", "watch"].map { SessionSource(peerID: $0, incarnation: 1) }
         let sessions = [phone, tablet, watch].map { peer in
@@ -147,7 +147,7 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         await world.settle(until: { hasChanged.withLock { $0 } })
     }
 
-    @Test func `what a newer version shows is left out, and read again when it is known`() async throws {
+    @Test func `A newer version's value is left out, and read once its type is known`() async throws {
         let world = VirtualWorld(seed: 48)
         let (here, there) = await world.pair()
         try there.show(.dictating, as: .newer)
@@ -159,7 +159,7 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
         await world.settle(until: { here.values(of: .activity) == ["watch": .typing] })
     }
 
-    @Test func `a liar that floods holds its own share and nobody else's`() async throws {
+    @Test func `A flooding peer uses only its own share`() async throws {
         let world = VirtualWorld(seed: 49)
         let here = world.session(world.transport(phone))
         here.start()

@@ -78,7 +78,7 @@ import Testing
     }
 
     #if DEBUG
-        @Test func `A session that isn't kept in a variable is told of, once for each feature`() async throws {
+        @Test func `A session that isn't kept in a variable is warned about once per feature`() async throws {
             let lines = Locked<[String]>([])
             func drop(after age: Duration, _ featureID: String, stops: Bool = false) async {
                 var session: CounterSession? = session("dropped", featureID: featureID) {
@@ -189,7 +189,7 @@ import Testing
         #expect(told.isEmpty)
     }
 
-    @Test func `Of sessions that have ended 256 are remembered, and every one that runs`() {
+    @Test func `All running sessions and the last 256 ended ones are remembered`() {
         func place(_ number: Int?) -> StartedSessions.Place {
             let id = number.map {
                 UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8($0 / 256), UInt8($0 % 256)))

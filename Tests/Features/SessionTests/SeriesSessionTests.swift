@@ -181,7 +181,7 @@ extension Series<Pace> {
         #expect(try await values(here) == (0..<1200).map(Pace.init))
     }
 
-    @Test func `What is given up by who records it is given up by all`() async throws {
+    @Test func `Samples that their recorder drops are dropped on all devices`() async throws {
         let world = VirtualWorld(seed: 6)
         let (phone, watch) = await world.pair()
         for number in 0..<9000 {
@@ -196,7 +196,7 @@ extension Series<Pace> {
         #expect(there.suffix(kept.count) == kept[...] && there.count >= kept.count)
     }
 
-    @Test func `What a reducer is to see of samples goes in an event`() async throws {
+    @Test func `A reducer gets samples only through an event`() async throws {
         let world = VirtualWorld(seed: 7)
         let (phone, watch) = await world.pair()
         for number in 0..<2000 { try watch.record(Pace(number), in: .pace) }
@@ -207,7 +207,7 @@ extension Series<Pace> {
         #expect(Int(phone.summary(of: .pace)["rate"].sum) == sum)
     }
 
-    @Test func `What no series holds is refused, and an ended session takes nothing more`() async throws {
+    @Test func `An unsupported sample is refused, and an ended session accepts none`() async throws {
         let world = VirtualWorld(seed: 8)
         let (phone, watch) = await world.pair()
         #expect(throws: WireError.self) { try watch.record("text", in: Series("text")) }
@@ -225,7 +225,7 @@ extension Series<Pace> {
         #expect(throws: SessionSyncError.sessionClosed) { try phone.record(1, in: Series("s1")) }
     }
 
-    @Test func `A peer that lies about series harms nobody`() async throws {
+    @Test func `A peer that lies about series does no damage`() async throws {
         let world = VirtualWorld(seed: 9)
         let (phone, _) = await world.pair()
         try phone.record(Pace(1), in: .pace)

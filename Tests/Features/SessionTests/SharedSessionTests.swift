@@ -77,7 +77,7 @@ private struct Steps: SessionFeature {
         game.send(.up(1))
         try await network.run { game.phase == .failed }
         #expect(game.problems.map(\.code) == [.openingFailed])
-        #expect(game.problems.first?.errorDescription?.contains("1 events that waited are gone") == true)
+        #expect(game.problems.first?.errorDescription?.contains("waiting events lost: 1") == true)
         game.send(.up(2))
         #expect(game.problems.map(\.code) == [.openingFailed, .eventRefused])
 

@@ -36,7 +36,7 @@ import Testing
         #expect(there.statistics.gaps == 0)
     }
 
-    @Test func `what is tapped during a partition arrives when it heals`() async throws {
+    @Test func `Taps made during a partition arrive when it heals`() async throws {
         let here = world.session(world.transport(phone))
         let there = world.session(world.transport(watch), incarnation: 2)
         here.start()
@@ -222,7 +222,7 @@ import Testing
         #expect(received == [.add(1)])
     }
 
-    @Test func `a session that nobody holds goes, and stops listening`() async throws {
+    @Test func `An unreferenced session is released and stops listening`() async throws {
         let transport = world.transport(phone)
         weak var weakSession: CounterSession?
         do {

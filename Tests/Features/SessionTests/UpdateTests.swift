@@ -35,7 +35,7 @@ private typealias Update = SessionUpdate<Counter, Tap>
             ])
     }
 
-    @Test func `what came late is told as such, with the state that holds`() async throws {
+    @Test func `A late event is reported as reordered, with the final state`() async throws {
         let (here, there) = await world.pair()
         world.network.partition([phone], [watch])
         try there.submit(.add(1))
@@ -118,7 +118,7 @@ private typealias Update = SessionUpdate<Counter, Tap>
         #expect(states.last == here.state)
     }
 
-    @Test func `what waits unread gathers, and costs as many events as it may`() {
+    @Test func `Unread updates are merged, within the event limit`() {
         var unread = UnreadUpdates<Counter, Tap>(Counter(), limit: 4)
         let core = world.session(world.transport(phone)).core
         var engine = core.engine
@@ -135,7 +135,7 @@ private typealias Update = SessionUpdate<Counter, Tap>
         #expect(unread.isEmpty)
     }
 
-    @Test func `what a log that is behind cannot tell is the state's to tell`() {
+    @Test func `A log that is behind reports events by a snapshot of the state`() {
         var journal = UpdateJournal<Counter, Tap>()
         var engine = world.session(world.transport(phone)).core.engine
         #expect(throws: Never.self) {

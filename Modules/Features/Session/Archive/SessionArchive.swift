@@ -62,7 +62,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         prefix = Self.prefix(featureID, sessionID)
         effects = StoreJournal(prefix + "effects")
         guard prefix.utf8.count + 40 <= StoreLimits.nameBytesMax else {
-            throw StorageError(.oversized, "the feature id has \(featureID.utf8.count) bytes; use a shorter one")
+            throw StorageError(.oversized, "the feature ID has \(featureID.utf8.count) bytes; use a shorter one")
         }
     }
 
@@ -169,7 +169,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         if next[number] > 0, next[number] < record.sequence {
             guard record.sequence - next[number] <= Self.voidMax else {
                 throw StorageError(
-                    .oversized, "\(record.source) passes over \(record.sequence - next[number]) sequences")
+                    .oversized, "\(record.source) skips \(record.sequence - next[number]) sequences")
             }
             for void in next[number]..<record.sequence { batch.append([], to: journals[number], at: void) }
         }
@@ -243,7 +243,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
             try stored.head.checkNumbers()
             try base.checkNumbers()
         } catch {
-            throw damaged("its numbers are not an engine's", cause: error)
+            throw damaged("a number is out of range", cause: error)
         }
         sources = stored.sources
         journals = sources.indices.map(journal)
@@ -257,18 +257,20 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     private mutating func addEffects(to image: inout SessionEngineImage<State, Event>) throws {
         headHasEffects = !image.head.sideEffectsDue.isEmpty
         try effects.load(from: store)
-        guard effects.next <= StoreLimits.positionMax else { throw damaged("side effects have impossible places") }
+        guard effects.next <= StoreLimits.positionMax else {
+            throw damaged("the positions of side effects are out of range")
+        }
         try store.forEachEntry(of: effects.name) { entry in
             do {
                 let stored = try entry.bytes.withUnsafeBytes { try codec.decode(direct: StoredEffect.self, from: $0) }
                 guard max(stored.position, stored.sequence) <= SequenceBounds.highest else {
-                    throw WireError(.missingField, "a stored effect without a place")
+                    throw WireError(.missingField, "a stored effect without a valid position")
                 }
                 image.head.sideEffectsDue.append(try stored.effect(of: sources, codec))
             } catch let error as UnreadableValue {
                 throw unreadable("the event of side effect \(entry.position)", error)
             } catch {
-                throw damaged("side effect \(entry.position) cannot be read", cause: error)
+                throw damaged("side effect \(entry.position) can't be read", cause: error)
             }
         }
     }
@@ -312,7 +314,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         let isWhole = last <= done || (written.lowerBound <= done + 1 && last < written.upperBound)
         guard isWhole, written.upperBound <= SequenceBounds.highest, written.isEmpty || written.lowerBound > folded
         else {
-            throw damaged("events \(folded + 1) to \(last) of \(source) are not all there")
+            throw damaged("events \(folded + 1) to \(last) of \(source) are incomplete")
         }
         return last
     }
@@ -328,7 +330,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
             } catch let error as UnreadableValue {
                 throw unreadable("event \(entry.position) of \(source)", error)
             } catch {
-                throw damaged("event \(entry.position) of \(source) cannot be read", cause: error)
+                throw damaged("event \(entry.position) of \(source) can't be read", cause: error)
             }
         }
     }
@@ -337,7 +339,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         do {
             return try codec.decode(Value.self, from: bytes)
         } catch {
-            throw damaged("the \(name) cannot be read", cause: error)
+            throw damaged("the \(name) can't be read", cause: error)
         }
     }
 
@@ -347,7 +349,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         } catch {
             // Errors in the base's own fields mean damage: only the state is of the app's type.
             guard let error = UnreadableValue(State.self, error, below: ["reduced", "state"]) else {
-                throw damaged("the base cannot be read", cause: error)
+                throw damaged("the base can't be read", cause: error)
             }
             throw unreadable("the state", error)
         }
@@ -356,16 +358,16 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     private func unreadable(_ what: String, _ error: UnreadableValue) -> StorageError {
         StorageError(
             .unreadableState,
-            "session \(sessionID) of '\(featureID)': \(what) can't be read as \(error.place); another version of the app has "
-                + "written it. Update the app, or let the type read it: see Docs/Guides/Determinism.md",
+            "session \(sessionID) of '\(featureID)': \(what) can't be read as \(error.place); another version of the "
+                + "app wrote it. Update the app, or make the type decode it: see Docs/Guides/Determinism.md",
             cause: error.cause)
     }
 
     private func damaged(_ what: String, cause: (any Error)? = nil) -> StorageError {
         StorageError(
             .damaged,
-            "session \(sessionID) of '\(featureID)': \(what); keep a copy of the store and begin with a new one, the "
-                + "peers bring the session back",
+            "session \(sessionID) of '\(featureID)': \(what); keep a copy of the store and start with an empty "
+                + "one: peers restore the session",
             cause: cause)
     }
 

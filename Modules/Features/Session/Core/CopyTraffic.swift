@@ -53,7 +53,7 @@ enum CopyMessage: Hashable, Sendable {
 }
 
 /// The decoded content of a copy's pieces: a snapshot with a copy, without its state, which follows from the copy.
-struct WholeCopy: Sendable, Codable {
+struct CopyContent: Sendable, Codable {
     var metadata: SessionSyncMetadata
     var revision: UInt64
     var checkpoint: [UInt8]
@@ -116,28 +116,28 @@ struct ArrivingCopy: Sendable {
     private var requestedEnd = 0
     /// The time at which the last bytes arrived.
     private(set) var heardAt: Date
-    private var askedAt: Date
+    private var requestedAt: Date
     /// Time without bytes after which requested pieces count as lost. Doubles with each try: the link may be slow.
-    private var patience: Backoff
+    private var retryBackoff: Backoff
 
-    init(_ piece: CopyPiece, from sender: String, size: Int, patience: Duration, at moment: Date) {
+    init(_ piece: CopyPiece, from sender: String, size: Int, retryAfter delay: Duration, at moment: Date) {
         id = piece.copy
         self.sender = sender
         self.size = size
-        (heardAt, askedAt) = (moment, moment)
-        self.patience = Backoff(from: patience, to: patience * 32)
+        (heardAt, requestedAt) = (moment, moment)
+        retryBackoff = Backoff(from: delay, to: delay * 32)
     }
 
     var isComplete: Bool { bytes.count == size }
     var progress: SessionCopyProgress { SessionCopyProgress(receivedBytes: bytes.count, totalBytes: size) }
 
     /// Appends a piece. Ignores duplicates, and pieces that come after a missing one.
-    mutating func take(_ piece: CopyPiece, at moment: Date) {
+    mutating func append(_ piece: CopyPiece, at moment: Date) {
         guard !piece.bytes.isEmpty, piece.offset == UInt64(bytes.count), piece.bytes.count <= size - bytes.count
         else { return }
         bytes += piece.bytes
         heardAt = moment
-        patience.reset()
+        retryBackoff.reset()
     }
 
     /// Returns the next request; nil while enough is in flight.
@@ -150,11 +150,11 @@ struct ArrivingCopy: Sendable {
 
     /// Returns a request for everything in flight if it counts as lost; otherwise nil.
     mutating func requestAgain(at moment: Date) -> CopyRequest? {
-        guard !isComplete, abs(moment.timeIntervalSince(max(heardAt, askedAt))) >= patience.wait.seconds else {
+        guard !isComplete, abs(moment.timeIntervalSince(max(heardAt, requestedAt))) >= retryBackoff.wait.seconds else {
             return nil
         }
-        askedAt = moment
-        _ = patience.next()
+        requestedAt = moment
+        _ = retryBackoff.next()
         requestedEnd = min(size, bytes.count + Self.windowBytes)
         return request(from: bytes.count)
     }

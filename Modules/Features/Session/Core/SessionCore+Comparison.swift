@@ -23,12 +23,12 @@ struct ComparisonSchedule {
     private var pause = Duration.zero
 
     /// The reciprocal of the budget: a digest is followed by this many times its CPU time.
-    private static let thrift = 60_000
+    private static let pauseFactor = 60_000
     /// Maximum stride.
     private static let strideMax = UInt64(1) << 40
 
     /// - Returns: true if the milestone at `position` gets a digest.
-    mutating func takes(_ position: UInt64, at moment: Date) -> Bool {
+    mutating func accepts(_ position: UInt64, at moment: Date) -> Bool {
         seen = position
         guard let dueAt else { return true }
         let wait = dueAt.timeIntervalSince(moment)
@@ -44,7 +44,7 @@ struct ComparisonSchedule {
     /// - Parameter cost: CPU time of the digest.
     mutating func note(_ cost: Duration, at moment: Date) {
         isUnderWay = false
-        pause = cost * Self.thrift
+        pause = cost * Self.pauseFactor
         dueAt = moment + pause.seconds
     }
 }
@@ -56,7 +56,7 @@ extension SessionCore {
         if engine.confirmedCount < comparisons.seen { comparisons = ComparisonSchedule() }
         guard isRunning, !comparisons.isUnderWay,
             let milestone = engine.milestone(every: comparisons.stride, after: comparisons.seen),
-            comparisons.takes(milestone.position, at: moment.now)
+            comparisons.accepts(milestone.position, at: moment.now)
         else { return }
         comparisons.isUnderWay = true
         directives.milestone = milestone
@@ -65,7 +65,7 @@ extension SessionCore {
     /// - Parameters:
     ///   - digest: nil if the state's encoding isn't the same each time.
     ///   - cost: CPU time of the digest.
-    mutating func takeDigest(_ digest: UInt64?, of milestone: SessionMilestone<State>, cost: Duration) {
+    mutating func finishDigest(_ digest: UInt64?, of milestone: SessionMilestone<State>, cost: Duration) {
         comparisons.note(cost, at: moment.now)
         checkStateCoding()
         guard let digest else { return }

@@ -7,13 +7,13 @@ import MeshWire
 
 /// Copies that are too large for one message; `CopyTraffic` has the steps.
 extension SessionCore {
-    // MARK: - Giving
+    // MARK: - Sending
 
     /// Announces the kept copy again. A newcomer asks for one with every exchange until it has adopted one.
     /// - Returns: false if no copy is kept for that peer on these terms.
-    mutating func offersAgain(on terms: OfferedCopy.Terms, to peerID: String) -> Bool {
+    mutating func reannounceOffer(on terms: OfferedCopy.Terms, to peerID: String) -> Bool {
         guard let offered = offeredCopy, offered.receiver == peerID, offered.terms == terms else { return false }
-        say(.piece(offered.announcement))
+        enqueue(.piece(offered.announcement))
         return true
     }
 
@@ -24,7 +24,8 @@ extension SessionCore {
     ) throws {
         var metadata = metadata
         metadata.causalTimestamp = moment.now
-        let copy = WholeCopy(metadata: metadata, revision: engine.allocateOutgoingSnapshotRevision(), checkpoint: bytes)
+        let copy = CopyContent(
+            metadata: metadata, revision: engine.allocateOutgoingSnapshotRevision(), checkpoint: bytes)
         let bytes = try CompactCodec().encode(copy)
         guard bytes.count <= configuration.copyBytesMax else {
             throw SessionSyncError.payloadTooLarge(
@@ -32,7 +33,7 @@ extension SessionCore {
         }
         let offered = OfferedCopy(id: configuration.randomSeed(), receiver: peerID, terms: terms, bytes: bytes)
         offeredCopy = offered
-        say(.piece(offered.announcement))
+        enqueue(.piece(offered.announcement))
     }
 
     private mutating func receive(_ request: CopyRequest, from peerID: String) {
@@ -44,10 +45,10 @@ extension SessionCore {
         }
         // The newcomer requests unsent pieces again.
         guard outgoing.copyMessages.reduce(0, { $0 + $1.byteCount }) < ArrivingCopy.windowBytes else { return }
-        for piece in offered.pieces(request, pieceBytes: pieceBytes) { say(.piece(piece)) }
+        for piece in offered.pieces(request, pieceBytes: pieceBytes) { enqueue(.piece(piece)) }
     }
 
-    // MARK: - Taking
+    // MARK: - Receiving
 
     private mutating func receive(_ piece: CopyPiece, from peerID: String) throws {
         guard !engine.isSealed else { return }
@@ -55,24 +56,25 @@ extension SessionCore {
             piece.bytes.count <= min(CopyPiece.bytesMax, Int(piece.size)),
             piece.offset <= piece.size - UInt64(piece.bytes.count)
         else { throw SessionSyncError.outOfRange(field: "copy") }
-        let isOfAnother = arrivingCopy?.id != piece.copy
-        if arrivingCopy == nil || isOfAnother || arrivingCopy?.sender != peerID {
+        let isOtherCopy = arrivingCopy?.id != piece.copy
+        if arrivingCopy == nil || isOtherCopy || arrivingCopy?.sender != peerID {
             // A new copy of this sender replaces this one at once, another sender's only if this one has stalled.
-            if let arriving = arrivingCopy, arriving.sender != peerID, !hasStopped(arriving) { return }
+            if let arriving = arrivingCopy, arriving.sender != peerID, !hasStalled(arriving) { return }
             arrivingCopy = ArrivingCopy(
-                piece, from: peerID, size: Int(piece.size), patience: configuration.exchangeInterval * 2, at: moment.now
+                piece, from: peerID, size: Int(piece.size), retryAfter: configuration.exchangeInterval * 2,
+                at: moment.now
             )
         }
         guard var arriving = arrivingCopy, piece.size == UInt64(arriving.size), !arriving.isComplete else { return }
-        arriving.take(piece, at: moment.now)
-        if let request = arriving.nextRequest() ?? arriving.requestAgain(at: moment.now) { say(.request(request)) }
+        arriving.append(piece, at: moment.now)
+        if let request = arriving.nextRequest() ?? arriving.requestAgain(at: moment.now) { enqueue(.request(request)) }
         arrivingCopy = arriving
         directives.showsCopy = true
         if arriving.isComplete { directives.arrivedCopy = arriving }
     }
 
-    private func read(_ bytes: [UInt8]) throws -> (WholeCopy, SessionCheckpoint<State, Event>) {
-        let whole = try CompactCodec().decode(WholeCopy.self, from: bytes)
+    private func read(_ bytes: [UInt8]) throws -> (CopyContent, SessionCheckpoint<State, Event>) {
+        let whole = try CompactCodec().decode(CopyContent.self, from: bytes)
         return (whole, try checkpoints.checkpoint(from: whole.checkpoint))
     }
 
@@ -81,7 +83,7 @@ extension SessionCore {
         guard isRunning, arrivingCopy?.id == arrived.id else { return }
         forgetArrivingCopy()
         let end = UInt64(arrived.size)
-        say(.request(CopyRequest(receiver: arrived.sender, copy: arrived.id, first: end, end: end)))
+        enqueue(.request(CopyRequest(receiver: arrived.sender, copy: arrived.id, first: end, end: end)))
         do {
             let (copy, checkpoint) = try read(arrived.bytes)
             guard !engine.isSealed, isMine(copy.metadata), copy.metadata.sourcePeerID == arrived.sender else { return }
@@ -94,10 +96,10 @@ extension SessionCore {
     }
 
     /// Requests pieces again that were lost with a connection.
-    mutating func askForCopyAgain() {
+    mutating func retryCopyRequest() {
         guard !engine.isSealed else { return forgetArrivingCopy() }
         guard let request = arrivingCopy?.requestAgain(at: moment.now) else { return }
-        say(.request(request))
+        enqueue(.request(request))
     }
 
     mutating func forgetArrivingCopy() {
@@ -106,7 +108,7 @@ extension SessionCore {
         directives.showsCopy = true
     }
 
-    private func hasStopped(_ arriving: ArrivingCopy) -> Bool {
+    private func hasStalled(_ arriving: ArrivingCopy) -> Bool {
         abs(moment.now.timeIntervalSince(arriving.heardAt)) >= 10 * configuration.exchangeInterval.seconds
     }
 
@@ -124,7 +126,7 @@ extension SessionCore {
         }
     }
 
-    private mutating func say(_ message: CopyMessage) {
+    private mutating func enqueue(_ message: CopyMessage) {
         // One announcement is enough.
         guard !outgoing.copyMessages.contains(message) else { return }
         outgoing.copyMessages.append(message)

@@ -141,7 +141,7 @@ extension SessionCore {
         ephemeralsSentAt = moment.now
         ephemerals.rename(engine.source)
         // A peer of an earlier version forgets values that aren't repeated.
-        let pace = mayBeSilent ? ExchangeSchedule.Pace.settled : .idle
+        let pace = canStaySilent ? ExchangeSchedule.Pace.quiescent : .idle
         let first = 2 * configuration.exchangeInterval.seconds
         let most = pace.interval(configuration.exchangeInterval).seconds
         ephemeralRepeats.send(names, new: new, at: moment.now, after: first, most: most)
@@ -167,15 +167,15 @@ extension SessionCore {
     /// Returns the newest values of those names in messages of bounded size.
     private func ephemeralMessages(_ names: Set<String>) -> [EphemeralMessage] {
         var messages: [EphemeralMessage] = []
-        var room = 0
+        var bytesLeft = 0
         for sample in ephemerals.samples(of: engine.localPeerID) where names.contains(sample.key) {
             let size = sample.value.count + EphemeralLimits.nameBytesMax
-            if size > room || messages.isEmpty {
+            if size > bytesLeft || messages.isEmpty {
                 messages.append(EphemeralMessage(samples: []))
-                room = min(EphemeralLimits.messageBytesMax, pieceBytes)
+                bytesLeft = min(EphemeralLimits.messageBytesMax, pieceBytes)
             }
             messages[messages.count - 1].samples.append(sample)
-            room -= size
+            bytesLeft -= size
         }
         return messages
     }
@@ -186,7 +186,7 @@ extension SessionCore {
         _ read: (AnySessionSyncEnvelope) throws -> [EphemeralLane<[UInt8]>.Sample]
     ) throws {
         let peerID = erased.metadata.sourcePeerID
-        guard peerID != engine.localPeerID, engine.hears(peerID), !isOld(erased.metadata) else { return }
+        guard peerID != engine.localPeerID, engine.hears(peerID), !isExpired(erased.metadata) else { return }
         let samples = try read(erased)
         let isSound = samples.allSatisfy { sample in
             sample.source.peerID == peerID && sample.stamp.isUsable
@@ -205,7 +205,7 @@ extension SessionCore {
     }
 
     /// Returns true if the message is too old: a transport may have kept it until there was a connection.
-    private func isOld(_ metadata: SessionSyncMetadata) -> Bool {
+    private func isExpired(_ metadata: SessionSyncMetadata) -> Bool {
         let ahead = engine.clockOffset(of: metadata.sourcePeerID)?.offsetSeconds ?? configuration.clockOffsetSeconds
         let age = moment.now.timeIntervalSince(metadata.causalTimestamp.addingTimeInterval(-ahead))
         return age > 3 * ExchangeSchedule.Pace.idle.interval(configuration.exchangeInterval).seconds

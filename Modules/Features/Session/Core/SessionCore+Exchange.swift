@@ -8,7 +8,7 @@ import MeshTransport
 // Pacing of controls (Convergence.md, rule 2: every control carries a promise; rules 19 and 20: who counts as absent).
 //
 // - pace: how soon the next control leaves, as a multiple of the exchange interval: 1/5 to 300.
-// - settled: the members in reach hold and have confirmed the same, so there is nothing to report.
+// - quiescent: the members in reach hold and have confirmed the same, so there is nothing to report.
 // - announced silence: the time until a sender speaks again, stated in each control. Absence is measured from its end.
 // - repeat: a control with the same facts as the last one. After 20 repeats the interval doubles, up to 10 intervals.
 //   A peer that becomes reachable resets the count.
@@ -17,26 +17,26 @@ import MeshTransport
 struct ExchangeSchedule {
     enum Pace: Int, Comparable {
         /// The members in reach hold the same, and measure this device's absence by the silence that it announces.
-        case settled
+        case quiescent
         /// The members in reach hold the same, and one of them has a version that announces no silence.
         case idle
         /// There are samples to report.
         case samples
-        case regular, missing
+        case regular, requesting
         /// The members are deciding on a change of membership.
         case deciding
-        case soon
+        case acknowledging
 
         static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
         func interval(_ regular: Duration, samples: Duration = .zero) -> Duration {
             switch self {
-            case .settled: regular * 300
+            case .quiescent: regular * 300
             case .idle: regular * 10
             case .samples: max(regular, samples)
             case .regular: regular
-            case .missing, .deciding: regular / 4
-            case .soon: regular / 5
+            case .requesting, .deciding: regular / 4
+            case .acknowledging: regular / 5
             }
         }
     }
@@ -49,7 +49,7 @@ struct ExchangeSchedule {
         let held: SequenceVector
         let position: UInt64
         let missing: [SessionRange]
-        let heard: [String: HeardPeer.Standing]
+        let heard: [String: HeardPeer.Progress]
     }
 
     var scheduled: Pace?
@@ -58,11 +58,11 @@ struct ExchangeSchedule {
     /// The facts of the last control, and the number of controls since then with the same facts.
     private(set) var facts: Facts?
     private(set) var repeatCount = 0
-    private(set) var saidAt: Date?
+    private(set) var lastSentAt: Date?
 
     /// Resets the schedule when a control leaves.
     mutating func begin(_ facts: Facts, at moment: Date) {
-        saidAt = moment
+        lastSentAt = moment
         repeatCount = facts == self.facts ? repeatCount + 1 : 0
         (self.facts, scheduled, unacknowledgedCount) = (facts, nil, 0)
     }
@@ -73,7 +73,7 @@ struct ExchangeSchedule {
     /// Returns the delay of the next control. Repeats that change nothing become rare.
     func interval(_ pace: Pace, _ regular: Duration, samples: Duration, backsOff: Bool) -> Duration {
         let interval = pace.interval(regular, samples: samples)
-        guard backsOff, pace == .regular || pace == .missing, repeatCount > Self.repeatsMax else { return interval }
+        guard backsOff, pace == .regular || pace == .requesting, repeatCount > Self.repeatsMax else { return interval }
         return min(interval * (1 << min(repeatCount - Self.repeatsMax, 6)), Pace.idle.interval(regular))
     }
 
@@ -107,12 +107,12 @@ struct HeardPeer {
     var readsShortForms = false
 
     /// The events that a peer holds, and the number that it has confirmed.
-    struct Standing: Equatable {
+    struct Progress: Equatable {
         let held: SequenceVector
         let position: UInt64
     }
 
-    var standing: Standing { Standing(held: held, position: position) }
+    var progress: Progress { Progress(held: held, position: position) }
 
     /// Maximum number of peers that are remembered.
     static var countMax: Int { 256 }
@@ -121,8 +121,9 @@ struct HeardPeer {
 
     init(at moment: Date) { (at, since) = (moment, moment) }
 
-    /// Takes the peer's vector. An oversized vector counts as empty, so the peer isn't considered up to date.
-    mutating func hear(_ held: SequenceVector) {
+    /// Sets the vector that the peer reported. An oversized vector counts as empty, so the peer isn't considered up to
+    /// date.
+    mutating func setHeld(_ held: SequenceVector) {
         let bytes = held.entries.reduce(0) { $0 + $1.source.peerID.utf8.count }
         self.held = bytes <= Self.heldBytesMax ? held : SequenceVector()
     }
@@ -133,16 +134,16 @@ extension SessionCore {
     /// - Parameter isClosing: sends samples too, because no more will come.
     mutating func exchangeNow(isClosing: Bool = false) {
         guard isRunning else { return }
-        regardOwnPeers()
-        endRevoked()
-        suspectTheAbsent()
+        updateOwnPeers()
+        removeRevokedMembers()
+        suspectAbsentMembers()
         let isHeard = !isAlone || facts != exchange.facts
         exchange.begin(facts, at: moment.now)
         engine.tick(at: moment.now, sendsDigest: isHeard)
-        askForCopyAgain()
+        retryCopyRequest()
         forgetAbsentEphemerals()
-        showSpectators()
-        tellSeries(isClosing: isClosing)
+        publishStateToSpectators()
+        reportSeries(isClosing: isClosing)
         wake()
         runEffects()
         scheduleExchange(exchangePace)
@@ -151,7 +152,7 @@ extension SessionCore {
     private var facts: ExchangeSchedule.Facts {
         ExchangeSchedule.Facts(
             group: engine.group, isSealed: engine.isSealed, view: engine.view, held: engine.held,
-            position: engine.chain.position, missing: engine.missing, heard: heard.mapValues(\.standing))
+            position: engine.chain.position, missing: engine.missing, heard: heard.mapValues(\.progress))
     }
 
     /// Schedules a control after a turn that has added to `exchange.unacknowledgedCount`.
@@ -159,7 +160,7 @@ extension SessionCore {
         // While something is missing, request the next range as soon as the last one may have arrived.
         let limit = engine.gapCount > 0 || isLagging ? engine.options.rangeMax : ExchangeSchedule.unacknowledgedMax
         if exchange.unacknowledgedCount >= limit { return exchangeNow() }
-        scheduleExchange(.soon)
+        scheduleExchange(.acknowledging)
     }
 
     /// Schedules the next exchange at that pace, unless an earlier one is scheduled.
@@ -169,9 +170,9 @@ extension SessionCore {
         // No back-off near peers that aren't members: engines forget silent peers while one joins, or is decided on.
         var interval = exchange.interval(
             pace, configuration.exchangeInterval, samples: configuration.seriesInterval,
-            backsOff: engine.isSealed && strangers.isDisjoint(with: reachablePeerIDs))
+            backsOff: engine.isSealed && nonmemberPeerIDs.isDisjoint(with: reachablePeerIDs))
         // The peer with the lowest ID speaks first and the others answer, so that the radio wakes once.
-        if pace == .settled, reachablePeerIDs.contains(where: { $0 < engine.localPeerID }) {
+        if pace == .quiescent, reachablePeerIDs.contains(where: { $0 < engine.localPeerID }) {
             interval += configuration.exchangeInterval
         }
         if let suspicion = secondsUntilSuspicion { interval = min(interval, .seconds(suspicion)) }
@@ -181,30 +182,31 @@ extension SessionCore {
     }
 
     var exchangePace: ExchangeSchedule.Pace {
-        if isAlone { return mayBeSilent ? .settled : .idle }
+        if isAlone { return canStaySilent ? .quiescent : .idle }
         if engine.isViewWanted { return .deciding }
-        if !engine.missing.isEmpty || isLagging { return .missing }
-        if !isSettled || series.isFetching { return .regular }
+        if !engine.missing.isEmpty || isLagging { return .requesting }
+        if !isQuiescent || series.isFetching { return .regular }
         if series.isWanting(of: seriesPeers) { return .samples }
-        return mayBeSilent ? .settled : .idle
+        return canStaySilent ? .quiescent : .idle
     }
 
     /// True if silence means that all is well: the link reports lost peers, the peers in reach have announced their own
     /// silence, and the app's side effects have run.
-    var mayBeSilent: Bool {
-        tellsReachability && effects.next == nil && strangers.isDisjoint(with: reachablePeerIDs)
+    var canStaySilent: Bool {
+        reportsReachability && effects.next == nil && nonmemberPeerIDs.isDisjoint(with: reachablePeerIDs)
             && reachablePeerIDs.allSatisfy { peerID in heard[peerID].map { $0.silence != nil } ?? true }
     }
 
     /// Answers a peer that keeps asking. After a long silence this device speaks together with the peer that broke it,
     /// so that both wake the radio once.
     mutating func answer(_ control: SessionControl, of peerID: String) {
-        guard control.isDigest, exchange.scheduled == .settled, let silence = heard[peerID]?.silence else { return }
+        guard control.isDigest, exchange.scheduled == .quiescent, let silence = heard[peerID]?.silence else { return }
         let pace = ExchangeSchedule.Pace.self
         if silence < pace.idle.interval(configuration.exchangeInterval).seconds {
             scheduleExchange(.regular)
-        } else if let saidAt = exchange.saidAt,
-            moment.now.timeIntervalSince(saidAt) * 2 >= pace.settled.interval(configuration.exchangeInterval).seconds
+        } else if let lastSentAt = exchange.lastSentAt,
+            moment.now.timeIntervalSince(lastSentAt) * 2
+                >= pace.quiescent.interval(configuration.exchangeInterval).seconds
         {
             exchangeNow()
         }
@@ -213,10 +215,10 @@ extension SessionCore {
     mutating func receive(_ change: SessionPeerReachability) {
         guard isRunning else { return }
         if let peer = change.peer {
-            tellsReachability = true
+            reportsReachability = true
             if change.isReachable { reachablePeerIDs.insert(peer.id) } else { reachablePeerIDs.remove(peer.id) }
             heard[peer.id]?.linkChangedAt = moment.now
-            if !change.isReachable { lose(peer.id) }
+            if !change.isReachable { handleUnreachable(peer.id) }
         }
         directives.showsStatus = true
         guard change.isReachable else { return }
@@ -232,14 +234,14 @@ extension SessionCore {
         exchangeNow()
     }
 
-    private mutating func lose(_ peerID: String) {
+    private mutating func handleUnreachable(_ peerID: String) {
         forgetEphemerals(of: peerID)
-        publishOwedState()
+        publishPendingState()
         // The peer may now be suspected earlier or later.
         scheduleExchange(.regular)
     }
 
-    // MARK: - How things stand
+    // MARK: - Status
 
     /// True if the last events of a peer are missing. No later event shows that gap, but the peer's promise does.
     var isLagging: Bool {
@@ -258,22 +260,22 @@ extension SessionCore {
 
     /// Returns true if the transport reports the peer as gone, or if it has been silent for too long.
     func isGone(_ peerID: String, heardAt: Date) -> Bool {
-        if tellsReachability, !reachablePeerIDs.contains(peerID) { return true }
+        if reportsReachability, !reachablePeerIDs.contains(peerID) { return true }
         let heardAt = max(heardAt, heard[peerID]?.at ?? heardAt)
         return abs(moment.now.timeIntervalSince(heardAt)) > silenceMax(of: peerID)
     }
 
     /// True if no peer is reachable, as far as the transport reports it. An exchange follows at once when that changes.
     var isAlone: Bool {
-        reachablePeerIDs.isEmpty && (tellsReachability || (heard.isEmpty && moment.knownPeers.isEmpty))
+        reachablePeerIDs.isEmpty && (reportsReachability || (heard.isEmpty && moment.knownPeers.isEmpty))
     }
 
     /// True if there is nothing to report: all members in reach hold and have confirmed the same, and have said so.
-    private var isSettled: Bool {
+    private var isQuiescent: Bool {
         guard engine.isSealed, !engine.hasEnded || engine.isOver, !engine.isChangingView else { return false }
         let members = engine.membership.open.map(\.source)
         let others = members.filter { $0 != engine.source }
-        let present = others.filter { !tellsReachability || reachablePeerIDs.contains($0.peerID) }
+        let present = others.filter { !reportsReachability || reachablePeerIDs.contains($0.peerID) }
         // The group waits for an absent member, or suspects it in time.
         guard engine.unconfirmedCount == 0 || present.count < others.count else { return false }
         return present.allSatisfy { member in
@@ -283,7 +285,7 @@ extension SessionCore {
     }
 
     /// True if a reachable member lacks own events or samples, or doesn't know of the session's end.
-    var isSomebodyBehind: Bool {
+    var hasReachableMemberBehind: Bool {
         acknowledgedByReachableMembers.contains { $0 < engine.held[engine.source] }
             || engine.hasEnded && reachableMembers.contains { !engine.knowsEnd($0) }
             || series.isBehind(seriesPeers)

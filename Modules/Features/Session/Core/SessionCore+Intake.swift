@@ -44,7 +44,7 @@ extension SessionCore {
         guard case SessionSyncError.outOfRange(let field) = error else { return }
         let peerID = metadata.sourcePeerID
         guard heard[peerID]?.isOutOfRange != true, remember(peerID, { $0.isOutOfRange = true }) else { return }
-        tell(.outOfRange(peerID: peerID, field: field))
+        raise(.outOfRange(peerID: peerID, field: field))
     }
 
     /// Changes the remembered facts about a peer, unless too many peers are remembered.
@@ -68,15 +68,15 @@ extension SessionCore {
         statistics.duplicates += applied.repeatedCount
         statistics.ignored += applied.ignoredCount
         if arrivals.isEmpty { arrivals = applied.arrivals } else { arrivals += applied.arrivals }
-        if engine.isBehind { return stayBehind() }
+        if engine.isBehind { return scheduleCatchUp() }
         behindSince = nil
         if !applied.isEmpty { directives.showsState = true }
-        tellAdopted()
-        tellArrivals(atMost: Self.arrivalsAtOnce)
+        publishAdoptedCopy()
+        publishArrivals(atMost: Self.arrivalsAtOnce)
     }
 
     /// Leaves the rest of the late events to later turns.
-    private mutating func stayBehind() {
+    private mutating func scheduleCatchUp() {
         let since = behindSince ?? moment.now
         behindSince = since
         // A member that keeps sending late events must not freeze the screen.
@@ -90,7 +90,7 @@ extension SessionCore {
     private static var behindMax: TimeInterval { 5 }
 
     /// Publishes as many events as a reader's buffer holds. Later turns publish the rest.
-    mutating func tellArrivals(atMost count: Int) {
+    mutating func publishArrivals(atMost count: Int) {
         if directives.remoteEvents.isEmpty, arrivals.count <= count {
             directives.remoteEvents = arrivals
             arrivals = []
@@ -109,7 +109,7 @@ extension SessionCore {
 
     /// Reduces late events, at most that many, and shows the result once all are reduced.
     mutating func catchUp(atMost count: Int = .max) {
-        guard engine.isBehind else { return tellArrivals(atMost: Self.arrivalsAtOnce) }
+        guard engine.isBehind else { return publishArrivals(atMost: Self.arrivalsAtOnce) }
         engine.catchUp(atMost: count)
         announceApplied()
         guard !engine.isBehind else { return }
@@ -120,20 +120,20 @@ extension SessionCore {
     // MARK: - Events
 
     private mutating func receive(events: ArraySlice<AnySessionSyncEnvelope>) {
-        let taken = hotPath.receive(&engine, events) { [checkpoints] erased, engine in
+        let results = hotPath.receive(&engine, events) { [checkpoints] erased, engine in
             // Keep events of a type that this version doesn't know unread.
             let payload = try erased.encodedPayload(with: checkpoints.codec)
             let number = payload.codec.id.number
-            return TakenEvent(try engine.receiveOpaque(erased.metadata, bytes: payload.bytes, codec: number))
+            return EventResult(try engine.receiveOpaque(erased.metadata, bytes: payload.bytes, codec: number))
         }
-        for (place, taken) in zip(events.indices, taken) { note(taken, of: events[place].metadata) }
+        for (index, result) in zip(events.indices, results) { note(result, of: events[index].metadata) }
         announceApplied()
     }
 
-    private mutating func note(_ taken: TakenEvent, of metadata: SessionSyncMetadata) {
-        if case .refused(let error) = taken { return reject(metadata, error) }
+    private mutating func note(_ result: EventResult, of metadata: SessionSyncMetadata) {
+        if case .refused(let error) = result { return reject(metadata, error) }
         exchange.unacknowledgedCount += 1
-        switch taken {
+        switch result {
         case .applied, .refused: break
         case .duplicate: statistics.duplicates += 1
         case .ignored: statistics.ignored += 1
@@ -147,7 +147,7 @@ extension SessionCore {
         }
     }
 
-    // MARK: - What is no event
+    // MARK: - Other messages
 
     private static func isMessage(_ payloadType: String) -> Bool {
         payloadType == SessionControl.payloadType || payloadType == CopyPiece.payloadType
@@ -160,8 +160,8 @@ extension SessionCore {
     private mutating func receiveMessage(_ erased: AnySessionSyncEnvelope) {
         do {
             switch erased.metadata.payloadType {
-            case SessionControl.payloadType: try takeControl(erased)
-            case ShortForm.controlType: try takeShortControl(erased)
+            case SessionControl.payloadType: try receiveControl(erased)
+            case ShortForm.controlType: try receiveShortControl(erased)
             case EphemeralMessage.payloadType:
                 try receiveEphemerals(erased) { try $0.decodePayload(as: EphemeralMessage.self).samples }
             case ShortForm.shownType:
@@ -176,7 +176,7 @@ extension SessionCore {
                     return try envelope.decodePayload(as: ShortForm.self)
                         .seriesMessage(of: sender) { series.id(of: $0, of: sender) }
                 }
-            case SessionRelay<Event>.payloadType: try takeRelay(erased)
+            case SessionRelay<Event>.payloadType: try receiveRelay(erased)
             default: try receiveCopyMessage(erased)
             }
         } catch {
@@ -184,30 +184,31 @@ extension SessionCore {
         }
     }
 
-    private mutating func takeControl(_ erased: AnySessionSyncEnvelope) throws {
-        try take(
-            SessionSyncEnvelope(metadata: erased.metadata, payload: try erased.decodePayload(as: SessionControl.self)))
+    private mutating func receiveControl(_ erased: AnySessionSyncEnvelope) throws {
+        try receive(
+            control: SessionSyncEnvelope(
+                metadata: erased.metadata, payload: try erased.decodePayload(as: SessionControl.self)))
     }
 
-    private mutating func takeShortControl(_ erased: AnySessionSyncEnvelope) throws {
+    private mutating func receiveShortControl(_ erased: AnySessionSyncEnvelope) throws {
         var metadata = erased.metadata
         let payload = try erased.decodePayload(as: ShortForm.self).control(of: metadata.sender)
         metadata.payloadType = SessionControl.payloadType
-        try take(SessionSyncEnvelope(metadata: metadata, payload: payload))
+        try receive(control: SessionSyncEnvelope(metadata: metadata, payload: payload))
     }
 
-    private mutating func take(_ envelope: SessionSyncEnvelope<SessionControl>) throws {
+    private mutating func receive(control envelope: SessionSyncEnvelope<SessionControl>) throws {
         guard envelope.metadata.sourcePeerID != engine.localPeerID else { return }
         let isNew = heard[envelope.metadata.sourcePeerID] == nil
-        regard(envelope.metadata.sourcePeerID)
+        updateOwnership(of: envelope.metadata.sourcePeerID)
         try engine.receiveControl(envelope, at: moment.now)
         if let statement = envelope.payload.view {
             let metadata = envelope.metadata
-            company.hear(
+            membershipLedger.note(
                 statement, of: SessionSource(peerID: metadata.sourcePeerID, incarnation: metadata.incarnation))
         }
         statistics.controlsReceived += 1
-        noteStranger(envelope.metadata.sourcePeerID)
+        noteIfNonmember(envelope.metadata.sourcePeerID)
         note(envelope.payload, from: envelope.metadata)
         announceApplied()
         guard !isNew else {
@@ -218,7 +219,7 @@ extension SessionCore {
         answer(envelope.payload, of: envelope.metadata.sourcePeerID)
     }
 
-    private mutating func takeRelay(_ erased: AnySessionSyncEnvelope) throws {
+    private mutating func receiveRelay(_ erased: AnySessionSyncEnvelope) throws {
         let envelope = SessionSyncEnvelope(
             metadata: erased.metadata, payload: try erased.decodePayload(as: SessionRelay<Event>.self))
         try engine.receiveRelay(envelope, at: moment.now)
@@ -228,11 +229,11 @@ extension SessionCore {
 
     /// Notes peers that aren't members. Groups of one session find each other by controls, and newcomers find their
     /// group, so a session doesn't fall silent near such a peer.
-    private mutating func noteStranger(_ peerID: String) {
+    private mutating func noteIfNonmember(_ peerID: String) {
         if isOpenMember(peerID) {
-            strangers.remove(peerID)
-        } else if strangers.count < HeardPeer.countMax {
-            strangers.insert(peerID)
+            nonmemberPeerIDs.remove(peerID)
+        } else if nonmemberPeerIDs.count < HeardPeer.countMax {
+            nonmemberPeerIDs.insert(peerID)
         }
     }
 
@@ -244,21 +245,21 @@ extension SessionCore {
         let lostThrough = promised.map { $0 > heldSequence(of: peerID) ? $0 : 0 }
         // A new incarnation may have lost its samples.
         if let known = heard[peerID]?.incarnation, known != metadata.incarnation { series.greet(peerID) }
-        let longest = ExchangeSchedule.Pace.settled.interval(configuration.exchangeInterval).seconds
+        let longest = ExchangeSchedule.Pace.quiescent.interval(configuration.exchangeInterval).seconds
         remember(peerID) { [now = moment.now, silenceMax = silenceMax(of: peerID)] peer in
             if abs(now.timeIntervalSince(peer.at)) > silenceMax { peer.since = now }
             peer.at = now
             peer.silence = control.silence.map { min(Double($0) / 1_000, longest) }
             peer.readsShortForms = (control.reads ?? 0) & 1 == 1
             peer.incarnation = metadata.incarnation
-            peer.hear(control.held)
+            peer.setHeld(control.held)
             peer.position = control.position
             peer.lostThrough = lostThrough ?? peer.lostThrough
         }
     }
 }
 
-extension TakenEvent {
+extension EventResult {
     /// Converts the result for an event that was kept unread.
     fileprivate init<State>(_ result: SessionSyncReceiveResult<State>) {
         self =

@@ -15,7 +15,7 @@ struct OutgoingQueue {
     /// Own events in order, with the bytes that the store gets too.
     var events: [AnySessionSyncEnvelope] = []
     var snapshotReceivers = SnapshotReceivers()
-    var asksForSnapshot = false
+    var requestsSnapshot = false
     var copyMessages: [CopyMessage] = []
     var ephemeralNames: Set<String> = []
     /// Names of values that are sent again.
@@ -35,13 +35,13 @@ struct OutgoingQueue {
 
 /// The receivers of the state: each peer once, no matter how often it asks.
 struct SnapshotReceivers {
-    var isEverybody = false
+    var includesEveryPeer = false
     var peers: Set<SessionPeer> = []
 
-    var isEmpty: Bool { !isEverybody && peers.isEmpty }
+    var isEmpty: Bool { !includesEveryPeer && peers.isEmpty }
 
     mutating func merge(_ other: SnapshotReceivers) {
-        isEverybody = isEverybody || other.isEverybody
+        includesEveryPeer = includesEveryPeer || other.includesEveryPeer
         peers.formUnion(other.peers)
     }
 }
@@ -66,7 +66,7 @@ struct OutgoingRound<State: Codable & Sendable, Event: Codable & Sendable> {
     /// The state, taken together with the batch, so that a crash can't take back anything it shows.
     var snapshot: SessionSyncSnapshot<State>?
     var snapshotReceivers: SnapshotReceivers
-    var asksForSnapshot: Bool
+    var requestsSnapshot: Bool
     var copyMessages: [CopyMessage]
     var ephemerals: [EphemeralMessage]
     var seriesMessages: [SeriesMessage]
@@ -91,7 +91,7 @@ extension SessionCore {
         }
         let snapshot = outgoing.snapshotReceivers.isEmpty ? nil : engine.makeSnapshot(at: moment.now)
         if snapshot != nil, statistics.snapshotsSent == 0 { checkStateCoding() }
-        if outgoing.snapshotReceivers.isEverybody { told = (engine.held, moment.now) }
+        if outgoing.snapshotReceivers.includesEveryPeer { lastPublished = (engine.held, moment.now) }
         var decided = hotPath.takeDirectives(&engine)
         decided.confirmed = unsaved.confirmed + decided.confirmed
         unsaved.confirmed = []
@@ -107,22 +107,22 @@ extension SessionCore {
         let seriesBatch = series.hasUnwritten ? Result { try series.takeBatch() } : nil
         if decided.alarms.contains(where: isOwnFork) { outgoing.events = [] }
         let ephemerals = takeEphemeralMessages(outgoing.ephemeralNames, outgoing.repeatedNames)
-        if !ephemerals.isEmpty { tellSeriesAlong(in: &outgoing) }
+        if !ephemerals.isEmpty { addDueSeries(to: &outgoing) }
         return OutgoingRound(
             batch: batch, seriesBatch: seriesBatch, isSeriesRetry: isSeriesRetry, sequence: engine.held[engine.source],
             directives: decided, events: outgoing.events,
             snapshot: snapshot, snapshotReceivers: outgoing.snapshotReceivers,
-            asksForSnapshot: outgoing.asksForSnapshot, copyMessages: outgoing.copyMessages,
+            requestsSnapshot: outgoing.requestsSnapshot, copyMessages: outgoing.copyMessages,
             ephemerals: ephemerals, seriesMessages: outgoing.seriesMessages)
     }
 
     /// Makes a round's results effective after it was written.
-    mutating func settle(_ round: OutgoingRound<State, Event>) {
+    mutating func finish(_ round: OutgoingRound<State, Event>) {
         if round.batch != nil { unsaved.changes = nil }
-        if round.seriesBatch != nil { settleSeries() }
+        if round.seriesBatch != nil { finishSeriesWrite() }
         deliveries.accept(through: round.sequence)
         confirm(round.directives.confirmed)
-        heed(round.directives.alarms)
+        handle(round.directives.alarms)
         if engine.hasMoreConfirmed { wake() }
         compareStates()
         directives.showsStatus = true
@@ -137,9 +137,9 @@ extension SessionCore {
         unsaved.confirmed = round.directives.confirmed
         outgoing.putBack(round.events)
         if round.snapshot != nil { outgoing.snapshotReceivers.merge(round.snapshotReceivers) }
-        if round.asksForSnapshot { outgoing.asksForSnapshot = true }
+        if round.requestsSnapshot { outgoing.requestsSnapshot = true }
         if round.seriesBatch != nil { series.putBack() }
-        heed(round.directives.alarms)
+        handle(round.directives.alarms)
         if leavesStore { leaveStore() } else { scheduleExchange(.regular) }
     }
 
@@ -180,7 +180,7 @@ extension SessionCore {
     private static var windowMax: UInt64 { 2048 }
 
     /// Returns true if that peer may get this session's messages.
-    func mayKnow(_ peer: SessionPeer) -> Bool { configuration.audience == .everyPeer || engine.hears(peer.id) }
+    func isInAudience(_ peer: SessionPeer) -> Bool { configuration.audience == .everyPeer || engine.hears(peer.id) }
 
     /// Returns the receivers of messages for all. `[nil]` stands for every peer: used before the group is sealed, and
     /// if all connected peers may get the messages.
@@ -207,7 +207,7 @@ extension SessionCore {
 
     // MARK: - Alarms
 
-    mutating func tell(_ alarm: SessionAlarm) {
+    mutating func raise(_ alarm: SessionAlarm) {
         statistics.alarms += 1
         directives.alarms.append(alarm)
     }
@@ -216,7 +216,7 @@ extension SessionCore {
         if case .forked(let place) = alarm { place.source == engine.source } else { false }
     }
 
-    private mutating func heed(_ alarms: [SessionAlarm]) {
+    private mutating func handle(_ alarms: [SessionAlarm]) {
         for alarm in alarms {
             if case .notAdmitted(let source) = alarm, source != engine.source {
                 // The engine raises it with every control of that peer. Report it once.
@@ -224,7 +224,7 @@ extension SessionCore {
                 remember(source.peerID) { $0.isNotAdmitted = true }
             }
             if case .fenced(let view) = alarm { recordOwnDeparture(view: view) }
-            tell(alarm)
+            raise(alarm)
             // A member that wanted to leave stays out.
             if isOwnFork(alarm), !engine.isLeaving { reincarnate() }
         }

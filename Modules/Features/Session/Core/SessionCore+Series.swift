@@ -17,11 +17,11 @@ import MeshTransport
 /// The last times at which series were reported, and the state of answers and retries.
 struct SeriesSchedule {
     /// Last times of reporting all series, of reporting any, and of pushing samples.
-    var fullAt = Date.distantPast
-    var toldAt = Date.distantPast
-    var pushedAt = Date.distantPast
+    var lastFullReportAt = Date.distantPast
+    var lastReportAt = Date.distantPast
+    var lastPushAt = Date.distantPast
     /// Arrival times of samples that aren't acknowledged yet: the first and the last.
-    var news: (since: Date, at: Date)?
+    var unacknowledgedArrivals: (since: Date, at: Date)?
     /// Number of reports in a row without an acknowledgement.
     var retryCount = 0
 
@@ -62,40 +62,44 @@ extension SessionCore {
     }
 
     /// Reports samples after they were written.
-    mutating func settleSeries() {
+    mutating func finishSeriesWrite() {
         series.settle()
         directives.showsSeries = true
         if series.hasUnwritten { wake() }
-        if series.hasForeignNews { seriesSchedule.news = (seriesSchedule.news?.since ?? moment.now, moment.now) }
+        if series.hasForeignNews {
+            seriesSchedule.unacknowledgedArrivals = (
+                seriesSchedule.unacknowledgedArrivals?.since ?? moment.now, moment.now
+            )
+        }
         scheduleSeries()
     }
 
     /// Reports holdings with an exchange, and sends samples from time to time.
     /// - Parameter isClosing: sends everything that a peer lacks, because no more will come.
-    mutating func tellSeries(isClosing: Bool = false) {
+    mutating func reportSeries(isClosing: Bool = false) {
         guard !isAlone else { return }
         series.ageFetch(reachable: seriesPeers)
-        let isFull = isDue(&seriesSchedule.fullAt, after: configuration.exchangeInterval * 300)
+        let isFull = isDue(&seriesSchedule.lastFullReportAt, after: configuration.exchangeInterval * 300)
         let isLacking = isClosing || seriesRetry.map { $0 <= moment.now } ?? false
         let telling: SeriesShelf.Telling = isFull ? .everything : isLacking ? .lacking : .news
-        tellSeries(telling, atOnce: isClosing, answers: true)
+        reportSeries(telling, atOnce: isClosing, answers: true)
     }
 
     /// Reports between exchanges without a control.
-    mutating func tellDueSeries() {
+    mutating func reportDueSeries() {
         guard isRunning, !isAlone else { return }
         let isRetry = seriesRetry.map { $0 <= moment.now } ?? false
         if isRetry || seriesDue.map({ $0 <= moment.now }) ?? false {
-            tellSeries(isRetry ? .lacking : .news)
+            reportSeries(isRetry ? .lacking : .news)
         } else {
             scheduleSeries()
         }
     }
 
     /// Adds news that is due within a second to a round that shows values, because that round wakes the radio anyway.
-    mutating func tellSeriesAlong(in round: inout OutgoingQueue) {
+    mutating func addDueSeries(to round: inout OutgoingQueue) {
         guard let due = seriesDue, due <= moment.now + 2 * seriesLeeway else { return }
-        tellSeries(.news, atOnce: true)
+        reportSeries(.news, atOnce: true)
         round.seriesMessages += outgoing.seriesMessages
         outgoing.seriesMessages = []
     }
@@ -105,18 +109,18 @@ extension SessionCore {
     /// - Parameters:
     ///   - atOnce: true to send new samples before they are due.
     ///   - answers: true to acknowledge samples before that is due.
-    private mutating func tellSeries(_ telling: SeriesShelf.Telling, atOnce: Bool = false, answers: Bool = false) {
+    private mutating func reportSeries(_ telling: SeriesShelf.Telling, atOnce: Bool = false, answers: Bool = false) {
         // Peers request samples that are announced without being sent.
         let isDueNow = atOnce || telling != .news || series.unpushedCount >= SeriesSchedule.pushedMax
-        let pushes = isDue(&seriesSchedule.pushedAt, after: isDueNow ? .zero : configuration.seriesInterval)
+        let pushes = isDue(&seriesSchedule.lastPushAt, after: isDueNow ? .zero : configuration.seriesInterval)
         let answers = answers || telling != .news || answersDue.map { $0 <= moment.now } ?? false
-        if answers { seriesSchedule.news = nil }
+        if answers { seriesSchedule.unacknowledgedArrivals = nil }
         let hasNews = pushes && series.unpushedCount > 0
         let messages = series.messages(
             reachable: seriesPeers, telling: telling, pushesSamples: pushes, answers: answers,
             limit: seriesMessageBytes)
         if messages.contains(where: { !$0.holdings.isEmpty }) {
-            seriesSchedule.toldAt = moment.now
+            seriesSchedule.lastReportAt = moment.now
             seriesSchedule.retryCount = telling == .news || hasNews ? 0 : seriesSchedule.retryCount + 1
         }
         outgoing.seriesMessages += messages
@@ -138,7 +142,7 @@ extension SessionCore {
             let isMuch = series.unpushedCount >= SeriesSchedule.pushedMax
             // Wait for the next shown value.
             let isShowing = ephemeralsSentAt.map { moment.now < $0 + 4 * seriesLeeway } ?? false
-            let due = seriesSchedule.pushedAt + interval + (isShowing ? seriesLeeway : 0)
+            let due = seriesSchedule.lastPushAt + interval + (isShowing ? seriesLeeway : 0)
             dates.append(isMuch ? moment.now : max(moment.now, due))
         }
         if let answersDue { dates.append(answersDue) }
@@ -149,17 +153,17 @@ extension SessionCore {
     private var answersDue: Date? {
         // Peers may ask often, but one report per exchange interval answers all of them.
         if series.isAskedAgain {
-            return max(moment.now, seriesSchedule.toldAt + configuration.exchangeInterval.seconds)
+            return max(moment.now, seriesSchedule.lastReportAt + configuration.exchangeInterval.seconds)
         }
-        guard let news = seriesSchedule.news else { return nil }
+        guard let arrivals = seriesSchedule.unacknowledgedArrivals else { return nil }
         let (interval, wait) = (configuration.seriesInterval.seconds, SeriesSchedule.answerIntervals)
-        return min(news.since + wait.most * interval, news.at + wait.after * interval)
+        return min(arrivals.since + wait.most * interval, arrivals.at + wait.after * interval)
     }
 
     /// The time at which series are reported again to a peer that lacks samples; nil if none lacks any.
     private var seriesRetry: Date? {
         guard series.isLacking(seriesPeers) else { return nil }
-        return seriesSchedule.toldAt + seriesSchedule.retryIntervals * configuration.seriesInterval.seconds
+        return seriesSchedule.lastReportAt + seriesSchedule.retryIntervals * configuration.seriesInterval.seconds
     }
 
     private func isDue(_ last: inout Date, after interval: Duration) -> Bool {
@@ -170,7 +174,7 @@ extension SessionCore {
 
     /// Peers that can answer.
     var seriesPeers: Set<String> {
-        (tellsReachability ? reachablePeerIDs : Set(heard.keys)).filter { heard[$0] != nil && engine.hears($0) }
+        (reportsReachability ? reachablePeerIDs : Set(heard.keys)).filter { heard[$0] != nil && engine.hears($0) }
     }
 
     /// Maximum number of bytes of samples in one message.

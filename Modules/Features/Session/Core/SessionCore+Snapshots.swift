@@ -44,7 +44,7 @@ extension SessionCore {
         _ checkpoint: SessionCheckpoint<State, Event>, from metadata: SessionSyncMetadata, revision: UInt64
     ) throws -> Bool {
         let wasProvisional = engine.isProvisional
-        regard(metadata.sourcePeerID)
+        updateOwnership(of: metadata.sourcePeerID)
         guard try engine.adopt(checkpoint, from: metadata, at: moment.now) else {
             announceApplied()
             if engine.isProvisional != wasProvisional { directives.showsState = true }
@@ -64,7 +64,7 @@ extension SessionCore {
     }
 
     /// Publishes an adopted copy as one snapshot.
-    mutating func tellAdopted() {
+    mutating func publishAdoptedCopy() {
         guard let copy = adoptedCopy.take() else { return }
         let store = engine.store
         updates.record(.adopted(from: copy.metadata.sourcePeerID))
@@ -81,13 +81,13 @@ extension SessionCore {
         case .applied:
             statistics.snapshotsApplied += 1
             shownPeerID = snapshot.metadata.sourcePeerID
-            tellReplaced(by: snapshot)
+            publishShownState(snapshot)
         case .staleIgnored: statistics.snapshotsStale += 1
         }
     }
 
     /// Publishes a shown state as one snapshot.
-    private mutating func tellReplaced(by snapshot: SessionSyncSnapshot<State>) {
+    private mutating func publishShownState(_ snapshot: SessionSyncSnapshot<State>) {
         _ = engine.takeApplied()
         updates.record(.shown(from: snapshot.metadata.sourcePeerID))
         directives.showsState = true
@@ -115,11 +115,11 @@ extension SessionCore {
             && retained.metadata.incarnation == snapshot.metadata.incarnation
     }
 
-    // MARK: - Answering
+    // MARK: - Answers
 
     mutating func receive(_ request: SessionSnapshotRequest) {
         guard isRunning, request.sessionID == engine.sessionID, engine.hasHistory else { return }
-        guard request.requester.map(mayKnow) ?? true else {
+        guard request.requester.map(isInAudience) ?? true else {
             statistics.rejected += 1
             return
         }
@@ -128,15 +128,15 @@ extension SessionCore {
 
     mutating func answer(_ peer: SessionPeer?) {
         guard let peer else { return publishSnapshot() }
-        guard mayKnow(peer) else { return }
+        guard isInAudience(peer) else { return }
         outgoing.snapshotReceivers.peers.insert(peer)
         wake()
     }
 
     /// Sends the state to every peer, once per round no matter how often it is requested.
     mutating func publishSnapshot() {
-        isStateOwed = false
-        outgoing.snapshotReceivers.isEverybody = true
+        isStatePending = false
+        outgoing.snapshotReceivers.includesEveryPeer = true
         wake()
     }
 
@@ -144,21 +144,21 @@ extension SessionCore {
     /// all of them are in reach, it leaves at most every five exchange intervals.
     mutating func publishState() {
         let interval = 5 * configuration.exchangeInterval.seconds
-        guard let told, doAllHearEvents else { return publishSnapshot() }
-        let wait = interval - abs(moment.now.timeIntervalSince(told.at))
+        guard let lastPublished, allReceiversGetEvents else { return publishSnapshot() }
+        let wait = interval - abs(moment.now.timeIntervalSince(lastPublished.at))
         guard wait > 0 else { return publishSnapshot() }
-        guard !isStateOwed else { return }
-        isStateOwed = true
+        guard !isStatePending else { return }
+        isStatePending = true
         directives.stateIn = .seconds(wait)
     }
 
-    mutating func publishOwedState() {
-        if isStateOwed { publishSnapshot() }
+    mutating func publishPendingState() {
+        if isStatePending { publishSnapshot() }
     }
 
     /// True if every peer that gets the state is a member in reach that has been heard.
-    private var doAllHearEvents: Bool {
-        guard engine.isSealed, tellsReachability else { return false }
+    private var allReceiversGetEvents: Bool {
+        guard engine.isSealed, reportsReachability else { return false }
         let others = engine.membership.open.map(\.source.peerID).filter { $0 != engine.localPeerID }
         return others.allSatisfy { reachablePeerIDs.contains($0) && heard[$0] != nil }
             && (configuration.audience == .members || moment.knownPeers.allSatisfy { engine.hears($0.id) })
@@ -166,18 +166,18 @@ extension SessionCore {
 
     /// Sends the state to peers that only watch, if members' events have changed it. At most once per exchange
     /// interval. Own events already cause a state.
-    mutating func showSpectators() {
+    mutating func publishStateToSpectators() {
         guard configuration.audience == .everyPeer, engine.isSealed, engine.hasHistory,
             moment.knownPeers.contains(where: { !engine.hears($0.id) })
         else { return }
-        if let told {
-            let age = abs(moment.now.timeIntervalSince(told.at))
-            guard told.held != engine.held, age >= configuration.exchangeInterval.seconds else { return }
+        if let lastPublished {
+            let age = abs(moment.now.timeIntervalSince(lastPublished.at))
+            guard lastPublished.held != engine.held, age >= configuration.exchangeInterval.seconds else { return }
         }
         publishSnapshot()
     }
 
-    // MARK: - Asking
+    // MARK: - Requests
 
     /// Requests peers' state, at most once in `requestInterval`. A request that comes sooner waits for its turn: the
     /// answer in flight may be older than the gap, and no later event may show that gap again.
@@ -185,19 +185,19 @@ extension SessionCore {
         let sinceLast = lastRequestAt.map { moment.now.timeIntervalSince($0) } ?? .infinity
         let remaining = configuration.requestInterval.seconds - sinceLast
         guard sinceLast >= 0, remaining > 0 else { return sendRequest() }
-        guard !isRequestOwed else { return }
-        isRequestOwed = true
+        guard !isRequestPending else { return }
+        isRequestPending = true
         directives.requestIn = .seconds(remaining)
     }
 
-    mutating func sendOwedRequest() {
-        if isRequestOwed { sendRequest() }
+    mutating func sendPendingRequest() {
+        if isRequestPending { sendRequest() }
     }
 
     private mutating func sendRequest() {
-        isRequestOwed = false
+        isRequestPending = false
         lastRequestAt = moment.now
-        outgoing.asksForSnapshot = true
+        outgoing.requestsSnapshot = true
         wake()
     }
 }

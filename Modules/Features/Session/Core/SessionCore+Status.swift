@@ -47,7 +47,7 @@ extension SessionCore {
                 peerID: id,
                 sync: acknowledged.map { sync(lacking: heldCount(missingIn: $0) { $0 != member }) }
                     ?? syncOfOutsider(id),
-                isActive: isHere(id),
+                isActive: isActive(id),
                 unacknowledgedCount: acknowledged.map { heldCount(missingIn: $0) { $0.peerID == engine.localPeerID } },
                 missingCount: missing.filter { $0.source.peerID == id }
                     .reduce(0) { $0 &+ ($1.last &- $1.first &+ 1) },
@@ -56,7 +56,7 @@ extension SessionCore {
         }
     }
 
-    private func isHere(_ peerID: String) -> Bool {
+    private func isActive(_ peerID: String) -> Bool {
         heard[peerID].map { !isGone(peerID, heardAt: $0.at) } ?? false
     }
 

@@ -59,12 +59,12 @@ where
         var arrivedCopy: ArrivingCopy?
         /// Delay before `catchUp` is called, which repeats until the engine is no longer behind.
         var catchUpIn: Duration?
-        /// A state whose digest is to be made and passed to `takeDigest`.
+        /// A state whose digest is to be made and passed to `finishDigest`.
         var milestone: SessionMilestone<State>?
-        /// Delays before `exchangeNow` and `sendOwedRequest`. Each replaces an earlier timer; nil leaves that alone.
+        /// Delays before `exchangeNow` and `sendPendingRequest`. Each replaces an earlier timer; nil leaves that alone.
         var exchangeIn: Duration?
         var requestIn: Duration?
-        /// Delays before `sendEphemerals`, `publishOwedState` and `tellDueSeries`.
+        /// Delays before `sendEphemerals`, `publishPendingState` and `reportDueSeries`.
         var ephemeralsIn: Duration?
         var stateIn: Duration?
         var seriesIn: Duration?
@@ -91,7 +91,7 @@ where
     var outgoing = OutgoingQueue()
     var unsaved = UnsavedWork<Event>()
     var effects = EffectQueue<Event>()
-    var samples = SampleRoom()
+    var samples = SampleThinning()
 
     /// Remote events with a place, which are published once the state shows them.
     var arrivals: [SessionSyncEnvelope<Event>] = []
@@ -102,14 +102,14 @@ where
     // Facts about peers that the engine doesn't keep.
     var heard: [String: HeardPeer] = [:]
     /// Peers whose last control came from a device that isn't a member.
-    var strangers: Set<String> = []
-    var company = CompanyLedger()
+    var nonmemberPeerIDs: Set<String> = []
+    var membershipLedger = MembershipLedger()
     /// Peers that were reported for running another session or feature.
     var elsewhere: Set<String> = []
     var shownPeerID: String?
     var reachablePeerIDs: Set<String> = []
     /// True once the transport has named a peer in a reachability change.
-    var tellsReachability = false
+    var reportsReachability = false
     var retainedSnapshot: AnySessionSyncSnapshot?
     /// A retained snapshot that was refused as too old while no peer was reachable.
     var staleSnapshot: AnySessionSyncSnapshot?
@@ -149,11 +149,11 @@ where
     // The last requests and messages, with their times.
     var exchange = ExchangeSchedule()
     var lastRequestAt: Date?
-    var isRequestOwed = false
+    var isRequestPending = false
     /// The vector of the last state that was sent to all peers, and its time.
-    var told: (held: SequenceVector, at: Date)?
+    var lastPublished: (held: SequenceVector, at: Date)?
     /// True if the state has changed since it was published, and a timer will publish it.
-    var isStateOwed = false
+    var isStatePending = false
 
     init(
         engine: Engine, configuration: SyncedSessionConfiguration<State, Event>, at moment: Moment,
@@ -198,13 +198,13 @@ where
     /// Stops listening. Queued work stays.
     mutating func stop() {
         catchUp()
-        tellArrivals(atMost: .max)
+        publishArrivals(atMost: .max)
         isRunning = false
         // The task that was reading it is cancelled.
         if arrivingCopy?.isComplete == true { forgetArrivingCopy() }
-        isRequestOwed = false
+        isRequestPending = false
         ephemeralRepeats = EphemeralRepeats()
-        isStateOwed = false
+        isStatePending = false
         exchange = ExchangeSchedule()
         // A stopped session can't hear that peers hide their values.
         for peerID in ephemeralHeardAt.keys { forgetEphemerals(of: peerID) }
@@ -216,21 +216,22 @@ where
         guard outgoing.events.count < configuration.outgoingMax else {
             throw SessionSyncError.queueFull(limit: configuration.outgoingMax)
         }
-        let coded = try code(event)
-        let isSample = configuration.isHighRate(coded.event)
-        if isSample, !samples.takes(in: engine.options.ownUnconfirmedMax, byteFill: byteFill, isAlone: isAlone) {
+        let encoded = try roundTripped(event)
+        let isSample = configuration.isHighRate(encoded.event)
+        if isSample, !samples.accepts(capacity: engine.options.ownUnconfirmedMax, byteFill: byteFill, isAlone: isAlone)
+        {
             statistics.thinnedOut += 1
             throw SessionSyncError.logFull(limit: engine.options.ownUnconfirmedMax)
         }
-        let envelope = try take(coded) { try $0.submitLocal(coded.event, at: moment) }
+        let envelope = try accept(encoded) { try $0.submitLocal(encoded.event, at: moment) }
         if isSample { samples.count += 1 }
         return envelope
     }
 
     /// True if there is space for an event of any kind, high-rate ones included.
-    var hasRoom: Bool {
+    var hasCapacity: Bool {
         let fill = Double(engine.ownUnconfirmedCount) / Double(max(1, engine.options.ownUnconfirmedMax))
-        return outgoing.events.count < configuration.outgoingMax && max(fill, byteFill) < SampleRoom.share
+        return outgoing.events.count < configuration.outgoingMax && max(fill, byteFill) < SampleThinning.share
     }
 
     /// The used share of the log's bytes: 1 is full.
@@ -240,17 +241,17 @@ where
 
     /// Submits the session's last event. It has space even in a full log.
     mutating func end(with event: Event, at moment: Date) throws {
-        let coded = try code(event)
-        _ = try take(coded) { try $0.end(with: coded.event, at: moment) }
+        let encoded = try roundTripped(event)
+        _ = try accept(encoded) { try $0.end(with: encoded.event, at: moment) }
         directives.showsStatus = true
     }
 
     /// An event decoded from its bytes, and those bytes.
-    private typealias CodedEvent = (event: Event, bytes: [UInt8])
+    private typealias EncodedEvent = (event: Event, bytes: [UInt8])
 
     /// Encodes an event and decodes it again, because peers and this device's next launch reduce the decoded event.
     /// - Throws: `SessionSyncError.payloadEncodingFailed`, or `payloadDecodingFailed` if the bytes can't be decoded.
-    private mutating func code(_ event: Event) throws -> CodedEvent {
+    private mutating func roundTripped(_ event: Event) throws -> EncodedEvent {
         let codec = CompactCodec()
         let bytes: [UInt8]
         do { bytes = try codec.encode(event) } catch {
@@ -266,24 +267,24 @@ where
     }
 
     mutating func report(_ loss: CodingLoss?) {
-        if let loss { tell(.codingLoss(type: loss.type, field: loss.field)) }
+        if let loss { raise(.codingLoss(type: loss.type, field: loss.field)) }
     }
 
-    private mutating func take(
-        _ coded: CodedEvent, _ submit: (inout Engine) throws -> SessionSyncEnvelope<Event>
+    private mutating func accept(
+        _ encoded: EncodedEvent, _ submit: (inout Engine) throws -> SessionSyncEnvelope<Event>
     ) throws -> SessionSyncEnvelope<Event> {
         let wasBehind = engine.isBehind
-        let isSample = configuration.isHighRate(coded.event)
+        let isSample = configuration.isHighRate(encoded.event)
         let earlier = hasComparableStates && !isSample && !wasBehind ? engine.state : nil
         let envelope = try submit(&engine)
         let isUnchanged = (earlier as? any Equatable)?.equals(engine.state) ?? false
         if wasBehind || updates.isKept { announceApplied() }
-        if engine.options.eventBytes == nil { engine.weighLastSubmitted(coded.bytes.count) }
-        archive?.keep(coded.bytes, of: engine.source, envelope.metadata.sequence)
+        if engine.options.eventBytes == nil { engine.weighLastSubmitted(encoded.bytes.count) }
+        archive?.keep(encoded.bytes, of: engine.source, envelope.metadata.sequence)
         statistics.submitted += 1
         deliveries.add(envelope.metadata, isUnchanged: isUnchanged)
-        let encoded = EncodedPayload(bytes: coded.bytes, codec: CompactCodec())
-        outgoing.events.append(AnySessionSyncEnvelope(envelope, encoded: encoded))
+        let payload = EncodedPayload(bytes: encoded.bytes, codec: CompactCodec())
+        outgoing.events.append(AnySessionSyncEnvelope(envelope, encoded: payload))
         directives.showsState = true
         directives.showsDeliveries = true
         wake()

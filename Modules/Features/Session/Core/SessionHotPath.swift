@@ -14,10 +14,10 @@ where
 {
     @usableFromInline typealias Engine = SessionSyncEngine<State, Event, Reducer, ConflictPolicy>
     /// Handles a payload that isn't an event of this type.
-    @usableFromInline typealias Other = (AnySessionSyncEnvelope, inout Engine) throws -> TakenEvent
+    @usableFromInline typealias Other = (AnySessionSyncEnvelope, inout Engine) throws -> EventResult
 
     @usableFromInline
-    let receive: @Sendable (inout Engine, ArraySlice<AnySessionSyncEnvelope>, Other) -> [TakenEvent]
+    let receive: @Sendable (inout Engine, ArraySlice<AnySessionSyncEnvelope>, Other) -> [EventResult]
     @usableFromInline let takeApplied: @Sendable (inout Engine, _ keepsEvents: Bool) -> AppliedBatch<Event>
     @usableFromInline let takeDirectives: @Sendable (inout Engine) -> SessionDirectives<State, Event>
 
@@ -31,29 +31,29 @@ where
     /// Receives events. Late ones get their places together, so the events after them are reduced once.
     @inlinable
     static func receive(
-        _ events: ArraySlice<AnySessionSyncEnvelope>, into engine: inout Engine, _ takeOther: Other
-    ) -> [TakenEvent] {
+        _ events: ArraySlice<AnySessionSyncEnvelope>, into engine: inout Engine, _ receiveOther: Other
+    ) -> [EventResult] {
         engine.gather { engine in
-            var taken: [TakenEvent] = []
-            taken.reserveCapacity(events.count)
+            var results: [EventResult] = []
+            results.reserveCapacity(events.count)
             for erased in events {
                 do {
-                    taken.append(try take(erased, into: &engine, takeOther))
+                    results.append(try receiveEvent(erased, into: &engine, receiveOther))
                 } catch {
-                    taken.append(.refused(error))
+                    results.append(.refused(error))
                 }
             }
-            return taken
+            return results
         }
     }
 
     @inlinable
-    static func take(
-        _ erased: AnySessionSyncEnvelope, into engine: inout Engine, _ takeOther: Other
-    ) throws -> TakenEvent {
+    static func receiveEvent(
+        _ erased: AnySessionSyncEnvelope, into engine: inout Engine, _ receiveOther: Other
+    ) throws -> EventResult {
         guard erased.metadata.payloadType == engine.payloadType,
             let event = try? erased.decodePayload(as: Event.self)
-        else { return try takeOther(erased, &engine) }
+        else { return try receiveOther(erased, &engine) }
         switch try engine.receive(SessionSyncEnvelope(metadata: erased.metadata, payload: event)) {
         case .applied: return .applied
         case .duplicate: return .duplicate
@@ -65,7 +65,7 @@ where
 
 /// The result for an event. Omits the state that an engine's result holds, to avoid a copy of it per event.
 @usableFromInline
-enum TakenEvent {
+enum EventResult {
     case applied, duplicate, ignored, unread, early
     case refused(any Error)
 }

@@ -70,7 +70,7 @@ extension ShortForm {
             var rest = try reader.readRegion()
             guard !rest.isAtEnd else { return control }
             let bytes = try rest.readRaw(rest.remaining)
-            control.takeRest(of: try CompactCodec().decode(SessionControl.self, from: Array(bytes)))
+            control.setRareFields(of: try CompactCodec().decode(SessionControl.self, from: Array(bytes)))
             return control
         }
     }
@@ -133,7 +133,7 @@ extension SessionControl {
         return rest == SessionControl() ? nil : rest
     }
 
-    fileprivate mutating func takeRest(of rest: SessionControl) {
+    fileprivate mutating func setRareFields(of rest: SessionControl) {
         (wants, replacements, forked) = (rest.wants, rest.replacements, rest.forked)
         if let view = rest.view { self.view = view }
         (record, relays, stateDigest, reissues) = (rest.record, rest.relays, rest.stateDigest, rest.reissues)
@@ -295,7 +295,7 @@ extension WireReader {
         let (milliseconds, overflows) = Int64(stamp.milliseconds).subtractingReportingOverflow(try readSignedVarint())
         guard !overflows, milliseconds >= 0, milliseconds <= Int64(HybridTimestamp.millisecondsMax),
             let counter = UInt16(exactly: try readVarint())
-        else { throw WireError(.invalidValue, "a stamp lies outside its range") }
+        else { throw WireError(.invalidValue, "a stamp is out of range") }
         return HybridTimestamp(milliseconds: UInt64(milliseconds), counter: counter)
     }
 }

@@ -55,7 +55,7 @@ public enum SessionIntentOutcome<Answer: Codable & Sendable>: Codable, Sendable 
     case lapsed
 
     /// True if the outcome is the handler's result.
-    var isWordOfDoer: Bool {
+    var isHandlerResult: Bool {
         switch self {
         case .answered, .failed: true
         case .interrupted, .lapsed: false

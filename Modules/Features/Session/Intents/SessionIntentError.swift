@@ -17,10 +17,10 @@ public enum SessionIntentError: Error, Hashable, Sendable {
 extension SessionIntentError: ExplainedError {
     public var description: String {
         switch self {
-        case .nobodyServes: "no device in the session does what is asked: open the app on one that does"
-        case .refused: "the session takes no further intent now: wait until one that is open has been answered"
-        case .lapsed: "the device that was to do it did not begin in time: ask again when it is within reach"
-        case .interrupted: "the device that was to do it has gone, and may have done it: look before asking again"
+        case .nobodyServes: "no device in the session serves this request. Open the app on one that does"
+        case .refused: "the session accepts no more requests now. Wait until an open one is answered"
+        case .lapsed: "the device that was asked didn't begin in time. Ask again when it is in reach"
+        case .interrupted: "the device that was asked is gone and may have done the work. Check before you ask again"
         case .failed(let text): text
         }
     }

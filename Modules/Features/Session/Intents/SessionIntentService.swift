@@ -31,9 +31,9 @@ where
     private let handler: @MainActor (Entry) async throws -> State.Answer
     /// The last term that this device has claimed, so that it claims it once.
     private var claimedTerm: UInt64 = 0
-    /// Intents that this process has taken up, even if the state doesn't show that yet.
-    private var takenUp: Set<UUID> = []
-    private var isDoing = false
+    /// Intents that this process has started, even if the state doesn't show that yet.
+    private var startedIDs: Set<UUID> = []
+    private var isPerforming = false
     private let listener = OwnedTasks()
     private let work = OwnedTasks()
 
@@ -41,8 +41,8 @@ where
         self.session = session
         self.handler = handler
         let changes = session.changes()
-        listener.hold([Task { [weak self] in for await _ in changes { self?.look() } }])
-        look()
+        listener.hold([Task { [weak self] in for await _ in changes { self?.update() } }])
+        update()
     }
 
     /// True if this device is the one that `ask` asks.
@@ -63,10 +63,10 @@ where
         claimedTerm = term
     }
 
-    private func look() {
+    private func update() {
         guard session.phase != .closed, session.showsEverything else { return }
         if isOwnerMissing, claimedTerm != session.state.intents.term &+ 1 { try? claim() }
-        if session.phase == .running { doNext() }
+        if session.phase == .running { performNext() }
     }
 
     private var isOwnerMissing: Bool {
@@ -77,23 +77,23 @@ where
         return !session.isPresent(owner)
     }
 
-    // MARK: - Doing
+    // MARK: - Performing
 
-    private func doNext() {
-        guard !isDoing else { return }
+    private func performNext() {
+        guard !isPerforming else { return }
         let entries = session.state.intents.entries
         let next = entries.first { entry in
-            entry.isOpen && entry.designated.peerID == session.source.peerID && !takenUp.contains(entry.id)
+            entry.isOpen && entry.designated.peerID == session.source.peerID && !startedIDs.contains(entry.id)
         }
         guard let next else { return }
-        takenUp.formIntersection(entries.map(\.id))
-        takenUp.insert(next.id)
-        isDoing = true
+        startedIDs.formIntersection(entries.map(\.id))
+        startedIDs.insert(next.id)
+        isPerforming = true
         work.hold([
             Task { [weak self] in
                 await self?.perform(next)
-                self?.isDoing = false
-                self?.look()
+                self?.isPerforming = false
+                self?.update()
             }
         ])
     }
@@ -106,7 +106,7 @@ where
         // The intent has lapsed. If it seems to come from the future, a clock was set and its age is unknown.
         let age = entry.lapsesAt.timeIntervalSince(entry.askedAt)
         guard abs(session.now.timeIntervalSince(entry.askedAt)) <= age else { return await settle(entry, .lapsed) }
-        guard await hasBegun(entry) else { return }
+        guard await recordBeginning(of: entry) else { return }
         do {
             let answer = try await handler(entry)
             await settle(entry, .answered(answer))
@@ -119,10 +119,10 @@ where
     }
 
     /// - Returns: true once the store has this device's beginning; false if the asker has withdrawn the intent.
-    private func hasBegun(_ entry: Entry) async -> Bool {
-        guard let envelope = await submitted(.begin(id: entry.id)) else { return false }
+    private func recordBeginning(of entry: Entry) async -> Bool {
+        guard let envelope = await submitWhenPossible(.begin(id: entry.id)) else { return false }
         while session.delivery(of: envelope).step == .submitted || !session.showsEverything {
-            await session.drained()
+            await session.waitUntilDrained()
             guard session.phase != .closed else { return false }
             // The session is stopped, or its store fails. A session tries again with each exchange.
             if session.delivery(of: envelope).step == .submitted {
@@ -135,11 +135,11 @@ where
     }
 
     private func settle(_ entry: Entry, _ outcome: SessionIntentOutcome<State.Answer>) async {
-        _ = await submitted(.settle(id: entry.id, outcome))
+        _ = await submitWhenPossible(.settle(id: entry.id, outcome))
     }
 
     /// Submits a step, and waits for room if necessary. Returns nil if the session accepts no more events.
-    private func submitted(
+    private func submitWhenPossible(
         _ step: SessionIntentStep<State.Intent, State.Answer>
     ) async -> SessionSyncEnvelope<Event>? {
         while session.phase != .closed {

@@ -96,15 +96,15 @@ public struct SessionIntents<Intent: Codable & Sendable, Answer: Codable & Senda
     private mutating func settle(_ id: UUID, _ outcome: SessionIntentOutcome<Answer>, by peerID: String) -> Entry? {
         guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
         let entry = entries[index]
-        let isDoer = entry.designated.peerID == peerID
-        switch (entry.progress, outcome.isWordOfDoer) {
-        case (.settled(let earlier), true): guard isDoer, !earlier.isWordOfDoer else { return nil }
+        let isDesignated = entry.designated.peerID == peerID
+        switch (entry.progress, outcome.isHandlerResult) {
+        case (.settled(let earlier), true): guard isDesignated, !earlier.isHandlerResult else { return nil }
         case (.settled, false): return nil
-        case (_, true): guard isDoer else { return nil }
+        case (_, true): guard isDesignated else { return nil }
         case (.begun, false):
             // A begun intent can't lapse.
-            guard isDoer || entry.asker == peerID, case .interrupted = outcome else { return nil }
-        case (.asked, false): guard isDoer || entry.asker == peerID else { return nil }
+            guard isDesignated || entry.asker == peerID, case .interrupted = outcome else { return nil }
+        case (.asked, false): guard isDesignated || entry.asker == peerID else { return nil }
         }
         entries[index].progress = .settled(outcome)
         guard case .answered = outcome else { return nil }

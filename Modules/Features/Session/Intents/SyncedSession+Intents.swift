@@ -34,7 +34,7 @@ where
         let envelope = try submit(.intents(.ask(intent, of: owner, lapsesAt: lapsesAt)), at: moment)
         let id = envelope.metadata.eventID
         let lapse = Task { [weak self, wait = configuration.wait] in
-            try? await wait(age + Self.lapsePatience)
+            try? await wait(age + Self.withdrawalDelay)
             if !Task.isCancelled { self?.withdraw(id, .lapsed) }
         }
         defer { lapse.cancel() }
@@ -51,7 +51,7 @@ where
     }
 
     /// Time for the last possible beginning to arrive here.
-    private static var lapsePatience: Duration { .seconds(2) }
+    private static var withdrawalDelay: Duration { .seconds(2) }
 
     /// - Returns: nil while the intent is open.
     private func answer(to id: UUID) throws -> State.Answer? {

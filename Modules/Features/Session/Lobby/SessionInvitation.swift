@@ -46,9 +46,9 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
     }
 
     /// Returns true if a device takes part, under any of its incarnations. Complexity: O(members).
-    public func includes(_ peerID: String) -> Bool { everybody.contains { $0.peerID == peerID } }
+    public func includes(_ peerID: String) -> Bool { allDevices.contains { $0.peerID == peerID } }
 
-    var everybody: [SessionSource] { members + (latecomers ?? []) }
+    var allDevices: [SessionSource] { members + (latecomers ?? []) }
 
     /// Returns the same session with one more device.
     func adding(_ device: SessionSource) -> SessionInvitation {
@@ -73,20 +73,20 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
             ? members.count < other.members.count : members.lexicographicallyPrecedes(other.members)
         let (first, second) = isSmaller ? (other, self) : (self, other)
         var late: [String: SessionSource] = [:]
-        for source in first.everybody + second.everybody {
+        for source in first.allDevices + second.allDevices {
             late[source.peerID] = late[source.peerID].map { max($0, source) } ?? source
         }
         for member in first.members { late[member.peerID] = nil }
-        let room = max(0, Self.membersMax - first.members.count)
+        let capacity = max(0, Self.membersMax - first.members.count)
         return SessionInvitation(
             sessionID: sessionID, number: first.number, openedAt: first.openedAt, members: first.members,
-            latecomers: Array(late.values.sorted().prefix(room)))
+            latecomers: Array(late.values.sorted().prefix(capacity)))
     }
 
     /// Returns true if an invitation from a peer or the store is valid.
     func isUsable(at now: Date) -> Bool {
-        let peerIDs = Set(everybody.map(\.peerID))
-        return !members.isEmpty && peerIDs.count == everybody.count && peerIDs.count <= Self.membersMax
+        let peerIDs = Set(allDevices.map(\.peerID))
+        return !members.isEmpty && peerIDs.count == allDevices.count && peerIDs.count <= Self.membersMax
             && members == members.sorted() && latecomers != [] && (latecomers ?? []) == (latecomers ?? []).sorted()
             && openedAt.timeIntervalSince1970.isFinite && number <= Self.numberMax
             && (number < Self.numberMax || openedAt.timeIntervalSince(now) <= Self.secondsAheadMax)
@@ -114,7 +114,7 @@ extension SessionInvitation: Comparable {
             return (left.openedAt > right.openedAt) == (left.number < numberMax)
         }
         if left.sessionID != right.sessionID { return left.sessionID.uuidString > right.sessionID.uuidString }
-        if left.everybody.count != right.everybody.count { return left.everybody.count < right.everybody.count }
+        if left.allDevices.count != right.allDevices.count { return left.allDevices.count < right.allDevices.count }
         if left.members != right.members { return left.members.lexicographicallyPrecedes(right.members) }
         return (left.latecomers ?? []).lexicographicallyPrecedes(right.latecomers ?? [])
     }

@@ -29,14 +29,14 @@ extension SessionLobby {
             }
         }
         invitation = heard
-        nameMembers()
+        updateMembership()
         publish()
-        goAlong()
+        followInvitation()
     }
 
     /// Moves to the invitation's session, and on to the next one if that changes meanwhile.
-    func goAlong() {
-        guard life != nil, following == nil else { return }
+    func followInvitation() {
+        guard launch != nil, following == nil else { return }
         following = Task {
             while let next = invitation, next != followed { await follow(next) }
             following = nil
@@ -48,7 +48,7 @@ extension SessionLobby {
     }
 
     /// Adds the first device that appears to the session of an opener that was alone.
-    func takeInFirst() {
+    func admitFirstDevice() {
         guard let invitation, invitation.members == [source], let first = connectedSources.first else { return }
         guard session?.hasEnded != true else { return }
         consider(invitation.adding(first))
@@ -63,25 +63,25 @@ extension SessionLobby {
     private func follow(_ invitation: SessionInvitation) async {
         let earlier = followed
         followed = invitation
-        let takesPart = invitation.includes(transport.localPeer.id)
+        let isIncluded = invitation.includes(transport.localPeer.id)
         // Only other devices were added.
-        if earlier?.sessionID == invitation.sessionID, takesPart == (part == .member) {
-            letLatecomersIn()
+        if earlier?.sessionID == invitation.sessionID, isIncluded == (part == .member) {
+            inviteLatecomers()
             return await keep(invitation)
         }
         if earlier != nil, earlier?.sessionID != invitation.sessionID, let session, !isOver(session.state) {
             onChange(.superseded)
         }
         leave()
-        if takesPart {
-            await takePart(in: invitation)
+        if isIncluded {
+            await join(invitation)
         } else {
             watch(invitation)
         }
         await keep(invitation)
     }
 
-    private func takePart(in invitation: SessionInvitation) async {
+    private func join(_ invitation: SessionInvitation) async {
         part = .member
         do {
             let session = try await opening(invitation.sessionID) { configuration in
@@ -100,7 +100,7 @@ extension SessionLobby {
             board.solve(.storeFailed, of: featureID)
             onChange(invitation == openedHere ? .opened : .joined)
             session.start()
-            letLatecomersIn()
+            inviteLatecomers()
         } catch {
             fail(error, of: featureID)
             watch(invitation)
@@ -109,9 +109,9 @@ extension SessionLobby {
 
     /// Invites all devices of the session. Each member does so, because the one that invited a device may be gone. A
     /// member of the first pair that lost its store needs this too, once others have joined.
-    private func letLatecomersIn() {
+    private func inviteLatecomers() {
         guard let session, let followed, followed.latecomers != nil else { return }
-        for device in followed.everybody where device.peerID != transport.localPeer.id {
+        for device in followed.allDevices where device.peerID != transport.localPeer.id {
             session.invite(device.peerID)
         }
     }

@@ -32,12 +32,12 @@ extension SessionLobby {
         } else if metadata.featureID == featureID, part == .spectator, let followed,
             metadata.sessionID == followed.sessionID, followed.includes(metadata.sourcePeerID)
         {
-            see(snapshot)
+            showState(of: snapshot)
         }
     }
 
     /// Shows a member's state. Of several members the one with most events wins, of one member the latest.
-    private func see(_ snapshot: AnySessionSyncSnapshot) {
+    private func showState(of snapshot: AnySessionSyncSnapshot) {
         let peerID = snapshot.metadata.sourcePeerID
         let eventCount = snapshot.peerSequenceVector.values.reduce(UInt64(0)) { sum, count in
             let (next, overflows) = sum.addingReportingOverflow(count)
@@ -62,9 +62,9 @@ extension SessionLobby {
                 peerID: peerID, name: LobbyNotice.shown(notice.name), isReachable: reachable.contains(peerID),
                 isMember: false, source: SessionSource(peerID: peerID, incarnation: notice.incarnation)))
         devices.sort { $0.peerID < $1.peerID }
-        nameMembers()
+        updateMembership()
         if let heard = notice.invitation { consider(heard, from: peerID) }
-        takeInFirst()
+        admitFirstDevice()
         onChange(.devices)
     }
 
@@ -80,11 +80,11 @@ extension SessionLobby {
         if let index = devices.firstIndex(where: { $0.peerID == peer.id }) {
             (devices[index].isReachable, devices[index].hasLeft) = (change.isReachable, change.hasLeft)
         }
-        takeInFirst()
+        admitFirstDevice()
         onChange(.devices)
     }
 
-    func nameMembers() {
+    func updateMembership() {
         for index in devices.indices {
             devices[index].isMember = invitation?.includes(devices[index].peerID) ?? false
         }
@@ -93,24 +93,25 @@ extension SessionLobby {
     /// Sends the notice to every device, including devices that appear later.
     func publish() {
         mustPublish = true
-        guard let life, !isPublishing else { return }
+        guard let launch, !isPublishing else { return }
         isPublishing = true
         Task {
             while mustPublish {
                 mustPublish = false
-                try? await transport.sendSnapshot(notice(of: life), mode: .latestSnapshot, to: nil)
+                try? await transport.sendSnapshot(notice(of: launch), mode: .latestSnapshot, to: nil)
             }
             isPublishing = false
         }
     }
 
-    private func notice(of life: LobbyLife) throws -> AnySessionSyncSnapshot {
+    private func notice(of launch: LobbyLaunch) throws -> AnySessionSyncSnapshot {
         revision += 1
         let metadata = SessionSyncMetadata(
-            sessionID: life.scope, featureID: noticeFeatureID, sourcePeerID: transport.localPeer.id, sequence: revision,
-            causalTimestamp: base.now(), payloadType: "\(featureID).notice", stamp: life.stamp,
-            incarnation: life.incarnation)
-        let notice = LobbyNotice(name: name, incarnation: life.incarnation, invitation: invitation)
+            sessionID: launch.scope, featureID: noticeFeatureID, sourcePeerID: transport.localPeer.id,
+            sequence: revision,
+            causalTimestamp: base.now(), payloadType: "\(featureID).notice", stamp: launch.stamp,
+            incarnation: launch.incarnation)
+        let notice = LobbyNotice(name: name, incarnation: launch.incarnation, invitation: invitation)
         return try AnySessionSyncSnapshot(
             SessionSyncSnapshot(metadata: metadata, revision: revision, state: notice, peerSequenceVector: [:]))
     }

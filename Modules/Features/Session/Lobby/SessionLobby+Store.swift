@@ -4,7 +4,7 @@ import MeshStorage
 import MeshTransport
 
 /// One launch of a device's lobby.
-struct LobbyLife: Codable, Hashable, Sendable {
+struct LobbyLaunch: Codable, Hashable, Sendable {
     /// The device's incarnation, the same in all launches with the same store.
     let incarnation: UInt32
     /// The stamp of this launch's notices.
@@ -22,9 +22,9 @@ struct LobbyLife: Codable, Hashable, Sendable {
 /// The values that a lobby keeps through a relaunch.
 extension SessionLobby {
     private var invitationKey: String { "\(featureID)/invitation" }
-    private var lifeKey: String { "\(featureID)/life" }
+    private var launchKey: String { "\(featureID)/life" }
 
-    func keptInvitation() async -> SessionInvitation? { await kept(invitationKey) }
+    func storedInvitation() async -> SessionInvitation? { await storedValue(for: invitationKey) }
 
     func keep(_ invitation: SessionInvitation) async {
         await keep(invitation, for: invitationKey)
@@ -33,17 +33,17 @@ extension SessionLobby {
     /// Continues under the stored incarnation, so that an invitation that was sent to an earlier launch still names
     /// this device. Gives this launch's notices a higher stamp than any earlier launch's. Otherwise a transport that
     /// keeps the newest notice could hold on to an old one after the clock was set back.
-    func beginLife() async {
+    func beginLaunch() async {
         let milliseconds = base.now().timeIntervalSince1970 * 1000
         let most = Double(HybridTimestamp.millisecondsMax)
         let now = HybridTimestamp(milliseconds: milliseconds.isFinite ? UInt64(max(0, min(milliseconds, most))) : 0)
-        let earlier: LobbyLife? = await kept(lifeKey)
-        let next = LobbyLife(
+        let earlier: LobbyLaunch? = await storedValue(for: launchKey)
+        let next = LobbyLaunch(
             incarnation: earlier?.incarnation ?? incarnation,
             stamp: earlier.map { max(now, $0.stamp.successor) } ?? now)
-        await keep(next, for: lifeKey)
+        await keep(next, for: launchKey)
         incarnation = next.incarnation
-        life = next
+        launch = next
     }
 
     /// - Parameter subject: the session that couldn't be opened, or the key that couldn't be kept.
@@ -53,7 +53,7 @@ extension SessionLobby {
         onChange(.storeFailed)
     }
 
-    private func kept<Value: Decodable & Sendable>(_ key: String) async -> Value? {
+    private func storedValue<Value: Decodable & Sendable>(for key: String) async -> Value? {
         guard let store = store else { return nil }
         do {
             let bytes = try await Task.detached { try store.value(for: key) }.value

@@ -81,7 +81,7 @@ where
     @ObservationIgnored let startTimer = OwnedTasks()
     @ObservationIgnored var revision: UInt64 = 0
     /// The present launch; nil until the store was read. Before that the lobby sends and follows nothing.
-    @ObservationIgnored var life: LobbyLife?
+    @ObservationIgnored var launch: LobbyLaunch?
     @ObservationIgnored var isPublishing = false
     @ObservationIgnored var mustPublish = false
     /// Generates the IDs of sessions that begin here.
@@ -126,9 +126,9 @@ where
         board.solve(.notStarted)
         listen()
         board.start(transport)
-        await beginLife()
-        if let kept = await keptInvitation() { consider(kept) }
-        goAlong()
+        await beginLaunch()
+        if let kept = await storedInvitation() { consider(kept) }
+        followInvitation()
         publish()
         await settled()
     }
@@ -139,7 +139,7 @@ where
     /// Returns once the session is open, or `storeError` has the reason why it isn't.
     public func open() async {
         if !hasStarted { expectStart() }
-        if life == nil { await beginLife() }
+        if launch == nil { await beginLaunch() }
         let (number, openedAt) = invitation?.next(at: base.now()) ?? (1, base.now())
         let own = SessionSource(peerID: transport.localPeer.id, incarnation: incarnation)
         let opened = SessionInvitation(
@@ -153,7 +153,7 @@ where
     private func expectStart() {
         startTimer.hold([
             Task { [weak self, wait = base.wait] in
-                try? await wait(problemPatience)
+                try? await wait(problemDelay)
                 guard let self, !Task.isCancelled, !self.hasStarted else { return }
                 self.board.report(.notStarted("\(self.featureID).lobby"))
             }
@@ -170,7 +170,7 @@ where
             throw SessionLobbyError.unknownDevice(peerID)
         }
         guard !invitation.includes(peerID) else { return }
-        guard invitation.everybody.count < membersMax else { throw SessionLobbyError.full(limit: membersMax) }
+        guard invitation.allDevices.count < membersMax else { throw SessionLobbyError.full(limit: membersMax) }
         session.invite(peerID)
         consider(invitation.adding(device.source))
     }
@@ -178,7 +178,7 @@ where
     /// Waits until this device has moved to the session of its invitation.
     public func settled() async { await following?.value }
 
-    /// Closes the session. Waits at most `closePatience` for the others to get its events. The transport stays open.
+    /// Closes the session. Waits at most `closeTimeout` for the others to get its events. The transport stays open.
     public func stop() async {
         listeners.cancel()
         startTimer.cancel()
@@ -253,10 +253,10 @@ public enum SessionLobbyError: ExplainedError, Hashable, Sendable {
 
     public var description: String {
         switch self {
-        case .takesNoPart: "this device takes no part in a session that goes on: open one, or be invited"
+        case .takesNoPart: "this device isn't a member of a running session. Call open(), or have a member invite it"
         case .unknownDevice(let peerID):
-            "no device '\(peerID)' has been heard of: it has to run the same feature within reach"
-        case .full(let limit): "the session has \(limit) devices, which is as many as it may have"
+            "device '\(peerID)' is unknown. Run the same feature on it, within reach of this device"
+        case .full(let limit): "the session already has \(limit) devices, the maximum"
         }
     }
 

@@ -2,25 +2,25 @@
 /// the rest, samples fill half at their own rate. After that, with a share `s` left, one of `(1 / 2s)²` samples is
 /// accepted. So the kept samples cover any length of time, ever more coarsely. At a sample a second and space for
 /// 3,584, that is one in 9 after an hour, and one in 630 after half a day.
-struct SampleRoom {
+struct SampleThinning {
     /// Number of samples that aren't confirmed.
     var count = 0
     /// Number of samples that have come since the last accepted one.
-    private var waited = 0
+    private var skippedCount = 0
 
     static let share = 7.0 / 8
 
     /// - Parameters:
-    ///   - room: maximum number of own events.
+    ///   - capacity: maximum number of own events.
     ///   - byteFill: the used share of the log's bytes: 1 is full.
     ///   - isAlone: true if no peer is reachable that could confirm events.
-    mutating func takes(in room: Int, byteFill: Double, isAlone: Bool) -> Bool {
-        let left = 1 - max(Double(count) / Double(max(1, room)), byteFill) / Self.share
+    mutating func accepts(capacity: Int, byteFill: Double, isAlone: Bool) -> Bool {
+        let left = 1 - max(Double(count) / Double(max(1, capacity)), byteFill) / Self.share
         guard left > 0 else { return false }
-        waited += 1
+        skippedCount += 1
         let half = 0.5 / left
-        guard !isAlone || Double(waited) >= half * half else { return false }
-        waited = 0
+        guard !isAlone || Double(skippedCount) >= half * half else { return false }
+        skippedCount = 0
         return true
     }
 }

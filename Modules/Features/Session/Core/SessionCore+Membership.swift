@@ -13,9 +13,9 @@ import MeshIdentity
 /// Presence, joining and removal of members.
 extension SessionCore {
     /// Reports members to the engine that this device hasn't heard for too long, or that the user has revoked as lost.
-    mutating func suspectTheAbsent() {
-        company.suspected = absentMembers().union(company.revoked.intersection(otherMembers))
-        engine.suspect(company.suspected)
+    mutating func suspectAbsentMembers() {
+        membershipLedger.suspected = absentMembers().union(membershipLedger.revoked.intersection(otherMembers))
+        engine.suspect(membershipLedger.suspected)
     }
 
     private mutating func absentMembers() -> Set<String> {
@@ -25,7 +25,7 @@ extension SessionCore {
             listeningSince = moment.now
         }
         (lastExchangeAt, silenceMaximum) = (moment.now, .zero)
-        return Set(otherMembers.filter { moment.now.timeIntervalSince(lastSign(of: $0)) > lease })
+        return Set(otherMembers.filter { moment.now.timeIntervalSince(lastPresence(of: $0)) > lease })
     }
 
     private var otherMembers: [String] {
@@ -34,18 +34,18 @@ extension SessionCore {
 
     /// Returns the last moment at which a peer counts as present. A reachable peer may be silent for as long as it
     /// announced. A peer that the link has lost was present until then.
-    private func lastSign(of peerID: String) -> Date {
+    private func lastPresence(of peerID: String) -> Date {
         guard let heard = heard[peerID] else { return listeningSince }
-        let isLost = tellsReachability && !reachablePeerIDs.contains(peerID)
+        let isLost = reportsReachability && !reachablePeerIDs.contains(peerID)
         let silentUntil = isLost ? heard.at : heard.at + announcedSilence(of: peerID)
         return max(silentUntil, heard.linkChangedAt ?? heard.at, listeningSince)
     }
 
     /// Seconds until the next member that the link has lost is suspected; nil if there is none.
     var secondsUntilSuspicion: TimeInterval? {
-        guard let lease, tellsReachability, engine.isSealed else { return nil }
-        let lost = otherMembers.filter { !reachablePeerIDs.contains($0) && !company.suspected.contains($0) }
-        guard let earliest = lost.map(lastSign).min() else { return nil }
+        guard let lease, reportsReachability, engine.isSealed else { return nil }
+        let lost = otherMembers.filter { !reachablePeerIDs.contains($0) && !membershipLedger.suspected.contains($0) }
+        guard let earliest = lost.map(lastPresence).min() else { return nil }
         return max(lease - moment.now.timeIntervalSince(earliest), 0) + configuration.exchangeInterval.seconds / 10
     }
 
@@ -55,53 +55,56 @@ extension SessionCore {
     }
 
     /// Passes on the link's statement about a peer before the engine evaluates what the peer says about groups.
-    mutating func regard(_ peerID: String) {
+    mutating func updateOwnership(of peerID: String) {
         guard configuration.admits == .paired else { return }
         engine.setPeer(peerID, isOwnDevice: isOwn(peerID))
     }
 
     /// Asks the link again about the user's own devices, because the user may have unpaired one since it spoke.
-    mutating func regardOwnPeers() {
-        for peerID in engine.ownPeerIDs { regard(peerID) }
+    mutating func updateOwnPeers() {
+        for peerID in engine.ownPeerIDs { updateOwnership(of: peerID) }
     }
 
     /// Removes the peers that the user has revoked as lost, and withdraws their invitations.
     ///
     /// - Parameter peerIDs: all revoked peers, each time. A peer that is no longer among them may join again.
     mutating func revoke(_ peerIDs: Set<String>) {
-        guard peerIDs != company.revoked else { return }
-        (company.revoked, company.revokedInView) = (peerIDs, nil)
+        guard peerIDs != membershipLedger.revoked else { return }
+        (membershipLedger.revoked, membershipLedger.revokedInView) = (peerIDs, nil)
         exchangeNow()
     }
 
-    /// Removes revoked members. They count as absent (`suspectTheAbsent`), so a majority removes them as soon as no
+    /// Removes revoked members. They count as absent (`suspectAbsentMembers`), so a majority removes them as soon as no
     /// other member hears them. If the others are no majority, the user's decision replaces it. That happens once per
     /// view, because it would hold up a group in which another member still hears the peer.
-    mutating func endRevoked() {
-        guard !company.revoked.isEmpty, engine.group != nil, company.revokedInView != engine.view else { return }
-        company.revokedInView = engine.view
-        for peerID in engine.invited where company.revoked.contains(peerID) { engine.withdrawInvitation(of: peerID) }
+    mutating func removeRevokedMembers() {
+        guard !membershipLedger.revoked.isEmpty, engine.group != nil, membershipLedger.revokedInView != engine.view
+        else { return }
+        membershipLedger.revokedInView = engine.view
+        for peerID in engine.invited where membershipLedger.revoked.contains(peerID) {
+            engine.withdrawInvitation(of: peerID)
+        }
         let members = Set(otherMembers)
-        let lost = company.revoked.intersection(members)
+        let lost = membershipLedger.revoked.intersection(members)
         guard !lost.isEmpty else { return }
         if members.count - lost.count < lost.count { return stopWaiting(for: lost) }
-        company.goOn(without: sources(of: lost), by: engine.localPeerID)
+        membershipLedger.recordRemoval(of: sources(of: lost), by: engine.localPeerID)
     }
 
     mutating func invite(_ peerID: String) {
-        guard !company.revoked.contains(peerID) else { return }
+        guard !membershipLedger.revoked.contains(peerID) else { return }
         engine.invite(peerID)
         heard[peerID]?.isNotAdmitted = false
         exchangeNow()
     }
 
-    mutating func goOn(without peerIDs: Set<String>) {
+    mutating func removeMembers(_ peerIDs: Set<String>) {
         stopWaiting(for: peerIDs)
         exchangeNow()
     }
 
     private mutating func stopWaiting(for peerIDs: Set<String>) {
-        company.goOn(without: sources(of: peerIDs), by: engine.localPeerID)
+        membershipLedger.recordRemoval(of: sources(of: peerIDs), by: engine.localPeerID)
         engine.goOn(without: peerIDs)
         directives.showsStatus = true
     }
@@ -112,7 +115,7 @@ extension SessionCore {
 
     /// Peers that belong to this session, no matter who is paired with them: the other members, and peers that this
     /// device has invited. nil while this device isn't a member. Complexity: O(members).
-    var companions: Set<String>? {
+    var guestPeerIDs: Set<String>? {
         guard engine.isSealed else { return nil }
         return Set(engine.membership.open.map(\.source.peerID)).union(engine.invited).subtracting([engine.localPeerID])
     }

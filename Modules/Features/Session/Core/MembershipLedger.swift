@@ -2,13 +2,13 @@ import MeshEngine
 import MeshIdentity
 
 /// The group's members, the reasons for which some may leave, and the members that have left.
-struct CompanyLedger {
+struct MembershipLedger {
     private(set) var group: SessionSource?
     private(set) var members: [SessionSource] = []
     /// Members that announced that they leave.
     private(set) var leaving: Set<SessionSource> = []
     /// Members that a user has decided to remove, and the peer ID of that user's device.
-    private(set) var goneOnBy: [SessionSource: String] = [:]
+    private(set) var removers: [SessionSource: String] = [:]
     /// Peers that this device hasn't heard for too long, and members that the user has revoked.
     var suspected: Set<String> = []
     /// Peers that the user has revoked as lost, and the view in which this device last removed them.
@@ -20,15 +20,15 @@ struct CompanyLedger {
 
     static let departuresMax = 64
 
-    mutating func hear(_ statement: ViewStatement, of source: SessionSource) {
+    mutating func note(_ statement: ViewStatement, of source: SessionSource) {
         guard members.contains(source) else { return }
         if statement.isLeaving { leaving.insert(source) }
         guard let change = statement.change, change.ballot.isForced else { return }
-        goOn(without: change.closing, by: change.ballot.proposer.peerID)
+        recordRemoval(of: change.closing, by: change.ballot.proposer.peerID)
     }
 
-    mutating func goOn(without sources: [SessionSource], by peerID: String) {
-        for source in sources where members.contains(source) { goneOnBy[source] = peerID }
+    mutating func recordRemoval(of sources: [SessionSource], by peerID: String) {
+        for source in sources where members.contains(source) { removers[source] = peerID }
     }
 
     mutating func record(_ departure: SessionDeparture) {
@@ -41,7 +41,7 @@ struct CompanyLedger {
     mutating func install(_ members: [SessionSource], of group: SessionSource?) {
         (self.members, self.group) = (members, group)
         leaving.formIntersection(members)
-        goneOnBy = [:]
+        removers = [:]
     }
 }
 
@@ -49,39 +49,39 @@ extension SessionCore {
     /// Compares the group with the one before, and records members that are no longer in it. Complexity: O(members).
     mutating func recordDepartures() {
         let members = engine.membership.open.map(\.source)
-        guard members != company.members || engine.group != company.group else { return }
+        guard members != membershipLedger.members || engine.group != membershipLedger.group else { return }
         // A device that joins another group has lost no members.
-        let isSame = engine.group != nil && engine.group == company.group && members.contains(engine.source)
-        let gone = isSame ? company.members.filter { !members.contains($0) } : []
+        let isSame = engine.group != nil && engine.group == membershipLedger.group && members.contains(engine.source)
+        let gone = isSame ? membershipLedger.members.filter { !members.contains($0) } : []
         for source in gone {
-            company.record(
+            membershipLedger.record(
                 SessionDeparture(
-                    source: source, reason: reason(toCloseOne: source, members), moment: moment.now,
+                    source: source, reason: departureReason(of: source, members), moment: moment.now,
                     viewNumber: engine.view))
             // A removed peer may still show values, and is no longer heard when it hides them.
             if !engine.hears(source.peerID) { forgetEphemerals(of: source.peerID) }
         }
-        company.install(members, of: engine.group)
+        membershipLedger.install(members, of: engine.group)
     }
 
     /// Records that the others have removed this device, or agreed that it leaves.
     mutating func recordOwnDeparture(view: UInt64) {
-        company.record(
+        membershipLedger.record(
             SessionDeparture(
                 source: engine.source, reason: engine.isLeaving ? .left : .fenced, moment: moment.now, viewNumber: view)
         )
         directives.showsStatus = true
     }
 
-    private func reason(toCloseOne source: SessionSource, _ members: [SessionSource]) -> SessionDeparture.Reason {
+    private func departureReason(of source: SessionSource, _ members: [SessionSource]) -> SessionDeparture.Reason {
         let heard = heard[source.peerID]
-        let livesOn = heard?.incarnation.map { $0 != source.incarnation } ?? false
-        if livesOn || members.contains(where: { $0.peerID == source.peerID }) { return .replaced }
-        if company.leaving.contains(source) { return .left }
-        if let peerID = company.goneOnBy[source] { return .goneOn(by: peerID) }
+        let hasNewIncarnation = heard?.incarnation.map { $0 != source.incarnation } ?? false
+        if hasNewIncarnation || members.contains(where: { $0.peerID == source.peerID }) { return .replaced }
+        if membershipLedger.leaving.contains(source) { return .left }
+        if let peerID = membershipLedger.removers[source] { return .goneOn(by: peerID) }
         // Suspicion is updated with each exchange, and the link may have lost the peer since.
         let isSilent =
-            company.suspected.contains(source.peerID)
+            membershipLedger.suspected.contains(source.peerID)
             || heard.map { isGone(source.peerID, heardAt: $0.at) } ?? false
         return isSilent ? .silent(since: heard?.at) : .untold
     }

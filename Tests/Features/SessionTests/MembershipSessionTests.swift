@@ -8,7 +8,7 @@ import MeshTransport
 import Testing
 
 /// Sessions of three and more devices that come and go, over a rough network whose links prove who is there.
-@MainActor struct CompanySessionTests {
+@MainActor struct MembershipSessionTests {
     private static let peers = ["phone", "tablet", "watch"].map { peer($0) }
 
     private static func peer(_ name: String) -> SessionPeer {
@@ -41,8 +41,7 @@ import Testing
     }
 
     @Test(arguments: 0..<4 as Range<UInt64>)
-    func `of three, two go on without the one that is away, and it comes back with its taps`(seed: UInt64) async throws
-    {
+    func `Two of three continue without an absent member, which returns with its taps`(seed: UInt64) async throws {
         let world = Self.world(seed)
         let effects = Locked<[String: [Int]]>([:])
         let sessions = await three(in: world, effects: effects)
@@ -106,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: 0..<4 as Range<UInt64>)
-    func `of two, the user decides`(seed: UInt64) async throws {
+    func `The user decides in a group of two`(seed: UInt64) async throws {
         let world = Self.world(seed)
         let (phone, watch) = await world.pair { $0.memberTimeout = .seconds(30) }
         world.network.partition([MeshSessionTests.phone], [MeshSessionTests.watch])
@@ -122,7 +121,7 @@ import Testing
         #expect(watch.state.amounts == [1, 2])
     }
 
-    @Test func `who leaves is waited for no longer`() async throws {
+    @Test func `A member that leaves is no longer waited for`() async throws {
         let world = Self.world(1)
         let sessions = await three(in: world)
         try sessions[2].submit(.add(1), at: world.now)
@@ -135,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: 0..<4 as Range<UInt64>)
-    func `what only one of them has heard of an absent author, both show`(seed: UInt64) async throws {
+    func `Both members show an absent author's events that only one of them has received`(seed: UInt64) async throws {
         let world = Self.world(seed)
         let sessions = await three(in: world)
         await world.run(.seconds(2))

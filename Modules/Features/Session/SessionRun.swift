@@ -3,7 +3,7 @@ import MeshBase
 
 /// The time from a session's start to its stop. Warns about a session that is released shortly after its start: the app
 /// hasn't kept it in a variable.
-final class SessionLife: Sendable {
+final class SessionRun: Sendable {
     private let place: StartedSessions.Place
     private let uptime: @Sendable () -> Duration
     private let warn: @Sendable (String) -> Void

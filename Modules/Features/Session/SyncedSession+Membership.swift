@@ -14,7 +14,7 @@ extension SyncedSession {
     /// with `waitsForInvitation`. A peer that the user has revoked as lost must be paired again first.
     public func invite(_ peerID: String) {
         turn { $0.invite(peerID) }
-        nameGuests()
+        admitGuests()
     }
 
     /// The peer IDs of the present view's members, this device included, in order; empty before there is a group.
@@ -32,21 +32,21 @@ extension SyncedSession {
     /// happened here. If its user has removed this device as well, one side's order is kept, with the events of both.
     ///
     /// For a lost device that was paired by its key, call `TrustedPeers.revoke` instead: it covers all sessions.
-    public func removeMember(_ peerID: String) { turn { $0.goOn(without: [peerID]) } }
+    public func removeMember(_ peerID: String) { turn { $0.removeMembers([peerID]) } }
 
     /// Leaves the session on this device for good, so that the others no longer wait for it. Waits at most
-    /// `closePatience` for their agreement. Without it, they remove this device after `memberTimeout`.
+    /// `closeTimeout` for their agreement. Without it, they remove this device after `memberTimeout`.
     public func leave() async {
         guard phase == .running else { return }
         turn { $0.leave() }
-        await waited(while: { !$0.hasLeft })
+        await wait(while: { !$0.hasLeft })
         try? await close()
     }
 
     /// Introduces the members and invited peers to the transport as guests, because members need not be paired with
     /// each other. A device that has left or was removed keeps its last list until it is a member again.
-    func nameGuests() {
-        guard isRunning, let companions = core.companions else { return }
-        guests.name(companions)
+    func admitGuests() {
+        guard isRunning, let guestPeerIDs = core.guestPeerIDs else { return }
+        guests.admit(guestPeerIDs)
     }
 }
