@@ -30,7 +30,7 @@ import Testing
             #expect(cache.pointerCount <= 256)
             #expect(cache.count <= 1024)
             #expect(cache.pointerCount == cache.pointers.count)
-            #expect(world.cores[0].told.count <= 256)
+            #expect(world.cores[0].reportedServices.count <= 256)
             #expect(world.cores[0].interfaces[0].resolutions.count <= 256)
         }
         #expect(world.names(found: 0).contains("honest"))

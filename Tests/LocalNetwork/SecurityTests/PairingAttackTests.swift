@@ -18,7 +18,7 @@
             // The proof is over the keys that each side has seen.
             #expect(caught(PairingError.self) { _ = try left.receive(answer, now: .zero) } == .wrongSecret)
             let reveal = PairingMessage(
-                method: 1, role: .initiator, kind: .reveal, word: [UInt8](repeating: 0, count: 32))
+                method: 1, role: .initiator, kind: .reveal, field: [UInt8](repeating: 0, count: 32))
             #expect(caught(PairingError.self) { _ = try right.receive(reveal.bytes, now: .zero) } == .wrongSecret)
         }
 
@@ -48,7 +48,7 @@
                 let answer = try Self.sent(right.receive(try Self.sent(mine.begin()), now: .zero))
                 _ = try mine.receive(answer, now: .zero)
                 let other = (0..<32).map { _ in UInt8.random(in: 0 ... .max, using: &random) }
-                let reveal = PairingMessage(method: 2, role: .initiator, kind: .reveal, word: other)
+                let reveal = PairingMessage(method: 2, role: .initiator, kind: .reveal, field: other)
                 #expect(
                     caught(PairingError.self) { _ = try right.receive(reveal.bytes, now: .zero) } == .wrongCommitment)
             }

@@ -163,9 +163,9 @@ extension NetworkDoctor {
         func name(_ labels: [String]) -> [UInt8] {
             labels.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) } + [0]
         }
-        let nobody = "doctor-" + String(UInt64.random(in: .min ... .max), radix: 16)
+        let unusedLabel = "doctor-" + String(UInt64.random(in: .min ... .max), radix: 16)
         let header: [UInt8] = [0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0]
-        return header + name([nobody, "local"]) + [0, 16, 0, 1]
+        return header + name([unusedLabel, "local"]) + [0, 16, 0, 1]
             + name(["_services", "_dns-sd", "_udp", "local"]) + [0, 12, 0, 1]
     }
 

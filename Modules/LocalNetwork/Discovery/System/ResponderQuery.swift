@@ -12,9 +12,9 @@
     final class ResponderQuery {
         enum Answer {
             case registered(name: String)
-            case browsed(name: String, domain: String, interfaceIndex: UInt32, isThere: Bool)
+            case browsed(name: String, domain: String, interfaceIndex: UInt32, isPresent: Bool)
             case resolved(host: String, port: UInt16, text: [UInt8])
-            case address(IPAddress, isThere: Bool)
+            case address(IPAddress, isPresent: Bool)
             case failed(ResponderError)
         }
 
@@ -96,10 +96,11 @@
             }
         }
 
-        static func resolve(_ place: ServicePlace, _ type: ServiceType) throws(ResponderError) -> ResponderQuery {
+        static func resolve(_ location: ServiceLocation, _ type: ServiceType) throws(ResponderError) -> ResponderQuery {
             try ResponderQuery { service, context in
                 DNSServiceResolve(
-                    &service, 0, place.interfaceIndex, place.instance, type.name, place.domain, resolveReply, context)
+                    &service, 0, location.interfaceIndex, location.instance, type.name, location.domain, resolveReply,
+                    context)
             }
         }
 
@@ -148,7 +149,7 @@
             guard let name, let domain else { return nil }
             return .browsed(
                 name: String(cString: name), domain: String(cString: domain), interfaceIndex: interfaceIndex,
-                isThere: flags & DNSServiceFlags(kDNSServiceFlagsAdd) != 0)
+                isPresent: flags & DNSServiceFlags(kDNSServiceFlagsAdd) != 0)
         }
     }
 
@@ -173,7 +174,7 @@
         answer(context, status) {
             let bytes = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : Int(length))
             guard let address = IPAddress(bytes: bytes) else { return nil }
-            return .address(address, isThere: flags & DNSServiceFlags(kDNSServiceFlagsAdd) != 0)
+            return .address(address, isPresent: flags & DNSServiceFlags(kDNSServiceFlagsAdd) != 0)
         }
     }
 

@@ -213,7 +213,7 @@
                 current = (connection, exchange)
                 perform(steps, with: connection)
             } catch {
-                finish(.failure(UDPPairingError(.failed, error.happened, cause: error)))
+                finish(.failure(UDPPairingError(.failed, error.summary, cause: error)))
             }
         }
 
@@ -238,7 +238,7 @@
             } catch {
                 let code: UDPPairingError.Code =
                     error == .declined ? .declined : error == .timedOut ? .timedOut : .failed
-                finish(.failure(UDPPairingError(code, error.happened, cause: error)))
+                finish(.failure(UDPPairingError(code, error.summary, cause: error)))
             }
         }
 

@@ -20,7 +20,7 @@ import Testing
         #expect(packet.source == Self.home)
         #expect(packet.port == port)
         let index = try loopback().index
-        #expect(packet.way == MulticastSocket.Way(interfaceIndex: index, destination: destination))
+        #expect(packet.arrival == MulticastSocket.Arrival(interfaceIndex: index, destination: destination))
     }
 
     @Test("The same with IPv6, where this machine has it") func six() async throws {
@@ -32,7 +32,7 @@ import Testing
         let packet = try await arrival(at: socket, &buffer)
         #expect(packet.source == home && packet.port == port)
         let index = try loopback().index
-        #expect(packet.way == MulticastSocket.Way(interfaceIndex: index, destination: home))
+        #expect(packet.arrival == MulticastSocket.Arrival(interfaceIndex: index, destination: home))
     }
 
     @Test("What the system tells beside a packet may say anything of its lengths") func lengths() {
@@ -48,7 +48,7 @@ import Testing
                         withUnsafeBytes(of: word) { buffer.copyMemory(from: $0) }
                         count = written
                     }
-                    if written < header || length < header || length > written { #expect(info.way == nil) }
+                    if written < header || length < header || length > written { #expect(info.arrival == nil) }
                 }
             }
         }
