@@ -129,6 +129,23 @@ import Testing
         #expect(world.cores[0].interfaces[0].answers[0].replies.isEmpty)
     }
 
+    @Test func `a defence in a full queue keeps its time and its shorter interval`() {
+        var queue = AnswerQueue()
+        for host in 1...40 as ClosedRange<UInt32> {
+            let reply = AnswerQueue.Reply(
+                sets: .pointer, due: .seconds(2), querier: .v4(host), waitsUntil: .seconds(3))
+            let isQueued = queue.enqueue(reply)
+            #expect(isQueued)
+        }
+        // An ordinary reply would wait until a second after this.
+        queue.noteSent(.service, .milliseconds(700))
+        let isQueued = queue.enqueue(AnswerQueue.Reply(sets: .service, due: .seconds(1), isDefence: true))
+        #expect(isQueued)
+        #expect(queue.replies.count == 32)
+        let sent = queue.takeDueForGroup(.seconds(1))
+        #expect(sent.contains(.service))
+    }
+
     @Test func `conflicts without end slow down, and the label stays within its bound`() throws {
         var world = try browsing()
         for _ in 0..<1000 {

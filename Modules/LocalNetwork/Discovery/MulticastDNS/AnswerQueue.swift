@@ -1,6 +1,7 @@
 /// The answers that wait to be sent on one interface and family, and the time at which each record set was last sent.
 ///
-/// At most `limit` replies wait. A further reply to the group joins another one; one to a single querier is dropped.
+/// At most `limit` replies wait. A further reply to the group joins another one, at the earlier of both times; one to a
+/// single querier is dropped.
 struct AnswerQueue: Sendable {
     struct Reply: Sendable {
         enum Recipient: Hashable, Sendable {
@@ -40,11 +41,20 @@ struct AnswerQueue: Sendable {
             replies.append(reply)
             return true
         }
-        guard reply.recipient == .group, let other = replies.lastIndex(where: { $0.recipient == .group }) else {
-            return false
-        }
+        return join(reply)
+    }
+
+    /// Adds a reply to another one in a full queue, preferably of the same kind. A defence stays one: a prober takes the
+    /// name if the answer is late.
+    private mutating func join(_ reply: Reply) -> Bool {
+        guard reply.recipient == .group else { return false }
+        let sameKind = replies.lastIndex { $0.recipient == .group && $0.isDefence == reply.isDefence }
+        guard let other = sameKind ?? replies.lastIndex(where: { $0.recipient == .group }) else { return false }
         replies[other].sets.formUnion(reply.sets)
-        replies[other].querier = nil
+        replies[other].due = min(replies[other].due, reply.due)
+        replies[other].isDefence = replies[other].isDefence || reply.isDefence
+        // The joint reply isn't one querier's any more, so it doesn't wait for known answers.
+        (replies[other].querier, replies[other].waitsUntil) = (nil, nil)
         return true
     }
 
