@@ -44,7 +44,7 @@ final class DiscoveryThread: Sendable {
     func start(_ makeLoop: @escaping @Sendable () -> any DiscoveryLoop) throws {
         try state.withLock { state in
             guard !state.hasStarted, !state.shouldStop else {
-                throw DiscoveryError(.alreadyStarted, "a discovery starts once")
+                throw DiscoveryError(.alreadyStarted, "this discovery was already started")
             }
             do throws(SystemCallError) {
                 let wake = try WakePipe()

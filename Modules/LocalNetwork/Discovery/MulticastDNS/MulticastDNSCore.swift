@@ -57,7 +57,7 @@ package struct MulticastDNSCore: Sendable {
         random = SplitMix64(seed: seed)
         let label = configuration.host.map { Array($0.utf8) } ?? Self.randomLabel(&random)
         guard let host = try? names.domain.prefixed(by: label) else {
-            throw DiscoveryError(.invalidName, "\(configuration.host ?? "") is no label of a host")
+            throw DiscoveryError(.invalidName, "'\(configuration.host ?? "")' isn't a valid host label")
         }
         self.host = host
     }

@@ -47,7 +47,7 @@ struct ServiceNames: Sendable {
             self.type = try DNSName(type.description)
             self.meta = try DNSName("_services._dns-sd._udp.\(type.domain)")
         } catch {
-            throw DiscoveryError(.invalidName, "\(type) is no type of services")
+            throw DiscoveryError(.invalidName, "'\(type)' isn't a valid service type")
         }
     }
 }

@@ -157,7 +157,7 @@
         }
     }
 
-    // MARK: - Looking
+    // MARK: - Browsing
 
     extension ResponderLoop {
         private func handleBrowseAnswer(_ answer: ResponderQuery.Answer) {
@@ -208,7 +208,7 @@
         }
     }
 
-    // MARK: - A responder that comes and goes
+    // MARK: - Loss of the responder
 
     extension ResponderLoop {
         /// - Returns: False if no responder has ever been available.

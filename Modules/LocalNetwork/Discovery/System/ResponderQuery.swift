@@ -76,7 +76,7 @@
         }
     }
 
-    // MARK: - What can be asked
+    // MARK: - Requests
 
     extension ResponderQuery {
         static func register(
@@ -192,13 +192,13 @@
         var meaning: DiscoveryError {
             switch Int(status) {
             case kDNSServiceErr_NoAuth, kDNSServiceErr_Refused, kDNSServiceErr_Firewall, Self.policyDenied:
-                DiscoveryError(.notPermitted, "the system's responder refuses: error \(status)")
+                DiscoveryError(.notPermitted, "the system's responder refused the request: error \(status)")
             case kDNSServiceErr_BadParam, kDNSServiceErr_Invalid:
-                DiscoveryError(.invalidName, "the system's responder does not accept that name: error \(status)")
+                DiscoveryError(.invalidName, "the system's responder rejected the name: error \(status)")
             case kDNSServiceErr_Unknown, Self.serviceNotRunning:
-                DiscoveryError(.unavailable, "the system's responder does not run: error \(status)")
+                DiscoveryError(.unavailable, "the system's responder isn't running: error \(status)")
             default:
-                DiscoveryError(.systemCallFailed, "the system's responder: error \(status)")
+                DiscoveryError(.systemCallFailed, "the system's responder failed: error \(status)")
             }
         }
     }
