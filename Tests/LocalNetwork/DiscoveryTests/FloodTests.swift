@@ -66,7 +66,7 @@ import Testing
         #expect(world.cores[0].interfaces[0].cache[instanceName("one")].count <= 32)
     }
 
-    @Test func `what nobody asked for is not remembered`() throws {
+    @Test func `a record that was not asked for is not cached`() throws {
         var world = try browsing()
         world.say(
             response([
@@ -158,7 +158,7 @@ import Testing
         #expect(world.sent.filter(\.isProbe).count < 3 * 20 + 2 * 300 / 5)
     }
 
-    @Test func `what cannot be read changes nothing and is counted`() throws {
+    @Test func `a packet that cannot be read changes nothing and is counted`() throws {
         var world = try browsing()
         let before = world.cores[0].statistics
         var random = SplitMix64(seed: 5)

@@ -9,7 +9,7 @@
     @Suite struct PairingAttackTests {
         private static let (initiator, responder, attacker) = (PeerID.sample(1), PeerID.sample(2), PeerID.sample(3))
 
-        @Test func `Who knows no secret gets nowhere by passing on what the two say`() throws {
+        @Test func `A relay without the secret cannot pair by forwarding messages`() throws {
             let secret = PairingSecret(bytes: Array(1...16))
             var (left, right) = Self.victims(.secret(secret), seed: 1)
             let opening = try Self.sent(left.begin())
@@ -39,7 +39,7 @@
             #expect(same == 0)
         }
 
-        @Test func `Whoever commits cannot choose another nonce after it has seen the answer`() throws {
+        @Test func `A side that has committed cannot choose another nonce after it has seen the answer`() throws {
             for seed in 0..<200 {
                 var random = SplitMix64(seed: UInt64(seed) + 1_000_000)
                 var right = Self.victims(.digits, seed: UInt64(seed)).1

@@ -59,7 +59,7 @@
             await victim.close()
         }
 
-        @Test("Who shows no certificate is refused")
+        @Test("A connection without a certificate is refused")
         func noCertificate() async throws {
             let victim = try await Victim()
             let attacker = try await RawPeer.connect(to: victim.port, .init())
@@ -209,7 +209,7 @@
             await victim.close()
         }
 
-        @Test("Who pings and reads nothing makes no more than one answer wait")
+        @Test("A peer that pings and reads nothing makes no more than one answer wait")
         func pings() {
             var outbox = Outbox(UDPLinkBounds())
             _ = outbox.enqueue(.ping)

@@ -79,7 +79,7 @@
             await watch.link.close()
         }
 
-        @Test("Who is disconnected comes back by itself, on an address of its own")
+        @Test("A disconnected peer comes back by itself, on an address of its own")
         func reconnection() async throws {
             let network = InMemoryNetwork()
             let (phone, watch) = try trustingPair(TestPeer(on: network), TestPeer(on: network))

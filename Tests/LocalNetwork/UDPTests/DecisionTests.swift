@@ -162,7 +162,7 @@
             #expect(more == 0)
         }
 
-        @Test("The longest pause between probes of a path that nobody hears is 25 seconds")
+        @Test("The longest pause between probes of a path without confirmations is 25 seconds")
         func blockedPath() {
             var path = DatagramPath(beat: .seconds(5), missedMax: 3, now: .zero)
             let probes = (0...3600).filter { path.tick(.seconds($0)) }
@@ -216,7 +216,7 @@
             }
         }
 
-        @Test("What a goodbye says is shown and moves no cursor, in any part of what tells of it")
+        @Test("The detail of a goodbye is shown without control characters")
         func hostileGoodbye() throws {
             let hostile = "\u{1B}]0;own\u{7}\u{9B}2J\u{202E}gnp.\r\n\u{2028}end"
             var bytes = ByteBuffer()

@@ -25,7 +25,7 @@
             }
         }
 
-        @Test("what says nothing new is not told again") func repetition() {
+        @Test("a report without changes is not repeated") func repetition() {
             var directory = found()
             directory.resolved(location, port: 1, attributes: [])
             directory.address(four, of: location, isPresent: true)
