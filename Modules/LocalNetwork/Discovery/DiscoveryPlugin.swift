@@ -8,7 +8,7 @@ public struct DiscoveryPlugin: Plugin {
     public var descriptor: PluginDescriptor {
         PluginDescriptor(
             id: "core.discovery", kind: .core, module: "MeshDiscovery", version: "0.1.0",
-            summary: "Finds services on the local network and announces own ones, by multicast DNS",
+            summary: "Finds and announces services on the local network by multicast DNS",
             requires: ["core.bus"], capabilities: Self.capabilities)
     }
 

@@ -28,7 +28,7 @@ struct DiscoverySource {
 final class DiscoveryThread: Sendable {
     private struct State {
         var hasStarted = false
-        var stops = false
+        var shouldStop = false
         /// The announcement for the thread to take over. The inner nil withdraws the current one.
         var announcement: ServiceAnnouncement??
         var waiters: [CheckedContinuation<Void, Never>] = []
@@ -43,8 +43,8 @@ final class DiscoveryThread: Sendable {
     ///   no thread or pipe can be created.
     func start(_ makeLoop: @escaping @Sendable () -> any DiscoveryLoop) throws {
         try state.withLock { state in
-            guard !state.hasStarted, !state.stops else {
-                throw DiscoveryError(.alreadyStarted, "a discovery starts once")
+            guard !state.hasStarted, !state.shouldStop else {
+                throw DiscoveryError(.alreadyStarted, "this discovery was already started")
             }
             do throws(SystemCallError) {
                 let wake = try WakePipe()
@@ -74,7 +74,7 @@ final class DiscoveryThread: Sendable {
     /// - Parameter waiter: Resumed when the loop has ended.
     func stop(_ waiter: CheckedContinuation<Void, Never>?) {
         let hasEnded = state.withLock { state in
-            state.stops = true
+            state.shouldStop = true
             guard let wake = state.wake else { return true }
             if let waiter { state.waiters.append(waiter) }
             wake.signal()
@@ -87,8 +87,8 @@ final class DiscoveryThread: Sendable {
         defer { loop.end() }
         while true {
             wake.clear()
-            let (stops, announcement) = takeRequests()
-            if stops { return }
+            let (shouldStop, announcement) = takeRequests()
+            if shouldStop { return }
             if let announcement { loop.announce(announcement) }
             guard loop.advance() else { return }
             let sources = loop.sources
@@ -98,10 +98,10 @@ final class DiscoveryThread: Sendable {
         }
     }
 
-    private func takeRequests() -> (stops: Bool, announcement: ServiceAnnouncement??) {
+    private func takeRequests() -> (shouldStop: Bool, announcement: ServiceAnnouncement??) {
         state.withLock { state in
             defer { state.announcement = nil }
-            return (state.stops, state.announcement)
+            return (state.shouldStop, state.announcement)
         }
     }
 

@@ -183,7 +183,7 @@ public struct DiscoveryError: CodedError, Hashable {
         case .portTaken: "Close the program that uses port 5353, or use the system's discovery."
         case .notPermitted: "Allow the app to use the local network in the system's settings and its firewall."
         case .unavailable: "Start the system's mDNS service, or use MulticastDNS."
-        case .alreadyStarted: "Make a new discovery for each start."
+        case .alreadyStarted: "Create a new discovery for each start."
         case .invalidName: "Use a name that fits a DNS label, and a type such as _example._udp."
         default: "Check the network, then start the discovery again."
         }

@@ -33,24 +33,24 @@
         public static let over = PairingError(description: "over")
 
         /// A description of the error for users.
-        package var happened: String {
+        package var summary: String {
             switch self {
-            case .malformed: "the other device sent something that is no pairing message"
+            case .malformed: "the other device sent something that isn't a pairing message"
             case .oversized: "a pairing message is too long"
             case .unsupportedVersion: "the other device speaks another version of pairing"
             case .differentMethod: "one device has a code to enter, the other wants to compare digits"
             case .outOfOrder: "the other device sent a pairing message at the wrong moment"
-            case .reflected: "a message of this device came back to it"
+            case .reflected: "this device received one of its own messages"
             case .samePeer: "both devices have the same identity"
-            case .wrongSecret: "the other device does not know the code, or another device is between the two"
-            case .wrongCommitment, .wrongAgreement: "the two devices do not agree: another device may be between them"
-            case .declined: "the person at the other device declined"
-            case .timedOut: "nobody confirmed the pairing in time"
-            default: "this attempt to pair has ended"
+            case .wrongSecret: "the other device doesn't know the code, or a third device is between the two"
+            case .wrongCommitment, .wrongAgreement: "the two devices disagree: a third device may be between them"
+            case .declined: "the user of the other device declined"
+            case .timedOut: "the pairing wasn't confirmed in time"
+            default: "this pairing attempt has already ended"
             }
         }
 
-        public var errorDescription: String? { explanation(of: "\(happened) (\(description))") }
+        public var errorDescription: String? { explanation(of: "\(summary) (\(description))") }
 
         public var advice: String {
             switch self {

@@ -4,8 +4,8 @@
     import MeshFoundation
 
     extension PairingExchange {
-        /// The word of the initiator's first message.
-        var openingWord: [UInt8] {
+        /// The field of the initiator's first message.
+        var openingField: [UInt8] {
             switch method {
             case .secret: localNonce
             case .digits: commitment(to: localNonce, name: localName)

@@ -4,7 +4,7 @@
     // - commitment: a SHA-256 hash of a nonce, sent before the nonce, which can't be changed afterwards.
     // - proof: an HMAC-SHA256 that shows that a side knows the secret.
     // - agreement: an HMAC-SHA256 by which a side accepts the pairing.
-    // - word: the 32-byte field of a message, which holds one of these.
+    // - field: the 32 bytes of a message that hold one of these.
     // The method `digits` is that of Vaudenay: *Secure Communications over Insecure Channels Based on Short
     // Authenticated Strings*, 2005. Numeric comparison in Bluetooth 2.1 is the same scheme.
 
@@ -44,7 +44,7 @@
         public static let messageBytesMax = PairingMessage.bytesMax
 
         enum Stage: Equatable {
-            case fresh, awaitingOpening, awaitingAnswer, awaitingReveal, awaitingAgreement, comparing, over
+            case fresh, awaitingOpening, awaitingAnswer, awaitingReveal, awaitingAgreement, comparing, ended
         }
 
         let method: Method
@@ -91,7 +91,7 @@
         }
 
         /// True if the exchange has ended.
-        public var isOver: Bool { stage == .over }
+        public var isOver: Bool { stage == .ended }
     }
 
     /// A step for the caller. Take the steps in order.
@@ -108,14 +108,14 @@
         /// Starts the exchange. Call it once on each side.
         /// - Throws: `samePeer`, `over`, or `outOfOrder` on a second call.
         public mutating func begin() throws(PairingError) -> [PairingStep] {
-            guard stage == .fresh else { throw fail(stage == .over ? .over : .outOfOrder) }
+            guard stage == .fresh else { throw fail(stage == .ended ? .over : .outOfOrder) }
             guard local != remote else { throw fail(.samePeer) }
             guard role == .initiator else {
                 stage = .awaitingOpening
                 return []
             }
             stage = .awaitingAnswer
-            return [send(.opening, word: openingWord, name: localName)]
+            return [send(.opening, field: openingField, name: localName)]
         }
 
         /// Processes a message from the other side.
@@ -137,18 +137,18 @@
             try check(now)
             guard stage == .comparing, !hasAgreed else { throw fail(.outOfOrder) }
             guard agrees else {
-                stage = .over
+                stage = .ended
                 return [send(.refusal)]
             }
             hasAgreed = true
-            return [send(.agreement, word: agreement(of: role))] + pairedOnceBothAgree()
+            return [send(.agreement, field: agreement(of: role))] + pairedOnceBothAgree()
         }
 
         /// Checks the deadline against the current time.
         ///
         /// - Throws: `timedOut` at the deadline, once.
         public mutating func tick(now: Duration) throws(PairingError) {
-            if stage != .over { try check(now) }
+            if stage != .ended { try check(now) }
         }
     }
 
@@ -172,26 +172,26 @@
             stage = .awaitingReveal
             switch method {
             case .digits:
-                commitment = opening.word
-                return [send(.answer, word: localNonce, name: localName)]
+                commitment = opening.field
+                return [send(.answer, field: localNonce, name: localName)]
             case .secret:
-                try setRemoteNonce(opening.word)
-                return [send(.answer, word: localNonce, name: localName, proof: proof(of: .responder))]
+                try setRemoteNonce(opening.field)
+                return [send(.answer, field: localNonce, name: localName, proof: proof(of: .responder))]
             }
         }
 
         /// The initiator receives the responder's nonce and, with a secret, its proof.
         private mutating func reveal(_ answer: PairingMessage) throws(PairingError) -> [PairingStep] {
             remoteName = answer.name
-            try setRemoteNonce(answer.word)
+            try setRemoteNonce(answer.field)
             switch method {
             case .digits:
                 stage = .comparing
-                return [send(.reveal, word: localNonce), .compare(code: code)]
+                return [send(.reveal, field: localNonce), .compare(code: code)]
             case .secret:
                 guard isProof(answer.proof, of: .responder) else { throw .wrongSecret }
                 stage = .awaitingAgreement
-                return [send(.reveal, word: proof(of: .initiator))]
+                return [send(.reveal, field: proof(of: .initiator))]
             }
         }
 
@@ -199,20 +199,20 @@
         private mutating func conclude(_ reveal: PairingMessage) throws(PairingError) -> [PairingStep] {
             switch method {
             case .digits:
-                try setRemoteNonce(reveal.word)
-                guard commitment == commitment(to: reveal.word, name: remoteName) else { throw .wrongCommitment }
+                try setRemoteNonce(reveal.field)
+                guard commitment == commitment(to: reveal.field, name: remoteName) else { throw .wrongCommitment }
                 stage = .comparing
                 return [.compare(code: code)]
             case .secret:
-                guard isProof(reveal.word, of: .initiator) else { throw .wrongSecret }
-                stage = .over
-                return [send(.agreement, word: agreement(of: .responder)), paired]
+                guard isProof(reveal.field, of: .initiator) else { throw .wrongSecret }
+                stage = .ended
+                return [send(.agreement, field: agreement(of: .responder)), paired]
             }
         }
 
         private mutating func agree(_ message: PairingMessage) throws(PairingError) -> [PairingStep] {
             guard !peerHasAgreed else { throw .outOfOrder }
-            guard isAgreement(message.word, of: role.other) else { throw .wrongAgreement }
+            guard isAgreement(message.field, of: role.other) else { throw .wrongAgreement }
             peerHasAgreed = true
             if case .secret = method { hasAgreed = true }
             return pairedOnceBothAgree()
@@ -220,7 +220,7 @@
 
         private mutating func pairedOnceBothAgree() -> [PairingStep] {
             guard hasAgreed, peerHasAgreed else { return [] }
-            stage = .over
+            stage = .ended
             return [paired]
         }
 
@@ -234,27 +234,27 @@
         }
 
         private func send(
-            _ kind: PairingMessage.Kind, word: [UInt8] = [], name: [UInt8] = [], proof: [UInt8] = []
+            _ kind: PairingMessage.Kind, field: [UInt8] = [], name: [UInt8] = [], proof: [UInt8] = []
         ) -> PairingStep {
             .send(
                 PairingMessage(
-                    method: method.number, role: role, kind: kind, word: word, name: name, proof: proof
+                    method: method.number, role: role, kind: kind, field: field, name: name, proof: proof
                 ).bytes)
         }
 
         private mutating func check(_ now: Duration) throws(PairingError) {
-            guard stage != .over else { throw .over }
+            guard stage != .ended else { throw .over }
             guard now < deadline else { throw fail(.timedOut) }
         }
 
         private mutating func fail(_ error: PairingError) -> PairingError {
-            stage = .over
+            stage = .ended
             return error
         }
 
         private static func randomNonce() -> [UInt8] {
             var generator = SystemRandomNumberGenerator()
-            return (0..<PairingMessage.wordByteCount).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }
+            return (0..<PairingMessage.fieldByteCount).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }
         }
     }
 

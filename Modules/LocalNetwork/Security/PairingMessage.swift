@@ -9,22 +9,22 @@
 
         static let version: UInt8 = 1
         static let headerByteCount = 4
-        static let wordByteCount = 32
+        static let fieldByteCount = 32
         /// An answer with a proof is the longest message.
-        static let bytesMax = headerByteCount + 2 * wordByteCount + 1 + DeviceName.bytesMax
+        static let bytesMax = headerByteCount + 2 * fieldByteCount + 1 + DeviceName.bytesMax
 
         var method: UInt8
         var role: PairingExchange.Role
         var kind: Kind
         /// A nonce, commitment, proof or agreement of 32 bytes; empty in a refusal.
-        var word: [UInt8] = []
+        var field: [UInt8] = []
         /// The sender's name in openings and answers: UTF-8, at most 64 bytes.
         var name: [UInt8] = []
         /// The responder's proof, in answers of the method `secret`.
         var proof: [UInt8] = []
 
         var bytes: [UInt8] {
-            var bytes = [Self.version, method, role.rawValue, kind.rawValue] + word
+            var bytes = [Self.version, method, role.rawValue, kind.rawValue] + field
             if kind == .opening || kind == .answer { bytes += [UInt8(name.count)] + name }
             return bytes + proof
         }
@@ -41,7 +41,7 @@
             else { throw .malformed }
             self.init(method: bytes[1], role: role, kind: kind)
             var rest = bytes[Self.headerByteCount...]
-            if kind != .refusal { word = try Self.take(Self.wordByteCount, from: &rest) }
+            if kind != .refusal { field = try Self.take(Self.fieldByteCount, from: &rest) }
             if kind == .opening || kind == .answer {
                 let count = try Self.take(1, from: &rest)[0]
                 guard count <= DeviceName.bytesMax else { throw .malformed }
@@ -49,7 +49,7 @@
                 guard String(validating: name, as: UTF8.self) != nil else { throw .malformed }
             }
             if kind == .answer, method == PairingExchange.Method.secretNumber {
-                proof = try Self.take(Self.wordByteCount, from: &rest)
+                proof = try Self.take(Self.fieldByteCount, from: &rest)
             }
             guard rest.isEmpty else { throw .malformed }
         }

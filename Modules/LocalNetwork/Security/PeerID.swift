@@ -128,7 +128,7 @@
             let container = try decoder.singleValueContainer()
             guard let id = PeerID(try container.decode(String.self)) else {
                 throw DecodingError.dataCorruptedError(
-                    in: container, debugDescription: "a peer id is 64 hexadecimal digits")
+                    in: container, debugDescription: "a peer ID has 64 hexadecimal digits")
             }
             self = id
         }

@@ -21,7 +21,7 @@
             let end = start + Double(validity.components.seconds)
             guard Self.secondsSince1970.contains(start), Self.secondsSince1970.contains(end), start <= end else {
                 throw SecurityError(
-                    .invalidArgument, "no certificate can be good from \(start) to \(end) (seconds since 1970)")
+                    .invalidArgument, "no certificate can be valid from \(start) to \(end) (seconds since 1970)")
             }
             do {
                 let name = try DistinguishedName { CommonName("SessionMesh") }
@@ -41,7 +41,7 @@
                 let signature = Array(try key.signature(for: content).derRepresentation)
                 return DER.sequence(content + Self.ecdsaWithSHA256 + DER.bitString(signature))
             } catch {
-                throw SecurityError(.invalidArgument, "no certificate could be made: \(error)")
+                throw SecurityError(.invalidArgument, "the certificate couldn't be created: \(error)")
             }
         }
 

@@ -65,7 +65,7 @@
         }
 
         private static func failure(_ verb: String, _ status: OSStatus) -> SecurityError {
-            SecurityError(.systemCallFailed, "cannot \(verb) the keychain: status \(status)", errorNumber: status)
+            SecurityError(.systemCallFailed, "can't \(verb) the keychain: status \(status)", errorNumber: status)
         }
     }
 #endif

@@ -7,7 +7,7 @@
         /// - Throws: `SecurityError` with `systemCallFailed`.
         package func signature(of bytes: [UInt8]) throws(SecurityError) -> [UInt8] {
             do { return Array(try key.signature(for: bytes).rawRepresentation) } catch {
-                throw SecurityError(.systemCallFailed, "the key signs nothing: \(error)")
+                throw SecurityError(.systemCallFailed, "the key couldn't sign: \(error)")
             }
         }
     }

@@ -41,7 +41,8 @@
                     return
                 }
             }
-            throw SecurityError(.damaged, "'\(path)' comes and goes; let one process at a time make it")
+            throw SecurityError(
+                .damaged, "'\(path)' was created and deleted repeatedly; let only one process create it")
         }
 
         /// Replaces the identity in a file with a new one, for a device that has another device's identity because of a
@@ -76,7 +77,8 @@
             let key = try? P256.Signing.PrivateKey(pemRepresentation: String(decoding: bytes, as: UTF8.self))
             guard let identity = key.map(PeerIdentity.init), identity.fileBytes == bytes else {
                 throw SecurityError(
-                    .damaged, "'\(path)' holds no whole key; put back a copy, or move it away and pair anew")
+                    .damaged, "'\(path)' doesn't contain a complete key; restore a copy, or move it away and pair again"
+                )
             }
             return identity
         }

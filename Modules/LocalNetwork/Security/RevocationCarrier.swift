@@ -18,7 +18,7 @@
 
         private struct Progress {
             /// The number of the peer's notice that we have yet to answer; 0 if there is none.
-            var taken: UInt64 = 0
+            var numberToAnswer: UInt64 = 0
             var isWanted = false
             var isSending = false
             /// The number of the latest notice sent to the peer.
@@ -53,7 +53,7 @@
                     while let batch = await notices.next() { for envelope in batch { self?.receive(envelope) } }
                 },
                 Task { [weak self] in for await change in reachability { self?.receive(change) } },
-                Task { [weak self] in for await ledger in ledgers { self?.tell(ledger) } },
+                Task { [weak self] in for await ledger in ledgers { self?.sendNotices(for: ledger) } },
             ])
         }
 
@@ -64,7 +64,7 @@
                 let notice = (try? envelope.decodePayload(as: [UInt8].self)).flatMap({ RevocationNotice($0) })
             else { return }
             // If the notice can't be stored, don't answer, so that the sender repeats it.
-            guard (try? trustedPeers.take(notice, from: sender)) != nil, notice.wantsAnswer else { return }
+            guard (try? trustedPeers.process(notice, from: sender)) != nil, notice.wantsAnswer else { return }
             send(to: sender, answering: notice.number)
         }
 
@@ -74,22 +74,22 @@
                 state.reachable[id] = change.isReachable ? peer : nil
                 if !change.isReachable, state.progress[id]?.isSending == false { state.progress[id] = nil }
             }
-            if change.isReachable, trustedPeers.ledger.owes(id) { send(to: id) }
+            if change.isReachable, trustedPeers.ledger.hasUnacknowledgedStatements(for: id) { send(to: id) }
         }
 
-        private func tell(_ ledger: TrustLedger) {
+        private func sendNotices(for ledger: TrustLedger) {
             let number = ledger.newestNumber
             let ids = state.withLock { state in
                 state.reachable.keys.filter { state.progress[$0]?.sentNumber ?? 0 < number }
             }
-            for id in ids.sorted() where ledger.owes(id) { send(to: id) }
+            for id in ids.sorted() where ledger.hasUnacknowledgedStatements(for: id) { send(to: id) }
         }
 
-        private func send(to id: PeerID, answering taken: UInt64 = 0) {
+        private func send(to id: PeerID, answering number: UInt64 = 0) {
             let isFirst = state.withLock { state in
                 var progress = state.progress[id, default: Progress()]
                 defer { state.progress[id] = progress }
-                progress.taken = max(progress.taken, taken)
+                progress.numberToAnswer = max(progress.numberToAnswer, number)
                 progress.isWanted = true
                 guard !progress.isSending else { return false }
                 progress.isSending = true
@@ -120,9 +120,9 @@
                     state.progress[id]?.isSending = false
                     return nil
                 }
-                let notice = ledger.notice(for: id, answering: state.progress[id]?.taken ?? 0)
+                let notice = ledger.notice(for: id, answering: state.progress[id]?.numberToAnswer ?? 0)
                 state.progress[id]?.isWanted = false
-                state.progress[id]?.taken = 0
+                state.progress[id]?.numberToAnswer = 0
                 state.progress[id]?.sentNumber = notice.number
                 return (notice, peer, state.progress[id]?.eventID)
             }

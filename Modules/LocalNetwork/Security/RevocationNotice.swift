@@ -15,12 +15,12 @@
         /// The statements, in ascending order of their numbers.
         let statements: [Statement]
         /// The number of the receiver's notice that this one answers; 0 if it isn't an answer.
-        let taken: UInt64
+        let answeredNumber: UInt64
         /// True if the sender is waiting for the receiver's answer.
         let wantsAnswer: Bool
 
-        init(statements: [Statement], taken: UInt64, wantsAnswer: Bool) {
-            (self.statements, self.taken, self.wantsAnswer) = (statements, taken, wantsAnswer)
+        init(statements: [Statement], answeredNumber: UInt64, wantsAnswer: Bool) {
+            (self.statements, self.answeredNumber, self.wantsAnswer) = (statements, answeredNumber, wantsAnswer)
         }
 
         /// The number that an answer repeats; 0 without statements.
@@ -37,7 +37,7 @@
                 bytes.count == Self.headByteCount + count * Self.statementByteCount
             else { return nil }
             wantsAnswer = bytes[1] == 1
-            taken = Self.number(bytes[2..<10])
+            answeredNumber = Self.number(bytes[2..<10])
             var statements: [Statement] = []
             for start in stride(from: Self.headByteCount, to: bytes.count, by: Self.statementByteCount) {
                 let end = start + PeerID.byteCount
@@ -50,7 +50,7 @@
         }
 
         var bytes: [UInt8] {
-            [Self.version, wantsAnswer ? 1 : 0] + Self.bytes(taken)
+            [Self.version, wantsAnswer ? 1 : 0] + Self.bytes(answeredNumber)
                 + statements.flatMap { $0.peer.bytes + Self.bytes($0.number) }
         }
 

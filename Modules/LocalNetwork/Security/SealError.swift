@@ -30,27 +30,27 @@
         public var description: String { "\(value)" }
 
         /// A description of the error for users.
-        private var happened: String {
+        private var summary: String {
             switch value {
-            case .malformed: "these bytes are no packet and no public key"
+            case .malformed: "these bytes are neither a packet nor a public key"
             case .unknownKey: "the packet belongs to another channel"
             case .replayed: "the packet was accepted before"
             case .tooOld: "the packet is too old to tell whether it was accepted before"
-            case .forged: "the peer has not sealed this packet"
+            case .forged: "the packet was forged, or changed on the way"
             case .oversized: "the message is too large for a packet"
             case .exhausted: "the channel's keys are used up"
-            case .weakKey: "the peer's public key protects nothing"
+            case .weakKey: "the peer's public key is insecure"
             }
         }
 
-        public var errorDescription: String? { explanation(of: "\(happened) (\(description))") }
+        public var errorDescription: String? { explanation(of: "\(summary) (\(description))") }
 
         public var advice: String {
             switch value {
             case .malformed, .unknownKey, .replayed, .tooOld, .forged:
                 "Drop the packet. If every packet is refused, connect to the peer again."
-            case .oversized: "Send less at once."
-            case .exhausted: "Connect to the peer again: that agrees on new keys."
+            case .oversized: "Send smaller messages."
+            case .exhausted: "Connect to the peer again to agree on new keys."
             case .weakKey: "Don't trust this peer. Pair with a device that runs this library."
             }
         }

@@ -113,7 +113,8 @@
         ) throws(SealError) {
             guard plaintext.count <= SealedDatagrams.plaintextBytesMax else { throw .oversized }
             guard counter < .max else { throw .exhausted }
-            precondition(packet.count >= SealedDatagrams.overhead + plaintext.count, "room for the packet")
+            precondition(
+                packet.count >= SealedDatagrams.overhead + plaintext.count, "the buffer is too small for the packet")
             let header = DatagramHeader(
                 keyID: isBundle ? keyID ^ SealedDatagrams.bundleBit : keyID, counter: counter)
             // Use up the counter even if sealing fails.

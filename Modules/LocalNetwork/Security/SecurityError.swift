@@ -39,7 +39,7 @@
             switch code {
             case .systemCallFailed: "Check that the device is unlocked and has free space, then try again."
             case .unknownPeer: "Choose one of the peers that are paired with this device."
-            case .invalidArgument: "Use a valid file name, valid dates and an identity that this library made."
+            case .invalidArgument: "Use a valid file name, valid dates and an identity that this library created."
             default: ""
             }
         }

@@ -8,7 +8,7 @@ public struct SecurityPlugin: Plugin {
     public var descriptor: PluginDescriptor {
         PluginDescriptor(
             id: "core.security", kind: .core, module: "MeshSecurity", version: "0.1.0",
-            summary: "Who a peer is, whom it trusts, how two of them pair, and sealed datagrams",
+            summary: "Peer identities, trusted peers, pairing and sealed datagrams",
             requires: ["core.bus"], capabilities: Self.capabilities, limits: Self.limits)
     }
 
@@ -26,7 +26,7 @@ public struct SecurityPlugin: Plugin {
         /// Maximum size of the plaintext in one sealed datagram.
         public static let sealedDatagram = PayloadLimit(
             id: "sealed.datagram", bytes: SealedDatagrams.plaintextBytesMax,
-            summary: "Plaintext of a sealed datagram; networks cut what exceeds about 1,200 bytes",
+            summary: "Plaintext of a sealed datagram; networks fragment more than about 1,200 bytes",
             source: "RFC 768, RFC 791: 65,507 bytes of UDP over IPv4, less 32")
     }
 #endif

@@ -27,7 +27,7 @@
         struct Standing: Equatable, Sendable {
             /// The highest number of the peer's statements that the user decided on, or that took effect by the
             /// administrator's right.
-            var heard: UInt64 = 0
+            var decidedNumber: UInt64 = 0
             /// The highest number of this side's statements that the peer has acknowledged.
             var acknowledged: UInt64 = 0
         }
@@ -80,7 +80,7 @@
                 throw SecurityError(.unknownPeer, "no trusted peer has the ID \(id), so it can't be revoked")
             }
             lastNumber = min(max(lastNumber + 1, date.wholeSeconds), Self.numberMax)
-            end(id, number: lastNumber)
+            recordRevocation(of: id, number: lastNumber)
         }
 
         /// Decides on a report.
@@ -89,8 +89,8 @@
         mutating func decide(_ report: Report, isLost: Bool) -> Bool {
             guard reports.contains(report) else { return false }
             reports.removeAll { $0 == report }
-            hear(report.number, from: report.reporter)
-            if isLost { end(report.peer, number: nil) }
+            markDecided(report.number, from: report.reporter)
+            if isLost { recordRevocation(of: report.peer, number: nil) }
             return true
         }
 
@@ -99,15 +99,16 @@
             reports.removeAll { $0.reporter == id || $0.peer == id }
         }
 
-        private mutating func end(_ id: PeerID, number: UInt64?) {
+        private mutating func recordRevocation(of id: PeerID, number: UInt64?) {
             guard let name = peers[id]?.name, distrust(id) else { return }
             revoked.removeAll { $0.id == id }
             revoked.append(RevokedPeer(id: id, name: name, number: number))
             if revoked.count > TrustedPeers.revokedMax { revoked.removeFirst() }
         }
 
-        private mutating func hear(_ number: UInt64, from reporter: PeerID) {
-            standings[reporter, default: Standing()].heard = max(standings[reporter]?.heard ?? 0, number)
+        private mutating func markDecided(_ number: UInt64, from reporter: PeerID) {
+            standings[reporter, default: Standing()].decidedNumber = max(
+                standings[reporter]?.decidedNumber ?? 0, number)
         }
     }
 
@@ -115,23 +116,23 @@
 
     extension TrustLedger {
         /// Processes a notice of `reporter`, which the connection has proven. Only the user's own devices count.
-        mutating func take(_ notice: RevocationNotice, from reporter: PeerID) {
+        mutating func process(_ notice: RevocationNotice, from reporter: PeerID) {
             guard let peer = peers[reporter], peer.isOwn else { return }
             // Accept only an existing statement's number. Others are false, and could cause endless writes to the file.
-            if revoked.contains(where: { $0.number == notice.taken }),
-                notice.taken > standings[reporter]?.acknowledged ?? 0
+            if revoked.contains(where: { $0.number == notice.answeredNumber }),
+                notice.answeredNumber > standings[reporter]?.acknowledged ?? 0
             {
-                standings[reporter, default: Standing()].acknowledged = notice.taken
+                standings[reporter, default: Standing()].acknowledged = notice.answeredNumber
             }
             for statement in notice.statements {
                 guard let lost = peers[statement.peer], statement.peer != reporter, statement.number <= Self.numberMax,
-                    statement.number > standings[reporter]?.heard ?? 0
+                    statement.number > standings[reporter]?.decidedNumber ?? 0
                 else { continue }
                 if peer.isAdministrator, statement.number >= lost.since.wholeSeconds {
-                    hear(statement.number, from: reporter)
-                    end(statement.peer, number: nil)
+                    markDecided(statement.number, from: reporter)
+                    recordRevocation(of: statement.peer, number: nil)
                 } else {
-                    keep(Report(reporter: reporter, peer: statement.peer, number: statement.number))
+                    addReport(Report(reporter: reporter, peer: statement.peer, number: statement.number))
                 }
             }
         }
@@ -139,7 +140,7 @@
         /// Adds a report. If the list is full, the reporter with the most reports loses its newest, unless this
         /// report's sender would then have more. So a peer that reports everyone can't displace the others, and no
         /// peer can change the list endlessly.
-        private mutating func keep(_ report: Report) {
+        private mutating func addReport(_ report: Report) {
             guard !reports.contains(where: { $0.reporter == report.reporter && $0.peer == report.peer }) else { return }
             if reports.count >= TrustedPeers.reportsMax {
                 let counts = reports.reduce(into: [PeerID: Int]()) { $0[$1.reporter, default: 0] += 1 }
@@ -160,22 +161,22 @@
         var newestNumber: UInt64 { revoked.compactMap(\.number).max() ?? 0 }
 
         /// True if the peer hasn't acknowledged all statements of this side.
-        func owes(_ id: PeerID) -> Bool {
+        func hasUnacknowledgedStatements(for id: PeerID) -> Bool {
             peers[id]?.isOwn == true && newestNumber > standings[id]?.acknowledged ?? 0
         }
 
         /// Returns the notice for a peer.
         ///
-        /// - Parameter taken: The number of the peer's notice that this one answers; 0 if it isn't an answer.
-        func notice(for id: PeerID, answering taken: UInt64) -> RevocationNotice {
+        /// - Parameter number: The number of the peer's notice that this one answers; 0 if it isn't an answer.
+        func notice(for id: PeerID, answering number: UInt64) -> RevocationNotice {
             // A peer that isn't the user's own gets no information about the user's devices.
             let isOwn = peers[id]?.isOwn == true
             let statements = revoked.compactMap { lost in
                 lost.number.map { RevocationNotice.Statement(peer: lost.id, number: $0) }
             }
             return RevocationNotice(
-                statements: isOwn ? statements.sorted { $0.number < $1.number } : [], taken: taken,
-                wantsAnswer: owes(id))
+                statements: isOwn ? statements.sorted { $0.number < $1.number } : [], answeredNumber: number,
+                wantsAnswer: hasUnacknowledgedStatements(for: id))
         }
     }
 

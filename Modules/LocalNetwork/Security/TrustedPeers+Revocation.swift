@@ -71,11 +71,11 @@
         }
 
         /// Processes a notice from a proven peer. Reads the file only if the notice changes something.
-        func take(_ notice: RevocationNotice, from reporter: PeerID) throws(SecurityError) {
+        func process(_ notice: RevocationNotice, from reporter: PeerID) throws(SecurityError) {
             let before = ledger
             var after = before
-            after.take(notice, from: reporter)
-            if after != before { try change { $0.take(notice, from: reporter) } }
+            after.process(notice, from: reporter)
+            if after != before { try change { $0.process(notice, from: reporter) } }
         }
     }
 

@@ -21,7 +21,7 @@
             encoder.dateEncodingStrategy = .secondsSince1970
             let isPlain = ledger.isPlain
             guard let json = try? isPlain ? encoder.encode(ledger.sortedPeers) : encoder.encode(Contents(ledger)) else {
-                throw SecurityError(.invalidArgument, "a peer cannot be written as JSON")
+                throw SecurityError(.invalidArgument, "a peer can't be encoded as JSON")
             }
             let body = Array(json) + [UInt8(ascii: "\n")]
             return Array("\(name) \(isPlain ? 1 : version) \(checksum(body))\n".utf8) + body
@@ -29,13 +29,13 @@
 
         static func decode(_ bytes: [UInt8], from path: String) throws(SecurityError) -> TrustLedger {
             let damaged = SecurityError(
-                .damaged, "'\(path)' is not as it was written; put back a copy, or move it away and pair anew")
+                .damaged, "'\(path)' is damaged; restore a copy, or move it away and pair again")
             guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { throw damaged }
             let head = String(decoding: bytes[..<end], as: UTF8.self).split(
                 separator: " ", omittingEmptySubsequences: false)
             guard head.count >= 3, head[0] == name, let version = Int(head[1]) else { throw damaged }
             guard version <= Self.version else {
-                throw SecurityError(.newerVersion, "'\(path)' was written by a newer version; update this one")
+                throw SecurityError(.newerVersion, "'\(path)' was written by a newer version; update the app")
             }
             let body = bytes[(end + 1)...]
             guard version >= 1, head.count == 3, head[2] == checksum(body) else { throw damaged }
@@ -81,7 +81,7 @@
             revoked = ledger.revoked.map { Revoked(id: $0.id, name: $0.name, number: $0.number) }
             reports = ledger.reports
             standings = ledger.standings.sorted { $0.key < $1.key }.map {
-                Standing(id: $0.key, heard: $0.value.heard, acknowledged: $0.value.acknowledged)
+                Standing(id: $0.key, heard: $0.value.decidedNumber, acknowledged: $0.value.acknowledged)
             }
             lastNumber = ledger.lastNumber
         }
@@ -95,7 +95,8 @@
             }
             ledger.reports = reports
             for standing in standings {
-                ledger.standings[standing.id] = .init(heard: standing.heard, acknowledged: standing.acknowledged)
+                ledger.standings[standing.id] = .init(
+                    decidedNumber: standing.heard, acknowledged: standing.acknowledged)
             }
             ledger.lastNumber = lastNumber
             return ledger.isWithinBounds(peerCount: peers.count) ? ledger : nil

@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `who has not announced yet says no goodbye`() throws {
+    @Test func `a service that was not announced yet says no goodbye`() throws {
         var world = DiscoveryWorld()
         try world.join(0)
         world.announce(0, "phone")

@@ -68,7 +68,7 @@ import Testing
         #expect(world.sent[0].message.additionals.map(\.type) == [.aaaa])
     }
 
-    @Test func `what a name of ours does not have is denied (RFC 6762 6.1)`() throws {
+    @Test func `a record that a name of ours lacks is denied (RFC 6762 6.1)`() throws {
         var world = try settled()
         let host = world.cores[0].host
         world.say(query(DNSQuestion(host, .aaaa)))
@@ -100,7 +100,7 @@ import Testing
         #expect(world.sent.first?.message.answers.map(\.data) == [.pointer(typeName)])
     }
 
-    @Test func `what is not ours or of another class is not answered`() throws {
+    @Test func `a question about another name or class is not answered`() throws {
         var world = try settled()
         world.say(query(DNSQuestion(name("_http._tcp.local"), .ptr)))
         world.say(query(DNSQuestion(instanceName("other"), .srv)))
@@ -143,7 +143,7 @@ import Testing
 
     // MARK: Single askers
 
-    @Test func `who wants it alone gets it alone if all have it from lately (RFC 6762 5.4)`() throws {
+    @Test func `a unicast answer is sent if the group got the record recently (RFC 6762 5.4)`() throws {
         for (age, isAlone) in [(Duration.seconds(1), true), (.seconds(29), true), (.seconds(31), false)] {
             var world = try settled()
             world.say(query(DNSQuestion(instanceName("phone"), .srv)))

@@ -77,7 +77,7 @@ import Testing
         #expect(packets.allSatisfy { $0.packet.bytes.count <= 1400 })
     }
 
-    @Test func `what somebody else has just asked is not asked again (RFC 6762 7.3)`() throws {
+    @Test func `a question that another host has just asked is not repeated (RFC 6762 7.3)`() throws {
         let question = DNSQuestion(typeName, .ptr)
         var alone = question
         alone.wantsUnicast = true
@@ -125,7 +125,7 @@ import Testing
         #expect(world.events[0].count == 1)
     }
 
-    @Test func `what lacks is asked for, three times`() throws {
+    @Test func `a missing record is asked for three times`() throws {
         var world = try browsing()
         world.run(.seconds(300))
         _ = world.takeSent()
@@ -151,7 +151,7 @@ import Testing
         #expect(world.names(found: 0) == ["one"])
     }
 
-    @Test func `who announces is found by those who look, with attributes and address`() throws {
+    @Test func `an announced service is found with its attributes and address`() throws {
         for families in [[IPAddress.Family.v4], [.v6], [.v4, .v6]] {
             var world = DiscoveryWorld()
             let (first, second) = (try world.join(0, families: families), try world.join(0, families: families))
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `who is there before is found at the first question`() throws {
+    @Test func `a service that was there before is found at the first question`() throws {
         var world = try AnnouncingTests.settled()
         let second = try world.join(0)
         world.browse(second)
@@ -192,7 +192,7 @@ import Testing
         #expect(!world.events[second].contains { $0.event == .lost(instance: "phone") })
     }
 
-    @Test func `instances whose label is no text are not told`() throws {
+    @Test func `instances whose label is no text are not reported`() throws {
         var world = try browsing()
         for label in [[UInt8(0xFF)], [0x61, 0x0A], [0x7F]] {
             let instance = try typeName.prefixed(by: label)
@@ -215,7 +215,7 @@ import Testing
         #expect(world.cores[0].interfaces[0].cache.count == 0)
     }
 
-    @Test func `who does not look remembers nothing`() throws {
+    @Test func `a core that does not browse caches nothing`() throws {
         var world = DiscoveryWorld()
         try world.join(0)
         world.say(wholeService("one", ip: ip))

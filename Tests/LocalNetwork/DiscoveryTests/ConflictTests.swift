@@ -63,7 +63,7 @@ import Testing
         #expect(world.renames(0).isEmpty)
     }
 
-    @Test func `what ends, denies or is of another class is no conflict`() throws {
+    @Test func `a record that ends, denies or has another class is no conflict`() throws {
         var world = try AnnouncingTests.settled()
         var foreign = service("phone", port: 1, host: "other.local")
         foreign.recordClass = DNSClass(rawValue: 3)
@@ -108,7 +108,7 @@ import Testing
         #expect(world.sent.filter(\.isProbe).count == 3)
     }
 
-    @Test func `a host name that somebody else has is changed without a word, and SRV follows (RFC 6762 9)`() throws {
+    @Test func `a host name that another host has is changed without a report, and SRV follows (RFC 6762 9)`() throws {
         for chosen in [nil, "desk"] {
             var world = DiscoveryWorld()
             try world.join(0) { $0.host = chosen }
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `who has a name now that was ours before is found`() throws {
+    @Test func `a service with an earlier name of ours is found`() throws {
         var world = try AnnouncingTests.settled()
         world.browse(0)
         world.announce(0, nil)

@@ -58,7 +58,7 @@ import Testing
         return message
     }()
 
-    @Test func `what was written can be read`() throws {
+    @Test func `a written message can be read`() throws {
         #expect(try DNSMessage(bytes(of: Self.sample)) == Self.sample)
     }
 
@@ -232,7 +232,7 @@ import Testing
         #expect(TextAttributes.decode(bytes) == [ServiceAttribute("a", "1"), ServiceAttribute("b", nil)])
     }
 
-    @Test func `what does not fit is left out`() {
+    @Test func `a record that does not fit is left out`() {
         let long = ServiceAttribute("k", [UInt8](repeating: 1, count: 254))
         #expect(TextAttributes.encode([long]) == [0])
         let many = (0..<100).map { ServiceAttribute("k\($0)", [UInt8](repeating: 1, count: 100)) }

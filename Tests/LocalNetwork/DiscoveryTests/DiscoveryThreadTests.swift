@@ -23,7 +23,7 @@ import Testing
         #expect(end.reads <= end.turns)
     }
 
-    @Test("Whoever has waited for the end finds nothing left of it, and none begins after it") func end() async throws {
+    @Test("A discovery that has stopped leaves nothing behind, and none starts after it") func end() async throws {
         let log = Locked(FloodedLoop.Log())
         let thread = DiscoveryThread()
         try thread.start { FloodedLoop(log) }

@@ -136,7 +136,7 @@ struct DiscoveryWorld {
     }
 
     mutating func farewell(_ core: Int) {
-        cores[core].farewell(now)
+        cores[core].shutDown(now)
         collect(core)
     }
 

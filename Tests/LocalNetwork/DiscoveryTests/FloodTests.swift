@@ -30,7 +30,7 @@ import Testing
             #expect(cache.pointerCount <= 256)
             #expect(cache.count <= 1024)
             #expect(cache.pointerCount == cache.pointers.count)
-            #expect(world.cores[0].told.count <= 256)
+            #expect(world.cores[0].reportedServices.count <= 256)
             #expect(world.cores[0].interfaces[0].resolutions.count <= 256)
         }
         #expect(world.names(found: 0).contains("honest"))
@@ -66,7 +66,7 @@ import Testing
         #expect(world.cores[0].interfaces[0].cache[instanceName("one")].count <= 32)
     }
 
-    @Test func `what nobody asked for is not remembered`() throws {
+    @Test func `a record that was not asked for is not cached`() throws {
         var world = try browsing()
         world.say(
             response([
@@ -129,6 +129,23 @@ import Testing
         #expect(world.cores[0].interfaces[0].answers[0].replies.isEmpty)
     }
 
+    @Test func `a defence in a full queue keeps its time and its shorter interval`() {
+        var queue = AnswerQueue()
+        for host in 1...40 as ClosedRange<UInt32> {
+            let reply = AnswerQueue.Reply(
+                sets: .pointer, due: .seconds(2), querier: .v4(host), waitsUntil: .seconds(3))
+            let isQueued = queue.enqueue(reply)
+            #expect(isQueued)
+        }
+        // An ordinary reply would wait until a second after this.
+        queue.noteSent(.service, .milliseconds(700))
+        let isQueued = queue.enqueue(AnswerQueue.Reply(sets: .service, due: .seconds(1), isDefence: true))
+        #expect(isQueued)
+        #expect(queue.replies.count == 32)
+        let sent = queue.takeDueForGroup(.seconds(1))
+        #expect(sent.contains(.service))
+    }
+
     @Test func `conflicts without end slow down, and the label stays within its bound`() throws {
         var world = try browsing()
         for _ in 0..<1000 {
@@ -141,7 +158,7 @@ import Testing
         #expect(world.sent.filter(\.isProbe).count < 3 * 20 + 2 * 300 / 5)
     }
 
-    @Test func `what cannot be read changes nothing and is counted`() throws {
+    @Test func `a packet that cannot be read changes nothing and is counted`() throws {
         var world = try browsing()
         let before = world.cores[0].statistics
         var random = SplitMix64(seed: 5)

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `a goodbye for what nobody knows changes nothing`() throws {
+    @Test func `a goodbye for an unknown record changes nothing`() throws {
         var world = try found()
         world.say(response([pointer("two", lifetime: 0), service("one", port: 9, host: "x.local", lifetime: 0)]))
         world.run(.seconds(3))
@@ -87,7 +87,7 @@ import Testing
         #expect(lost.at == start + .seconds(120))
     }
 
-    @Test func `whoever answers stays, for hours`() throws {
+    @Test func `a service whose host answers stays for hours`() throws {
         var world = try AnnouncingTests.settled()
         let second = try world.join(0)
         world.browse(second)
@@ -99,7 +99,7 @@ import Testing
         #expect(packets.count < 2 * 3 * (3600 / 96 + 4) * 2)
     }
 
-    @Test func `who vanishes without a word is lost when SRV has expired, and not before`() throws {
+    @Test func `a service that vanishes without a goodbye is lost when SRV has expired, and not before`() throws {
         var world = try AnnouncingTests.settled()
         let second = try world.join(0)
         world.browse(second)
@@ -111,7 +111,7 @@ import Testing
         #expect(world.names(found: second).isEmpty)
     }
 
-    @Test func `what others ask to refresh is not asked again (RFC 6762 7.3)`() throws {
+    @Test func `a refresh question of another host is not repeated (RFC 6762 7.3)`() throws {
         var world = try found()
         let cached = world.cores[0].interfaces[0].cache[instanceName("one")].first { $0.record.type == .srv }
         let planned = try #require(cached?.refreshAt)
@@ -162,7 +162,7 @@ import Testing
         #expect(service["v"] == Array("9".utf8))
     }
 
-    @Test func `nobody has a record remembered for more than 75 minutes`() throws {
+    @Test func `a record is cached for at most 75 minutes`() throws {
         var world = try found()
         world.say(response([pointer("two", lifetime: 2_000_000_000)]))
         world.run(.seconds(4501))

@@ -47,7 +47,7 @@ import Testing
         #expect(world.sent.map(\.packet.destination) == [.multicast(.v4)])
     }
 
-    @Test func `what python-zeroconf says that it knows is not told`() throws {
+    @Test func `a record that python-zeroconf lists as known is not sent`() throws {
         var world = try AnnouncingTests.settled()
         world.say(Self.zeroconfKnown)
         world.run(.seconds(1))

@@ -43,7 +43,7 @@ import Testing
         #expect(world.names(found: 0) == ["peer 1", "peer 2"])
     }
 
-    @Test func `what was heard on an interface goes with it`() throws {
+    @Test func `records heard on an interface go with it`() throws {
         var world = DiscoveryWorld()
         try world.join(0, 1)
         let peer = try world.join(0, 1)

@@ -10,7 +10,7 @@ import Testing
         return world
     }
 
-    @Test func `who asks from another port gets the usual answer: id, question, short lives (RFC 6762 6.7)`() throws {
+    @Test func `a legacy querier gets a conventional answer: id, question, short lifetimes (RFC 6762 6.7)`() throws {
         var question = query(DNSQuestion(typeName, .ptr), DNSQuestion(name("x.local"), .a))
         question.id = 0x1234
         let world = try ask(question)

@@ -41,7 +41,7 @@ import Testing
         #expect(world.sent.allSatisfy { !$0.isResponse })
     }
 
-    @Test func `who shares the port asks for no unicast answers, who has it alone does (RFC 6762 8.1, 15.1)`() throws {
+    @Test func `unicast answers are asked for on a port of our own, not on a shared one (RFC 6762 8.1, 15.1)`() throws {
         for sharesPort in [true, false] {
             var world = DiscoveryWorld()
             let core = try world.join(0) { $0.sharesPort = sharesPort }

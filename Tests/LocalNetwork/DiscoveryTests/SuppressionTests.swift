@@ -10,7 +10,7 @@ import Testing
 
     // MARK: Known answers
 
-    @Test func `what the asker knows is not told (RFC 6762 7.1)`() throws {
+    @Test func `a record that the querier knows is not sent (RFC 6762 7.1)`() throws {
         for (lifetime, isTold) in [(UInt32(4500), false), (2250, false), (2249, true), (1, true)] {
             var world = try settled()
             world.say(query(DNSQuestion(typeName, .ptr), known: [pointer("PHONE", lifetime: lifetime)]))
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `known answers of somebody else take nothing away`() throws {
+    @Test func `known answers of another querier take nothing away`() throws {
         var world = try settled()
         var first = query(DNSQuestion(typeName, .ptr))
         first.flags = .truncated
@@ -74,7 +74,7 @@ import Testing
         #expect(world.sent.count == 1)
     }
 
-    @Test func `who says again and again that more follows is answered after two seconds all the same`() throws {
+    @Test func `a querier that keeps announcing more known answers is answered after two seconds`() throws {
         var world = try settled()
         var first = query(DNSQuestion(typeName, .ptr))
         first.flags = .truncated
@@ -92,7 +92,7 @@ import Testing
 
     // MARK: Others' answers
 
-    @Test func `what somebody else has just told is not told again (RFC 6762 7.4)`() throws {
+    @Test func `a record that another host has just sent is not repeated (RFC 6762 7.4)`() throws {
         let meta = name("_services._dns-sd._udp.local")
         for (lifetime, isTold) in [(UInt32(4500), false), (5000, false), (4499, true)] {
             var world = try settled()
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `what somebody else takes back though it is ours is told anew (RFC 6762 6.6)`() throws {
+    @Test func `a record of ours that another host withdraws is sent again (RFC 6762 6.6)`() throws {
         for lifetime in [UInt32(0), 100, 2249] {
             var world = try settled()
             world.say(response([pointer("phone", lifetime: lifetime)]))

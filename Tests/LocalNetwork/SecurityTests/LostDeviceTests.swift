@@ -50,7 +50,7 @@
             #expect(!phone.contains(Self.watch) && phone.isRevoked(Self.watch))
             #expect(phone.revoked.map(\.name) == ["device 3"])
             let notice = phone.ledger.notice(for: Self.tablet, answering: 0)
-            try tablet.take(notice, from: Self.phone)
+            try tablet.process(notice, from: Self.phone)
             tablet = try TrustedPeers(file: path)
             #expect(tablet.contains(Self.watch))
             #expect(try tablet.confirm(#require(tablet.lossReports.first)))
@@ -59,7 +59,7 @@
             try tablet.trust(own(Self.watch, since: paired + 90))
             #expect(!tablet.isRevoked(Self.watch))
             // The phone repeats itself: its answer was lost.
-            try tablet.take(notice, from: Self.phone)
+            try tablet.process(notice, from: Self.phone)
             #expect(tablet.lossReports.isEmpty && tablet.contains(Self.watch))
             #expect(try TrustedPeers(file: path).lossReports.isEmpty)
         }
@@ -69,10 +69,13 @@
             var phone = try TrustedPeers(file: path)
             for id in [Self.tablet, Self.watch] { try phone.trust(own(id)) }
             try phone.trust(TrustedPeer(id: Self.friend, name: "friend"))
-            #expect(!phone.ledger.owes(Self.tablet))
+            #expect(!phone.ledger.hasUnacknowledgedStatements(for: Self.tablet))
             try phone.revoke(Self.watch, at: paired + 60)
             phone = try TrustedPeers(file: path)
-            #expect(phone.ledger.owes(Self.tablet) && !phone.ledger.owes(Self.watch) && !phone.ledger.owes(Self.friend))
+            #expect(
+                phone.ledger.hasUnacknowledgedStatements(for: Self.tablet)
+                    && !phone.ledger.hasUnacknowledgedStatements(for: Self.watch)
+                    && !phone.ledger.hasUnacknowledgedStatements(for: Self.friend))
             #expect(phone.ledger.notice(for: Self.friend, answering: 0).statements.isEmpty, "another user's device")
             let number = phone.ledger.notice(for: Self.tablet, answering: 0).number
             // Numbers that were never given, and another's answer.
@@ -80,17 +83,20 @@
                 (number + 1, Self.tablet), (number - 1, Self.tablet), (.max, Self.tablet), (number, Self.friend),
             ] {
                 let before = phone.ledger
-                try phone.take(RevocationNotice(statements: [], taken: lie, wantsAnswer: false), from: id)
+                try phone.process(RevocationNotice(statements: [], answeredNumber: lie, wantsAnswer: false), from: id)
                 #expect(phone.ledger == before, "\(lie)")
             }
-            try phone.take(RevocationNotice(statements: [], taken: number, wantsAnswer: false), from: Self.tablet)
+            try phone.process(
+                RevocationNotice(statements: [], answeredNumber: number, wantsAnswer: false), from: Self.tablet)
             phone = try TrustedPeers(file: path)
-            #expect(!phone.ledger.owes(Self.tablet))
+            #expect(!phone.ledger.hasUnacknowledgedStatements(for: Self.tablet))
             // The tablet may have lost what it knew.
             try phone.trust(own(Self.tablet))
-            #expect(phone.ledger.owes(Self.tablet))
+            #expect(phone.ledger.hasUnacknowledgedStatements(for: Self.tablet))
             try phone.trust(own(Self.watch))
-            #expect(!phone.ledger.owes(Self.tablet), "a peer that was paired again is reported no longer")
+            #expect(
+                !phone.ledger.hasUnacknowledgedStatements(for: Self.tablet),
+                "a peer that was paired again is reported no longer")
         }
 
         @Test func `an administrator needs no tap, except about a peer that was paired again since`() throws {
@@ -98,14 +104,14 @@
             try tablet.trust(TrustedPeer(id: Self.phone, name: "phone", since: paired, isAdministrator: true))
             #expect(tablet.isOwn(Self.phone.description))
             try tablet.trust(own(Self.watch))
-            try tablet.take(notice((Self.watch, 1060)), from: Self.phone)
+            try tablet.process(notice((Self.watch, 1060)), from: Self.phone)
             #expect(tablet.isRevoked(Self.watch) && tablet.lossReports.isEmpty)
             try tablet.trust(own(Self.watch, since: paired + 90))
-            try tablet.take(notice((Self.watch, 1060)), from: Self.phone)
+            try tablet.process(notice((Self.watch, 1060)), from: Self.phone)
             #expect(tablet.contains(Self.watch) && tablet.lossReports.isEmpty, "seen before")
-            try tablet.take(notice((Self.watch, 1070)), from: Self.phone)
+            try tablet.process(notice((Self.watch, 1070)), from: Self.phone)
             #expect(tablet.contains(Self.watch) && tablet.lossReports.count == 1, "older than the pairing")
-            try tablet.take(notice((Self.watch, 1095)), from: Self.phone)
+            try tablet.process(notice((Self.watch, 1095)), from: Self.phone)
             #expect(tablet.isRevoked(Self.watch))
         }
 
@@ -134,10 +140,10 @@
             try tablet.trust(own(Self.watch))
             try tablet.trust(TrustedPeer(id: Self.friend, name: "friend", since: paired))
             let before = tablet.ledger
-            try tablet.take(notice((Self.watch, 5)), from: .sample(9))
-            try tablet.take(notice((Self.watch, 5)), from: Self.friend)
-            try tablet.take(notice((.sample(9), 5), (Self.tablet, 6), (Self.phone, 7)), from: Self.phone)
-            try tablet.take(notice((Self.watch, TrustLedger.numberMax + 1)), from: Self.phone)
+            try tablet.process(notice((Self.watch, 5)), from: .sample(9))
+            try tablet.process(notice((Self.watch, 5)), from: Self.friend)
+            try tablet.process(notice((.sample(9), 5), (Self.tablet, 6), (Self.phone, 7)), from: Self.phone)
+            try tablet.process(notice((Self.watch, TrustLedger.numberMax + 1)), from: Self.phone)
             #expect(tablet.ledger == before)
         }
 
@@ -150,7 +156,7 @@
                 for start in stride(from: 0, to: all.count, by: 50) {
                     number += 100
                     let statements = all[start..<start + 50].enumerated().map { ($1, number + UInt64($0)) }
-                    try tablet.take(notice(statements), from: reporter)
+                    try tablet.process(notice(statements), from: reporter)
                 }
             }
             try flood(by: Self.watch)
@@ -158,7 +164,7 @@
             let settled = tablet.ledger
             for _ in 0..<5 { try flood(by: Self.watch) }
             #expect(tablet.ledger == settled, "repeating changes nothing, so nothing is written")
-            try tablet.take(notice((Self.watch, 3)), from: Self.phone)
+            try tablet.process(notice((Self.watch, 3)), from: Self.phone)
             #expect(tablet.lossReports.last?.description == "device 1 reports that device 3 is lost")
             // Two liars can't take turns for ever either.
             for _ in 0..<5 { try flood(by: Self.phone) }
@@ -202,7 +208,7 @@
                 if ledger.peers.count < 256 { try ledger.trust(peer) }
             }
             for id in ledger.peers.keys {
-                ledger.standings[id] = .init(heard: TrustLedger.numberMax, acknowledged: TrustLedger.numberMax)
+                ledger.standings[id] = .init(decidedNumber: TrustLedger.numberMax, acknowledged: TrustLedger.numberMax)
             }
             for id in ledger.peers.keys.sorted().prefix(64) {
                 ledger.reports.append(.init(reporter: all[100].id, peer: id, number: TrustLedger.numberMax))
@@ -271,7 +277,7 @@
             #expect(await revoked.next() == [])
             try tablet.trust(own(Self.phone))
             try tablet.trust(own(Self.watch))
-            try tablet.take(notice((Self.watch, 5)), from: Self.phone)
+            try tablet.process(notice((Self.watch, 5)), from: Self.phone)
             let report = try #require(await reports.next()?.first)
             #expect(report.reporter.id == Self.phone && report.peer.id == Self.watch)
             try tablet.confirm(report)
@@ -301,7 +307,7 @@
                 } else {
                     let first = random.next() % 4_000
                     let statements = (0..<random.next() % 5).map { (ids[Int(random.next() % 8)], first + $0 + 1) }
-                    ledger.take(notice(statements), from: reporter)
+                    ledger.process(notice(statements), from: reporter)
                     #expect(Set(ledger.peers.keys) == trusted, "seed \(seed), step \(step)")
                 }
                 let isSound =
@@ -322,7 +328,7 @@
 
         private func notice(_ statements: [(PeerID, UInt64)]) -> RevocationNotice {
             RevocationNotice(
-                statements: statements.map { RevocationNotice.Statement(peer: $0, number: $1) }, taken: 9,
+                statements: statements.map { RevocationNotice.Statement(peer: $0, number: $1) }, answeredNumber: 9,
                 wantsAnswer: true)
         }
 
@@ -350,8 +356,8 @@
                 let statements = self[id].revoked.compactMap { lost in
                     lost.number.map { RevocationNotice.Statement(peer: lost.id, number: $0) }
                 }
-                let notice = RevocationNotice(statements: statements, taken: 0, wantsAnswer: true)
-                try self[other].take(#require(RevocationNotice(notice.bytes)), from: id)
+                let notice = RevocationNotice(statements: statements, answeredNumber: 0, wantsAnswer: true)
+                try self[other].process(#require(RevocationNotice(notice.bytes)), from: id)
             }
         }
 

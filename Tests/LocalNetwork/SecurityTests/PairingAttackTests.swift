@@ -9,7 +9,7 @@
     @Suite struct PairingAttackTests {
         private static let (initiator, responder, attacker) = (PeerID.sample(1), PeerID.sample(2), PeerID.sample(3))
 
-        @Test func `Who knows no secret gets nowhere by passing on what the two say`() throws {
+        @Test func `A relay without the secret cannot pair by forwarding messages`() throws {
             let secret = PairingSecret(bytes: Array(1...16))
             var (left, right) = Self.victims(.secret(secret), seed: 1)
             let opening = try Self.sent(left.begin())
@@ -18,7 +18,7 @@
             // The proof is over the keys that each side has seen.
             #expect(caught(PairingError.self) { _ = try left.receive(answer, now: .zero) } == .wrongSecret)
             let reveal = PairingMessage(
-                method: 1, role: .initiator, kind: .reveal, word: [UInt8](repeating: 0, count: 32))
+                method: 1, role: .initiator, kind: .reveal, field: [UInt8](repeating: 0, count: 32))
             #expect(caught(PairingError.self) { _ = try right.receive(reveal.bytes, now: .zero) } == .wrongSecret)
         }
 
@@ -39,7 +39,7 @@
             #expect(same == 0)
         }
 
-        @Test func `Whoever commits cannot choose another nonce after it has seen the answer`() throws {
+        @Test func `A side that has committed cannot choose another nonce after it has seen the answer`() throws {
             for seed in 0..<200 {
                 var random = SplitMix64(seed: UInt64(seed) + 1_000_000)
                 var right = Self.victims(.digits, seed: UInt64(seed)).1
@@ -48,7 +48,7 @@
                 let answer = try Self.sent(right.receive(try Self.sent(mine.begin()), now: .zero))
                 _ = try mine.receive(answer, now: .zero)
                 let other = (0..<32).map { _ in UInt8.random(in: 0 ... .max, using: &random) }
-                let reveal = PairingMessage(method: 2, role: .initiator, kind: .reveal, word: other)
+                let reveal = PairingMessage(method: 2, role: .initiator, kind: .reveal, field: other)
                 #expect(
                     caught(PairingError.self) { _ = try right.receive(reveal.bytes, now: .zero) } == .wrongCommitment)
             }

@@ -42,7 +42,7 @@
             #expect(Set(openings).count == 50)
         }
 
-        @Test(arguments: methods) func `A message that differs by one bit ends it for whoever gets it`(
+        @Test(arguments: methods) func `A message that differs by one bit ends the exchange for its receiver`(
             method: PairingExchange.Method
         ) {
             var honest = PairingMeeting(methods: [method, method])
@@ -64,7 +64,7 @@
             }
         }
 
-        @Test(arguments: methods) func `A message cut at any length, or longer, ends it for whoever gets it`(
+        @Test(arguments: methods) func `A message cut at any length, or longer, ends the exchange for its receiver`(
             method: PairingExchange.Method
         ) {
             var honest = PairingMeeting(methods: [method, method])
@@ -97,7 +97,7 @@
             }
         }
 
-        @Test(arguments: methods) func `What is thrown back is known, and so are two who took one role`(
+        @Test(arguments: methods) func `A reflected message is detected, and so are two sides with one role`(
             method: PairingExchange.Method
         ) throws {
             var honest = PairingMeeting(methods: [method, method])
@@ -233,7 +233,7 @@
             }
         }
 
-        @Test func `Nobody confirms what is not shown, or twice`() throws {
+        @Test func `A code cannot be confirmed before it is shown, or twice`() throws {
             for agrees in [true, false] {
                 for side in 0..<2 {
                     var early = PairingMeeting().sides[side]

@@ -20,7 +20,7 @@
             #expect(try PeerIdentity(file: folder.file("other")).peerID != made.peerID)
         }
 
-        @Test func `Whoever makes it at the same time gets the same one`() throws {
+        @Test func `Processes that create the file at the same time get the same identity`() throws {
             for round in 0..<20 {
                 let path = folder.file("key-\(round)")
                 let found = Found()
@@ -70,7 +70,7 @@
             #expect(code { try PeerIdentity(file: path) } == .notPrivate)
         }
 
-        @Test func `What is no file is refused without waiting for it`() throws {
+        @Test func `A path that is no file is refused without waiting for it`() throws {
             mkfifo(folder.file("pipe"), 0o600)
             mkdir(folder.file("folder"), 0o700)
             _ = try PeerIdentity(file: folder.file("key"))

@@ -7,7 +7,7 @@
     @testable import MeshSecurity
 
     @Suite struct SealedDatagramsTests {
-        @Test func `What one side seals the other opens, of every length and both ways`() throws {
+        @Test func `A packet that one side seals the other opens, of every length and both ways`() throws {
             let channel = try DatagramChannel()
             var random = SplitMix64(seed: 1)
             for count in Array(0...300) + [1200, 1472, 65_474, 65_475] {
@@ -24,7 +24,7 @@
             #expect(channel.left.datagrams.localKeyID != channel.left.datagrams.remoteKeyID)
         }
 
-        @Test func `Who takes no bundles refuses one, and its counter is not spent`() throws {
+        @Test func `A receiver without bundles refuses one, and its counter is not spent`() throws {
             let channel = try DatagramChannel()
             var bundle = [UInt8](repeating: 0, count: SealedDatagrams.overhead + 3)
             try bundle.withUnsafeMutableBytes { packet in
@@ -71,7 +71,7 @@
             #expect(channel.right.datagrams.opener.nextCounter == 4)
         }
 
-        @Test func `What is too long is not sealed, and no packet of that length is looked at`() throws {
+        @Test func `A plaintext that is too long is not sealed, and a packet of that length is refused`() throws {
             let channel = try DatagramChannel()
             let plaintext = [UInt8](repeating: 0, count: SealedDatagrams.plaintextBytesMax + 1)
             #expect(caught(SealError.self) { _ = try channel.left.seal(plaintext) } == .oversized)
@@ -109,7 +109,7 @@
             #expect(try channel.right.open(packet) == Array(1...70))
         }
 
-        @Test func `What is thrown back, or belongs to another channel, is refused`() throws {
+        @Test func `A packet that is reflected, or belongs to another channel, is refused`() throws {
             let (channel, other) = (try DatagramChannel(), try DatagramChannel())
             let packet = try channel.left.seal([1])
             _ = try channel.right.seal([2])

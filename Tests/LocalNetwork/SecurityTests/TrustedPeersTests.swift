@@ -9,7 +9,7 @@
 
         init() throws { folder = try TemporaryFolder() }
 
-        @Test func `Who is trusted stays trusted, in memory and in a file`() throws {
+        @Test func `A trusted peer stays trusted, in memory and in a file`() throws {
             for peers in [TrustedPeers(), try TrustedPeers(file: folder.file("peers"))] {
                 #expect(peers.peers == [] && !peers.contains(.sample(1)))
                 let watch = TrustedPeer(id: .sample(1), name: "Watch", since: Date(timeIntervalSince1970: 20.75))

@@ -59,7 +59,7 @@
             await victim.close()
         }
 
-        @Test("Who shows no certificate is refused")
+        @Test("A connection without a certificate is refused")
         func noCertificate() async throws {
             let victim = try await Victim()
             let attacker = try await RawPeer.connect(to: victim.port, .init())
@@ -209,22 +209,22 @@
             await victim.close()
         }
 
-        @Test("Who pings and reads nothing makes no more than one answer wait")
+        @Test("A peer that pings and reads nothing makes no more than one answer wait")
         func pings() {
             var outbox = Outbox(UDPLinkBounds())
-            _ = outbox.put(.ping)
+            _ = outbox.enqueue(.ping)
             // With the system, which takes nothing more.
-            let batch = outbox.take()
+            let batch = outbox.takeBatch()
             for _ in 0..<100_000 {
-                _ = outbox.put(.pong)
-                _ = outbox.put(.heard)
+                _ = outbox.enqueue(.pong)
+                _ = outbox.enqueue(.datagramsReceived)
             }
             let waiting = outbox.streamBytes
             #expect(waiting == 3 * Record.headerBytes)
             _ = outbox.wrote(batch.stream, datagramCount: 0)
-            let next = outbox.take().stream.readableBytes
+            let next = outbox.takeBatch().stream.readableBytes
             #expect(next == 2 * Record.headerBytes)
-            let isTaken = outbox.put(.pong)
+            let isTaken = outbox.enqueue(.pong)
             #expect(isTaken)
         }
 

@@ -36,7 +36,7 @@
                 return true
             }
             #expect(isFull)
-            #expect(watch.recorder.reasons.first??.contains("nothing was heard") == true)
+            #expect(watch.recorder.reasons.first??.contains("the peer sent nothing") == true)
             mute.close()
             await watch.link.close()
         }
@@ -79,7 +79,7 @@
             await watch.link.close()
         }
 
-        @Test("Who is disconnected comes back by itself, on an address of its own")
+        @Test("A disconnected peer comes back by itself, on an address of its own")
         func reconnection() async throws {
             let network = InMemoryNetwork()
             let (phone, watch) = try trustingPair(TestPeer(on: network), TestPeer(on: network))
@@ -113,6 +113,55 @@
             try await eventually("a word to the first") { first.goodbye == .duplicate }
             #expect(watch.recorder.mostAtOnce == 1)
             #expect(watch.recorder.reasons == [nil])
+            await watch.link.close()
+        }
+
+        @Test("A second connection with an invalid datagram key is refused, and the first one stays")
+        func invalidDatagramKey() async throws {
+            let watch = try TestPeer().open()
+            let identity = PeerIdentity()
+            try watch.trust(identity.peerID)
+            let port = try #require(watch.link.port)
+            let first = try await RawPeer.connect(to: port, .init(identity: identity))
+            first.greet(startID: 1)
+            try await eventually("a connection") { watch.recorder.connectionCount == 1 }
+            let second = try await RawPeer.connect(to: port, .init(identity: identity))
+            second.greet(startID: 2, publicKey: Array(repeating: 0, count: 32))
+            try await eventually("the refusal") { watch.codes.contains(.protocolError) }
+            try await eventually("the end of the second") { second.isClosed }
+            #expect(!first.isClosed && first.goodbye == nil)
+            #expect(watch.recorder.isConnected)
+            #expect(watch.recorder.disconnectionCount == 0)
+            // The first launch counts as the peer's latest, not as one that another has replaced.
+            let third = try await RawPeer.connect(to: port, .init(identity: identity))
+            third.greet(startID: 1)
+            try await eventually("a valid connection") { watch.recorder.connectionCount == 2 }
+            #expect(!watch.codes.contains(.clonedIdentity))
+            await watch.link.close()
+        }
+
+        @Test("A datagram that a newer one replaces while the stream is stuffed is counted")
+        func replacedDatagrams() async throws {
+            let watch = try TestPeer().open()
+            let identity = PeerIdentity()
+            try watch.trust(identity.peerID)
+            let mute = try await RawPeer.connect(to: try #require(watch.link.port), .init(identity: identity))
+            mute.greet()
+            try await eventually("a connection") { watch.recorder.isConnected }
+            let address = try #require(watch.recorder.current)
+            // It reads no more, so datagrams wait for the stream, of which at most 64 do.
+            try await mute.channel.setOption(.autoRead, value: false).get()
+            let packet = LinkPacket(lane: .stream, bytes: Array(repeating: 1, count: 60_000))
+            try await eventually("a replaced datagram") {
+                do throws(LinkError) {
+                    while true { try watch.link.send(packet, to: address) }
+                } catch {
+                    guard error.code == .full else { return false }
+                }
+                for _ in 0..<100 { try? watch.link.send(LinkPacket(lane: .datagram, bytes: [1]), to: address) }
+                return watch.link.statistics.fallbackDropped > 0
+            }
+            mute.close()
             await watch.link.close()
         }
 

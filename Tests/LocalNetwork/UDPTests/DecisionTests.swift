@@ -34,13 +34,13 @@
                 let now = Duration.seconds(second)
                 let isThere = second < 60
                 if isThere, let interval, second % interval == 0 {
-                    heartbeat.said(now)
-                    heartbeat.heard(now)
+                    heartbeat.noteSent(now)
+                    heartbeat.noteReceived(now)
                 }
                 if heartbeat.death(now) != nil { return (at, second) }
                 guard heartbeat.tick(now) else { continue }
                 at.append(second)
-                if isThere { heartbeat.heard(now) }
+                if isThere { heartbeat.noteReceived(now) }
             }
             return (at, nil)
         }
@@ -66,12 +66,12 @@
         @Test("A connection in doubt is dead after three heartbeats, unless its peer is heard")
         func doubt() {
             var heartbeat = Heartbeat(beat: .seconds(5), missedMax: 3, isPatient: true, now: .zero)
-            heartbeat.doubt(until: .seconds(17))
-            heartbeat.doubt(until: .seconds(22))
+            heartbeat.requireSign(by: .seconds(17))
+            heartbeat.requireSign(by: .seconds(22))
             #expect(heartbeat.dueAt == .seconds(17))
             #expect(heartbeat.death(.seconds(16)) == nil)
-            #expect(heartbeat.death(.seconds(17)) == "nothing was heard for 17.0 seconds")
-            heartbeat.heard(.seconds(16))
+            #expect(heartbeat.death(.seconds(17)) == "the peer sent nothing for 17.0 seconds")
+            heartbeat.noteReceived(.seconds(16))
             #expect(heartbeat.death(.seconds(65)) == nil)
             #expect(heartbeat.death(.seconds(66)) != nil)
         }
@@ -88,7 +88,7 @@
                     return
                 }
                 #expect(hello.isPatient == isPatient)
-                #expect(hello.takesBundles)
+                #expect(hello.acceptsBundles)
                 #expect(hello.isUnderstood)
             }
         }
@@ -131,10 +131,10 @@
             func probes(_ seconds: ClosedRange<Int>) -> [Int] {
                 (seconds.lowerBound * 1000...seconds.upperBound * 1000).filter { path.tick(.milliseconds($0)) }
             }
-            func asks(at second: Int) -> Bool { path.sent(.seconds(second)) }
+            func asks(at second: Int) -> Bool { path.noteSent(.seconds(second)) }
             #expect(probes(0...10) == [0, 50, 150, 350, 750, 1550, 3150, 6350])
             #expect(!path.isProven)
-            path.heard(.seconds(11))
+            path.noteConfirmation(.seconds(11))
             #expect(path.isProven)
             #expect(path.probeAt == nil)
             // Nothing is sent for an hour.
@@ -147,12 +147,22 @@
             // The third probe is the first of a path that isn't proven any more.
             #expect(probes(3627...3628) == [3_627_000, 3_627_050, 3_627_150, 3_627_350, 3_627_750])
             #expect(!path.isProven)
-            path.heard(.seconds(3629))
+            path.noteConfirmation(.seconds(3629))
             #expect(path.isProven)
             #expect(!asks(at: 3630))
         }
 
-        @Test("The longest pause between probes of a path that nobody hears is 25 seconds")
+        @Test("Datagrams that newer ones replace are counted once")
+        func replacedDatagrams() {
+            var outbox = Outbox(UDPLinkBounds())
+            for number in 0..<70 { _ = outbox.enqueue([UInt8(number)], on: .datagram) }
+            let dropped = outbox.takeBatch().fallbackDropped
+            #expect(dropped == 6)
+            let more = outbox.takeBatch().fallbackDropped
+            #expect(more == 0)
+        }
+
+        @Test("The longest pause between probes of a path without confirmations is 25 seconds")
         func blockedPath() {
             var path = DatagramPath(beat: .seconds(5), missedMax: 3, now: .zero)
             let probes = (0...3600).filter { path.tick(.seconds($0)) }
@@ -164,9 +174,9 @@
         func fallenBack() {
             var path = DatagramPath(beat: .seconds(5), missedMax: 3, now: .zero)
             _ = path.tick(.zero)
-            path.heard(.zero)
+            path.noteConfirmation(.zero)
             let probed = (1...12).filter {
-                _ = path.fellBack(.seconds($0))
+                _ = path.noteFallback(.seconds($0))
                 return path.tick(.seconds($0))
             }
             #expect(probed == [5, 10])
@@ -175,7 +185,7 @@
         @Test("A peer of an earlier version, which probes every heartbeat, is told each time")
         func told() {
             var path = DatagramPath(beat: .seconds(5), missedMax: 3, now: .zero)
-            let told = (0...10_000).filter { path.opened(.milliseconds(50_000 + $0)) }
+            let told = (0...10_000).filter { path.noteOpened(.milliseconds(50_000 + $0)) }
             #expect(told == [0, 2500, 5000, 7500, 10_000])
         }
 
@@ -187,11 +197,11 @@
             bytes.writeRecord(.stream, Array(repeating: 5, count: 300))
             bytes.writeBytes([0, 0, 0, 2, 99, 1, 2])
             bytes.writeRecord(.ping)
-            bytes.writeRecord(.heard)
+            bytes.writeRecord(.datagramsReceived)
             bytes.write(Goodbye(code: .unpaired, detail: "why"))
             bytes.writeBytes([0, 0, 0, 1, 6, 250])
             let expected: [Record] = [
-                .hello(hello), .stream(ByteBuffer(repeating: 5, count: 300)), .unknown(99), .ping, .heard,
+                .hello(hello), .stream(ByteBuffer(repeating: 5, count: 300)), .unknown(99), .ping, .datagramsReceived,
                 .goodbye(Goodbye(code: .unpaired, detail: "why")), .goodbye(Goodbye(code: .protocolError)),
             ]
             for size in 1...bytes.readableBytes {
@@ -206,7 +216,7 @@
             }
         }
 
-        @Test("What a goodbye says is shown and moves no cursor, in any part of what tells of it")
+        @Test("The detail of a goodbye is shown without control characters")
         func hostileGoodbye() throws {
             let hostile = "\u{1B}]0;own\u{7}\u{9B}2J\u{202E}gnp.\r\n\u{2028}end"
             var bytes = ByteBuffer()

@@ -55,7 +55,7 @@
             }
         }
 
-        @Test("What fails is tried ever later, and soon when the peer has begun anew or moved")
+        @Test("A target that fails is retried ever later, and soon when the peer has restarted or moved")
         func retries() throws {
             var plan = Self.plan(Self.lower, trusting: Self.higher)
             plan.found(Self.service(Self.higher), .zero)
@@ -83,7 +83,7 @@
             }
         }
 
-        @Test("Nobody dials a connected peer, by whatever place")
+        @Test("A connected peer is not dialed at any place")
         func connected() {
             var plan = Self.plan(
                 Self.lower, trusting: Self.higher, manual: [UDPManualPeer(host: "there", port: 1, id: Self.higher)])
@@ -134,7 +134,7 @@
             #expect(round.endpoints.allSatisfy { $0.port >= 1744 })
         }
 
-        @Test("Who has been where it proved to be is tried there first, however many others claim to be it")
+        @Test("A peer is dialed first where it was proven, however many others claim to be it")
         func provenFirst() throws {
             var plan = Self.plan(Self.lower, trusting: Self.higher)
             plan.found(Self.service(Self.higher, port: 7000), .zero)

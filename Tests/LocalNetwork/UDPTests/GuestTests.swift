@@ -126,7 +126,7 @@
             await trio.close()
         }
 
-        @Test("Who is a guest no longer is disconnected and not let in, and comes back when it is one again")
+        @Test("A former guest is disconnected and not admitted, and comes back when it is a guest again")
         func removed() async throws {
             let trio = try Trio()
             let (watch, tablet) = (trio.watch, trio.tablet)
@@ -149,7 +149,7 @@
             await trio.close()
         }
 
-        @Test("A stranger that is nobody's guest is refused")
+        @Test("A stranger that is no member's guest is refused")
         func stranger() async throws {
             let trio = try Trio()
             try await trio.meet()

@@ -35,7 +35,7 @@
             try await eventually("the report") { !tablet.trusted.lossReports.isEmpty }
             try await eventually("the watch at the tablet") { tablet.reaches(watch) }
             #expect(tablet.trusted.lossReports.map(\.reporter.id) == [phone.id])
-            try await eventually("the answer") { !phone.trusted.ledger.owes(tablet.id) }
+            try await eventually("the answer") { !phone.trusted.ledger.hasUnacknowledgedStatements(for: tablet.id) }
 
             // The watch lies. Nothing happens without a tap.
             try watch.trusted.revoke(phone.id)

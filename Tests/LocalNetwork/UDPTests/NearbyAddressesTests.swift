@@ -28,7 +28,7 @@
             return !nearby.filter(service, .zero).addresses.isEmpty
         }
 
-        @Test func `A record makes a peer dial nobody beyond the network that it was heard on`() {
+        @Test func `A record makes a peer dial no address beyond the network on which it was heard`() {
             let far: [IPAddress] = [
                 .v4(0x7F00_0001), .v4(0x7FFF_FFFF), .v6(0, 1),  // this machine itself
                 .v6(0, 0xFFFF_7F00_0001), .v6(0, 0xFFFF_0808_0808),  // in the clothes of IPv6
@@ -49,7 +49,7 @@
             }
         }
 
-        @Test func `What this machine says to itself leads to itself only`() {
+        @Test func `A record over the loopback interface leads to this machine only`() {
             for ip in [.v4(0x7F00_0001), .v4(0x7F00_0002), .v6(0, 1), .v4(0x0A00_0105)] as [IPAddress] {
                 #expect(Self.isNearby(ip, 1), "\(ip)")
             }
@@ -88,7 +88,7 @@
             return count
         }
 
-        @Test func `Whoever says each moment that a peer has begun anew costs a bounded number of connections`() {
+        @Test func `A flood of restart announcements costs a bounded number of connections`() {
             var plan = DialPlanTests.plan(DialPlanTests.lower, trusting: DialPlanTests.higher)
             let count = dialCount(&plan, seconds: 14) { plan, step, now in
                 var service = DialPlanTests.service(

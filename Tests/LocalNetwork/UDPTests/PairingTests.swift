@@ -155,7 +155,7 @@
             #expect(watch.trusts(phone))
         }
 
-        @Test("One no is enough: nobody is trusted", arguments: [true, false])
+        @Test("One refusal is enough: neither side trusts the other", arguments: [true, false])
         func refusal(phoneAgrees: Bool) async throws {
             let network = InMemoryNetwork()
             let (phone, watch) = (Device(name: "Phone"), Device(name: "Watch"))
@@ -168,7 +168,7 @@
             #expect(!watch.trusts(phone))
         }
 
-        @Test("Nobody comes: the window closes by itself, and by cancelling")
+        @Test("A window without a visitor closes by itself, and by cancelling")
         func windowCloses() async throws {
             let device = Device(name: "Phone")
             let late = await Self.outcome { try await device.pairing(.digits, window: .milliseconds(200)).run() }

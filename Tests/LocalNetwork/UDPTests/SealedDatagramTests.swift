@@ -179,7 +179,7 @@
             try await eventually("the stream") { overStream() == 1 }
             #expect(overSocket() == 0)
             try await eventually("sealed datagrams once they are heard") {
-                phone.raw.write { $0.writeRecord(.heard) }
+                phone.raw.write { $0.writeRecord(.datagramsReceived) }
                 try? watch.link.send(LinkPacket(lane: .datagram, bytes: [2]), to: watch.recorder.current ?? "")
                 return overSocket() > 0
             }
@@ -190,7 +190,7 @@
                 return overStream() > before
             }
             try await eventually("sealed datagrams again") {
-                phone.raw.write { $0.writeRecord(.heard) }
+                phone.raw.write { $0.writeRecord(.datagramsReceived) }
                 let count = overSocket()
                 try? watch.link.send(LinkPacket(lane: .datagram, bytes: [4]), to: watch.recorder.current ?? "")
                 return overSocket() > count

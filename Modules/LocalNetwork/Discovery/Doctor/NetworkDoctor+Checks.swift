@@ -15,7 +15,7 @@ extension NetworkDoctor {
             return [
                 Finding(
                     id: "interface", verdict: .blocked,
-                    found: "no interface is called \(unknown.joined(separator: ", "))",
+                    found: "this machine has no interface '\(unknown.joined(separator: "', '"))'",
                     advice: "use one of \(Self.list(all))")
             ]
         }
@@ -32,7 +32,8 @@ extension NetworkDoctor {
             Finding(
                 id: "interface", verdict: isAlone ? .warning : .fine,
                 found: isAlone
-                    ? "only the loopback interface is up; peers on this machine can be found" : Self.list(usable),
+                    ? "only the loopback interface is up, so only peers on this machine can be found"
+                    : Self.list(usable),
                 advice: isAlone
                     ? "connect to a network that carries multicast to find peers on other machines" : nil)
         ]
@@ -49,9 +50,9 @@ extension NetworkDoctor {
         if !hasFour {
             finding.verdict = .warning
             finding.found = "IPv6 only: " + finding.found
-            finding.advice = "peers that have IPv4 only cannot be reached"
+            finding.advice = "peers with only IPv4 can't be reached"
         } else if isOnlySelfAssigned {
-            finding.found = "addresses of this link only: " + finding.found
+            finding.found = "only link-local addresses: " + finding.found
         }
         return finding
     }
@@ -59,16 +60,18 @@ extension NetworkDoctor {
     /// Our sockets name their interface and need no route, but other programs on this machine do.
     func checkRoute() -> Finding {
         guard let socket = try? MulticastSocket(boundTo: 0, .v4) else {
-            return Finding(id: "route", verdict: .warning, found: "this machine has no IPv4")
+            return Finding(
+                id: "route", verdict: .warning, found: "this machine has no IPv4",
+                advice: "peers with only IPv4 can't be reached")
         }
         let status = MulticastSocket.group4.withSocketAddress(port: port) { connect(socket.descriptor, $0, $1) }
         guard status != 0 else {
-            return Finding(id: "route", verdict: .fine, found: "there is a route for multicast")
+            return Finding(id: "route", verdict: .fine, found: "there is a route for multicast packets")
         }
         return Finding(
             id: "route", verdict: .warning,
-            found: "no route for multicast (\(DiscoveryError(call: "connect", errno).message))",
-            advice: "connect to a network, or: ip route add 224.0.0.0/4 dev INTERFACE")
+            found: "there is no route for multicast packets (\(DiscoveryError(call: "connect", errno).message))",
+            advice: "connect to a network, or run `ip route add 224.0.0.0/4 dev INTERFACE`")
     }
 
     func checkPort() -> Finding {
@@ -78,8 +81,8 @@ extension NetworkDoctor {
             let isTaken = error.code == .portTaken
             return Finding(
                 id: "port", verdict: .blocked,
-                found: isTaken ? "a program has UDP port \(port) and does not share it" : error.message,
-                advice: isTaken ? "end that program; `ss -ulpn sport = :\(port)` names it" : nil)
+                found: isTaken ? "another program uses UDP port \(port) and doesn't share it" : error.message,
+                advice: isTaken ? "close that program; `ss -ulpn sport = :\(port)` shows its name" : nil)
         }
         let isAlone = (try? MulticastSocket(boundTo: port, .v4, shares: false)) != nil
         return Finding(
@@ -94,8 +97,8 @@ extension NetworkDoctor {
             return Finding(id: "clock", verdict: .fine, found: "the clock is set")
         }
         return Finding(
-            id: "clock", verdict: .warning, found: "the clock has not been set",
-            advice: "set it; events carry its time")
+            id: "clock", verdict: .warning, found: "the clock isn't set",
+            advice: "set it, because events carry its time")
     }
 
     static func list(_ entries: [NetworkInterfaces.Entry]) -> String {
@@ -134,7 +137,7 @@ extension NetworkDoctor {
                     findings.append(
                         Finding(
                             id: "multicast", verdict: .blocked, interface: entry.interface.name,
-                            found: "the group cannot be joined: \(error.message)"))
+                            found: "the multicast group can't be joined: \(error.message)"))
                 }
             }
         }
@@ -163,9 +166,9 @@ extension NetworkDoctor {
         func name(_ labels: [String]) -> [UInt8] {
             labels.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) } + [0]
         }
-        let nobody = "doctor-" + String(UInt64.random(in: .min ... .max), radix: 16)
+        let unusedLabel = "doctor-" + String(UInt64.random(in: .min ... .max), radix: 16)
         let header: [UInt8] = [0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0]
-        return header + name([nobody, "local"]) + [0, 16, 0, 1]
+        return header + name([unusedLabel, "local"]) + [0, 16, 0, 1]
             + name(["_services", "_dns-sd", "_udp", "local"]) + [0, 12, 0, 1]
     }
 
@@ -199,18 +202,18 @@ extension NetworkDoctor {
         let version = trial.family == .v4 ? "IPv4" : "IPv6"
         var finding = Finding(
             id: "multicast", verdict: .fine, interface: trial.interface.name,
-            found: "a packet to the group of \(version) comes back")
+            found: "a test packet to the \(version) multicast group came back")
         if trial.failure != nil || !trial.hasReturned { finding.verdict = isAlone ? .blocked : .warning }
         if let failure = trial.failure {
-            finding.found = "no packet to the group of \(version) leaves: \(failure.message)"
+            finding.found = "a test packet to the \(version) multicast group couldn't be sent: \(failure.message)"
             finding.advice =
                 failure.code == .notPermitted
-                ? "a firewall of this machine forbids it; allow outgoing UDP to port \(port)"
-                : "an address that is new is not ready for a second; else look at the interface's addresses and routes"
+                ? "a firewall on this machine blocks it; allow outgoing UDP to port \(port)"
+                : "if the address is new, wait a second; otherwise check the interface's addresses and routes"
         } else if !trial.hasReturned {
-            finding.found = "a packet to the group of \(version) does not come back"
+            finding.found = "a test packet to the \(version) multicast group didn't come back"
             finding.advice =
-                "most likely a firewall, whose rules only root can read; allow UDP to port \(port) in and out"
+                "probably a firewall blocks it (only root can read the rules); allow incoming and outgoing UDP to port \(port)"
         }
         return finding
     }
@@ -221,10 +224,10 @@ extension NetworkDoctor {
         let neighbours = trials.reduce(into: Set<IPAddress>()) { $0.formUnion($1.neighbours) }
         guard neighbours.isEmpty else {
             return Finding(
-                id: "neighbours", verdict: .fine, found: "responders at \(neighbours.count) addresses answer")
+                id: "neighbours", verdict: .fine, found: "responders at \(neighbours.count) addresses answered")
         }
         return Finding(
-            id: "neighbours", verdict: .fine, found: "no other responder answers",
-            advice: "if there are others, the network may keep devices apart (client isolation of an access point)")
+            id: "neighbours", verdict: .fine, found: "no other responder answered",
+            advice: "if there are others, the network may isolate devices (client isolation of an access point)")
     }
 }

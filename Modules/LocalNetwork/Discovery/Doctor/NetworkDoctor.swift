@@ -60,7 +60,7 @@ public struct NetworkDoctor: Sendable {
         do {
             all = try NetworkInterfaces.all()
         } catch {
-            return [Finding(id: "interface", verdict: .blocked, found: "interfaces cannot be listed: \(error)")]
+            return [Finding(id: "interface", verdict: .blocked, found: "the interfaces can't be listed: \(error)")]
         }
         let usable = NetworkInterfaces.usable(all, names: interfaces)
         return checkInterfaces(all, usable) + usable.map(checkAddress) + [checkRoute(), checkPort()]

@@ -1,18 +1,19 @@
 /// The answers that wait to be sent on one interface and family, and the time at which each record set was last sent.
 ///
-/// At most `limit` replies wait. A further reply to the group joins another one; one to a single querier is dropped.
+/// At most `limit` replies wait. A further reply to the group joins another one, at the earlier of both times; one to a
+/// single querier is dropped.
 struct AnswerQueue: Sendable {
     struct Reply: Sendable {
         enum Recipient: Hashable, Sendable {
             case group
-            case asker(IPAddress, port: UInt16)
+            case querier(IPAddress, port: UInt16)
         }
 
         var sets: RecordSets
         var due: Duration
         var recipient = Recipient.group
         /// The querier whose known answers are removed from this reply.
-        var asker: IPAddress?
+        var querier: IPAddress?
         /// The latest time to which further known answers may postpone this reply (RFC 6762 section 7.2).
         var waitsUntil: Duration?
         /// True if the reply defends a name against a probe, which allows a shorter interval between repetitions.
@@ -26,10 +27,10 @@ struct AnswerQueue: Sendable {
     var nextDue: Duration? { replies.map(\.due).min() }
 
     /// Queues a reply. Returns false if it was dropped.
-    mutating func enter(_ reply: Reply) -> Bool {
+    mutating func enqueue(_ reply: Reply) -> Bool {
         guard !reply.sets.isEmpty else { return true }
         if let same = replies.firstIndex(where: {
-            $0.recipient == reply.recipient && $0.asker == reply.asker && $0.isDefence == reply.isDefence
+            $0.recipient == reply.recipient && $0.querier == reply.querier && $0.isDefence == reply.isDefence
                 && $0.waitsUntil == nil && reply.waitsUntil == nil
         }) {
             replies[same].sets.formUnion(reply.sets)
@@ -40,11 +41,20 @@ struct AnswerQueue: Sendable {
             replies.append(reply)
             return true
         }
-        guard reply.recipient == .group, let other = replies.lastIndex(where: { $0.recipient == .group }) else {
-            return false
-        }
+        return join(reply)
+    }
+
+    /// Adds a reply to another one in a full queue, preferably of the same kind. A defence stays one: a prober takes the
+    /// name if the answer is late.
+    private mutating func join(_ reply: Reply) -> Bool {
+        guard reply.recipient == .group else { return false }
+        let sameKind = replies.lastIndex { $0.recipient == .group && $0.isDefence == reply.isDefence }
+        guard let other = sameKind ?? replies.lastIndex(where: { $0.recipient == .group }) else { return false }
         replies[other].sets.formUnion(reply.sets)
-        replies[other].asker = nil
+        replies[other].due = min(replies[other].due, reply.due)
+        replies[other].isDefence = replies[other].isDefence || reply.isDefence
+        // The joint reply isn't one querier's any more, so it doesn't wait for known answers.
+        (replies[other].querier, replies[other].waitsUntil) = (nil, nil)
         return true
     }
 
@@ -53,13 +63,13 @@ struct AnswerQueue: Sendable {
     // MARK: Suppression
 
     /// Removes records that the querier already knows (RFC 6762 section 7.1).
-    mutating func suppress(_ known: RecordSets, askedBy asker: IPAddress) {
-        reduce(by: known) { $0.asker == asker }
+    mutating func suppress(_ known: RecordSets, listedBy querier: IPAddress) {
+        reduce(by: known) { $0.querier == querier }
     }
 
     /// Removes records that another host has just sent to the group (section 7.4).
-    mutating func suppress(_ said: RecordSets) {
-        reduce(by: said) { $0.recipient == .group && !$0.isDefence }
+    mutating func suppress(_ sent: RecordSets) {
+        reduce(by: sent) { $0.recipient == .group && !$0.isDefence }
     }
 
     private mutating func reduce(by sets: RecordSets, where concerns: (Reply) -> Bool) {
@@ -68,8 +78,8 @@ struct AnswerQueue: Sendable {
     }
 
     /// Postpones the replies to a querier that announced more known answers.
-    mutating func putOff(askedBy asker: IPAddress, to due: Duration) {
-        for index in replies.indices where replies[index].asker == asker {
+    mutating func postponeReplies(to querier: IPAddress, until due: Duration) {
+        for index in replies.indices where replies[index].querier == querier {
             guard let until = replies[index].waitsUntil else { continue }
             replies[index].due = min(max(replies[index].due, due), until)
         }
@@ -83,10 +93,10 @@ struct AnswerQueue: Sendable {
         return last + (isDefence ? .milliseconds(250) : .seconds(1))
     }
 
-    func mayBeSent(_ set: RecordSets, _ now: Duration) -> Bool { earliest(set, isDefence: false) <= now }
+    func canSend(_ set: RecordSets, _ now: Duration) -> Bool { earliest(set, isDefence: false) <= now }
 
     /// True if the set was sent less than a quarter of its lifetime ago, so that others have it (section 5.4).
-    func wasSentLately(_ set: RecordSets, lifetime: UInt32, _ now: Duration) -> Bool {
+    func wasSentRecently(_ set: RecordSets, lifetime: UInt32, _ now: Duration) -> Bool {
         lastSent[set.place].map { $0 + .seconds(Double(lifetime) / 4) > now } ?? false
     }
 
@@ -120,7 +130,7 @@ struct AnswerQueue: Sendable {
         for reply in due {
             for set in reply.sets.subtracting(sending).each {
                 let due = earliest(set, isDefence: reply.isDefence)
-                _ = enter(Reply(sets: set, due: due, isDefence: reply.isDefence))
+                _ = enqueue(Reply(sets: set, due: due, isDefence: reply.isDefence))
             }
         }
         return sending

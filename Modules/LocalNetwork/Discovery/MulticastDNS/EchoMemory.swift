@@ -9,7 +9,7 @@ struct EchoMemory: Sendable {
         let sender: UInt32
         let family: IPAddress.Family
         let sentAt: Duration
-        var heardOn: [UInt32] = []
+        var receivedOn: [UInt32] = []
     }
 
     /// Oldest first. When full, the oldest is dropped.
@@ -34,10 +34,10 @@ struct EchoMemory: Sendable {
         guard isQuestion else { return entries.contains { $0.digest == digest } }
         let place = entries.firstIndex {
             $0.digest == digest && $0.family == family && senders.contains($0.sender)
-                && !$0.heardOn.contains(interface) && now - $0.sentAt < Self.travelTimeMax
+                && !$0.receivedOn.contains(interface) && now - $0.sentAt < Self.travelTimeMax
         }
         guard let place else { return false }
-        entries[place].heardOn.append(interface)
+        entries[place].receivedOn.append(interface)
         return true
     }
 

@@ -5,7 +5,7 @@ extension MulticastDNSCore {
     /// once. RFC 6762 section 8.4 allows at most ten such changes a minute. A label of more than 63 bytes is shortened
     /// and reported as renamed. Attributes that don't fit are left out.
     package mutating func announce(_ announcement: ServiceAnnouncement?, _ now: Duration) {
-        guard !isOver else { return }
+        guard !hasEnded else { return }
         self.now = max(self.now, now)
         if let announcement { begin(announcement) } else { withdraw() }
         tick(now)
@@ -26,7 +26,7 @@ extension MulticastDNSCore {
         guard let instance = try? names.type.prefixed(by: Array(label.utf8)) else { return withdraw() }
         if let own {
             for index in interfaces.indices { sendGoodbye(own, [.pointer, .service, .text], index) }
-            noteFormer(own.instance)
+            retire(own.instance)
         }
         own = OwnRecords(
             names: names, instance: instance, host: host, port: announcement.port, text: text,
@@ -34,14 +34,14 @@ extension MulticastDNSCore {
             serviceLifetime: Self.seconds(configuration.serviceLifetime))
         noteChanged(instance: instance)
         if label != announcement.instance { directives.events.append(.renamed(to: label)) }
-        startAnew()
+        restartProbing()
     }
 
     private mutating func withdraw() {
         announcement = nil
         guard let own else { return }
         for index in interfaces.indices { sendGoodbye(own, RecordSets.announced.subtracting(.meta), index) }
-        noteFormer(own.instance)
+        retire(own.instance)
         self.own = nil
         for index in interfaces.indices {
             interfaces[index].claim = .none
@@ -50,14 +50,14 @@ extension MulticastDNSCore {
     }
 
     /// Says goodbye, discards all state and ignores all later calls.
-    package mutating func farewell(_ now: Duration) {
-        guard !isOver else { return }
+    package mutating func shutDown(_ now: Duration) {
+        guard !hasEnded else { return }
         self.now = max(self.now, now)
         withdraw()
-        isOver = true
+        hasEnded = true
         isBrowsing = false
         interfaces = []
-        (told, changed) = ([:], [])
+        (reportedServices, changed) = ([:], [])
     }
 
     /// Sends a goodbye for record sets of ours (RFC 6762 section 10.1). Callers leave out the service type: other hosts
@@ -75,13 +75,13 @@ extension MulticastDNSCore {
         multicast(builder.responses(records), index)
     }
 
-    private mutating func noteFormer(_ instance: DNSName) {
-        formerInstances.removeAll { $0.name == instance }
-        formerInstances.append((instance, now + configuration.hostLifetime))
-        if formerInstances.count > Self.formerLimit { formerInstances.removeFirst() }
+    private mutating func retire(_ instance: DNSName) {
+        retiredInstances.removeAll { $0.name == instance }
+        retiredInstances.append((instance, now + configuration.hostLifetime))
+        if retiredInstances.count > Self.retiredLimit { retiredInstances.removeFirst() }
     }
 
-    private static let formerLimit = 16
+    private static let retiredLimit = 16
 
     private static func seconds(_ duration: Duration) -> UInt32 {
         min(max(UInt32(clamping: duration.components.seconds), 2), UInt32(Int32.max))
@@ -92,7 +92,7 @@ extension MulticastDNSCore {
 
 extension MulticastDNSCore {
     /// Probes for our current names on every interface.
-    mutating func startAnew() {
+    mutating func restartProbing() {
         for index in interfaces.indices { startProbing(index) }
     }
 
@@ -136,7 +136,7 @@ extension MulticastDNSCore {
             case .probing:
                 startAnnouncing(index)
             case .announcing(let sent):
-                enterAnnouncement(index)
+                enqueueAnnouncement(index)
                 let isLast = sent + 1 >= min(max(configuration.announcementCount, 2), 8)
                 interfaces[index].claim = isLast ? .established : .announcing(sent: sent + 1)
                 interfaces[index].claimAt = now + .seconds(1 << sent)
@@ -152,10 +152,10 @@ extension MulticastDNSCore {
         multicast([builder.probe(questions, proposed: proposed.map(Self.withoutFlush))], index)
     }
 
-    private mutating func enterAnnouncement(_ index: Int) {
+    private mutating func enqueueAnnouncement(_ index: Int) {
         let sets = RecordSets.announced.intersection(own?.present(on: interfaces[index].interface) ?? [])
         for family in interfaces[index].families.map({ Int($0.rawValue) }) {
-            _ = interfaces[index].answers[family].enter(AnswerQueue.Reply(sets: sets, due: now))
+            _ = interfaces[index].answers[family].enqueue(AnswerQueue.Reply(sets: sets, due: now))
         }
     }
 

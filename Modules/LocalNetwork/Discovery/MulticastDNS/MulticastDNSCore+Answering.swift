@@ -6,46 +6,46 @@ extension MulticastDNSCore {
         guard let own, interfaces[index].claim.isHeld else { return }
         let interface = interfaces[index].interface
         let family = Int(source.ip.family.rawValue)
-        let known = own.sets(saidBy: message.answers, on: interface) { ($0 + 1) / 2 }
+        let known = own.sets(listedIn: message.answers, on: interface) { ($0 + 1) / 2 }
         if message.questions.isEmpty {
             return continueKnownAnswers(known, message, source, index)
         }
-        var (toGroup, toAsker): (RecordSets, RecordSets) = ([], [])
+        var (toGroup, toQuerier): (RecordSets, RecordSets) = ([], [])
         for question in message.questions {
             for set in own.sets(answering: question, on: interface).each {
-                let mayBeAlone = question.wantsUnicast || !source.wasMulticast
+                let allowsUnicast = question.wantsUnicast || !source.wasMulticast
                 let lifetime = own.lifetime(of: set)
-                if mayBeAlone, interfaces[index].answers[family].wasSentLately(set, lifetime: lifetime, now) {
-                    toAsker.insert(set)
+                if allowsUnicast, interfaces[index].answers[family].wasSentRecently(set, lifetime: lifetime, now) {
+                    toQuerier.insert(set)
                 } else {
                     toGroup.insert(set)
                 }
             }
         }
         toGroup.subtract(known)
-        toAsker.subtract(known.union(toGroup))
-        guard !toGroup.union(toAsker).isEmpty else { return }
+        toQuerier.subtract(known.union(toGroup))
+        guard !toGroup.union(toQuerier).isEmpty else { return }
 
         let isDefence = message.authorities.contains { $0.name == own.instance || $0.name == own.host }
         let isTruncated = message.flags.contains(.truncated)
-        let mayCollide = !toGroup.union(toAsker).isDisjoint(with: .shared)
-        var reply = AnswerQueue.Reply(sets: toGroup, due: now, asker: source.ip, isDefence: isDefence)
+        let mayCollide = !toGroup.union(toQuerier).isDisjoint(with: .shared)
+        var reply = AnswerQueue.Reply(sets: toGroup, due: now, querier: source.ip, isDefence: isDefence)
         if isTruncated {
             reply.due = now + randomDelay(400...500)
             reply.waitsUntil = now + Self.patienceForKnownAnswers
         } else if mayCollide, !isDefence {
             reply.due = now + randomDelay(20...120)
         }
-        enter(reply, family, index)
-        reply.sets = toAsker
-        reply.recipient = .asker(source.ip, port: source.port)
-        enter(reply, family, index)
+        enqueue(reply, family, index)
+        reply.sets = toQuerier
+        reply.recipient = .querier(source.ip, port: source.port)
+        enqueue(reply, family, index)
     }
 
     private static let patienceForKnownAnswers = Duration.seconds(2)
 
-    private mutating func enter(_ reply: AnswerQueue.Reply, _ family: Int, _ index: Int) {
-        if !interfaces[index].answers[family].enter(reply) { statistics.dropped += 1 }
+    private mutating func enqueue(_ reply: AnswerQueue.Reply, _ family: Int, _ index: Int) {
+        if !interfaces[index].answers[family].enqueue(reply) { statistics.dropped += 1 }
     }
 
     /// Takes in the rest of a querier's known answers (RFC 6762 section 7.2).
@@ -53,10 +53,10 @@ extension MulticastDNSCore {
         _ known: RecordSets, _ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int
     ) {
         let family = Int(source.ip.family.rawValue)
-        interfaces[index].answers[family].suppress(known, askedBy: source.ip)
+        interfaces[index].answers[family].suppress(known, listedBy: source.ip)
         if message.flags.contains(.truncated) {
             let due = now + randomDelay(400...500)
-            interfaces[index].answers[family].putOff(askedBy: source.ip, to: due)
+            interfaces[index].answers[family].postponeReplies(to: source.ip, until: due)
         }
     }
 
@@ -66,15 +66,15 @@ extension MulticastDNSCore {
         guard let own, interfaces[index].claim.isHeld else { return }
         let interface = interfaces[index].interface
         let records = message.answers + message.additionals
-        let any = own.sets(saidBy: records, on: interface) { _ in 0 }
+        let any = own.sets(listedIn: records, on: interface) { _ in 0 }
         guard !any.isEmpty else { return }
-        let full = own.sets(saidBy: records, on: interface) { $0 }
-        let enough = own.sets(saidBy: records, on: interface) { ($0 + 1) / 2 }
+        let full = own.sets(listedIn: records, on: interface) { $0 }
+        let enough = own.sets(listedIn: records, on: interface) { ($0 + 1) / 2 }
         if source.wasMulticast { interfaces[index].answers[Int(source.ip.family.rawValue)].suppress(full) }
         let toRescue = any.subtracting(enough)
         for family in interfaces[index].families where !toRescue.isEmpty {
             let reply = AnswerQueue.Reply(sets: toRescue, due: now + randomDelay(20...120))
-            enter(reply, Int(family.rawValue), index)
+            enqueue(reply, Int(family.rawValue), index)
         }
     }
 
@@ -103,15 +103,15 @@ extension MulticastDNSCore {
     mutating func sendAnswers(_ index: Int) {
         guard let own else { return }
         for family in interfaces[index].families {
-            sendToAskers(own, index, Int(family.rawValue))
+            sendToQueriers(own, index, Int(family.rawValue))
             sendToGroup(own, index, family)
         }
     }
 
-    private mutating func sendToAskers(_ own: OwnRecords, _ index: Int, _ family: Int) {
+    private mutating func sendToQueriers(_ own: OwnRecords, _ index: Int, _ family: Int) {
         let interface = interfaces[index].interface
         for reply in interfaces[index].answers[family].takeDueReplies(now) {
-            guard case .asker(let ip, let port) = reply.recipient else { continue }
+            guard case .querier(let ip, let port) = reply.recipient else { continue }
             guard interfaces[index].unicastReplies.take(now) else {
                 statistics.dropped += 1
                 continue
@@ -129,7 +129,7 @@ extension MulticastDNSCore {
         guard !sets.isEmpty else { return }
         let interface = interfaces[index].interface
         let more = own.supplements(to: sets, on: interface).each
-            .filter { interfaces[index].answers[place].mayBeSent($0, now) }
+            .filter { interfaces[index].answers[place].canSend($0, now) }
             .reduce(into: RecordSets()) { $0.formUnion($1) }
         interfaces[index].answers[place].noteSent(sets.union(more), now)
         let packets = builder.responses(

@@ -3,7 +3,7 @@ import MeshBase
 extension MulticastDNSCore {
     /// Starts looking for services.
     package mutating func browse(_ now: Duration) {
-        guard !isOver, !isBrowsing else { return }
+        guard !hasEnded, !isBrowsing else { return }
         self.now = max(self.now, now)
         isBrowsing = true
         for index in interfaces.indices { startBrowsing(index) }
@@ -14,10 +14,10 @@ extension MulticastDNSCore {
         interfaces[index].browsing = InterfaceState.Browsing(at: now + randomDelay(20...120))
     }
 
-    // MARK: Remembering
+    // MARK: Caching
 
     /// Caches the records that lead from our service type to an address, and ignores all others.
-    mutating func remember(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
+    mutating func cacheRecords(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
         guard isBrowsing else { return }
         let records = (message.answers + message.additionals).filter { $0.recordClass == .internet }
         for record in records {
@@ -26,7 +26,7 @@ extension MulticastDNSCore {
             }
         }
         for record in records where record.type == .srv || record.type == .txt {
-            if interfaces[index].cache.holdsPointer(to: record.name), record.data.isOfUsualSize {
+            if interfaces[index].cache.holdsPointer(to: record.name), record.data.fitsSizeLimit {
                 insert(record, source, index)
             }
         }
@@ -79,7 +79,7 @@ extension MulticastDNSCore {
             noteChanged(record)
             resolveAgain(without: record, index)
         }
-        let wanted = due.refresh.filter { isOfUse($0, index) }
+        let wanted = due.refresh.filter { isReferenced($0, index) }
         var questions: [DNSQuestion] = []
         for record in wanted {
             let question = DNSQuestion(record.name, record.type)
@@ -100,7 +100,7 @@ extension MulticastDNSCore {
     }
 
     /// True if the record still belongs to a service with a pointer.
-    private func isOfUse(_ record: DNSRecord, _ index: Int) -> Bool {
+    private func isReferenced(_ record: DNSRecord, _ index: Int) -> Bool {
         let cache = interfaces[index].cache
         switch record.type {
         case .ptr: return true

@@ -19,7 +19,7 @@ extension MulticastDNSCore {
         statistics.conflicts += 1
         if takenInstance { renameInstance(own.instance) }
         if takenHost { renameHost(own.host) }
-        startAnew()
+        restartProbing()
     }
 
     /// True if we would send the same record, on this interface or another.
@@ -33,7 +33,7 @@ extension MulticastDNSCore {
         let label = InstanceLabel.next(after: String(decoding: instance.firstLabel, as: UTF8.self))
         guard let name = try? names.type.prefixed(by: Array(label.utf8)) else { return }
         own?.instance = name
-        formerInstances.removeAll { $0.name == instance }
+        retiredInstances.removeAll { $0.name == instance }
         noteChanged(instance: instance)
         noteChanged(instance: name)
         directives.events.append(.renamed(to: label))

@@ -25,7 +25,7 @@ extension MulticastDNSCore {
         return questions
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
     mutating func noteChanged(_ record: DNSRecord) {
         switch record.data {
@@ -46,19 +46,19 @@ extension MulticastDNSCore {
     }
 
     /// Reports the services that differ from the observer's last report.
-    mutating func tellChanges() {
+    mutating func reportChanges() {
         for instance in changed {
             let service = found(instance)
             if isComplete(instance) {
                 for index in interfaces.indices { finishResolving(instance, index) }
             }
-            guard service != told[instance] else { continue }
+            guard service != reportedServices[instance] else { continue }
             if let service {
                 directives.events.append(.found(service))
-            } else if let before = told[instance] {
+            } else if let before = reportedServices[instance] {
                 directives.events.append(.lost(instance: before.instance))
             }
-            told[instance] = service
+            reportedServices[instance] = service
         }
         changed = []
     }
@@ -72,7 +72,7 @@ extension MulticastDNSCore {
     }
 
     func isOwnInstance(_ instance: DNSName) -> Bool {
-        own?.instance == instance || formerInstances.contains { $0.name == instance && $0.until > now }
+        own?.instance == instance || retiredInstances.contains { $0.name == instance && $0.until > now }
     }
 
     /// The service with all its addresses. It needs a pointer, SRV, TXT and an address, all from one interface. Other
@@ -132,7 +132,7 @@ extension RecordCache {
 
 extension DNSRecordData {
     /// False for a TXT record above the maximum size, which isn't cached.
-    var isOfUsualSize: Bool {
+    var fitsSizeLimit: Bool {
         if case .text(let bytes) = self { bytes.count <= TextAttributes.bytesMax } else { true }
     }
 }

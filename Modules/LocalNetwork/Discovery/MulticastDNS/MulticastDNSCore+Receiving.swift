@@ -4,11 +4,11 @@ extension MulticastDNSCore {
     package mutating func receive(_ bytes: UnsafeRawBufferPointer, from source: MulticastDNSSource, _ now: Duration) {
         self.now = max(self.now, now)
         statistics.packetsReceived += 1
-        take(bytes, source)
+        handle(bytes, source)
         tick(now)
     }
 
-    private mutating func take(_ bytes: UnsafeRawBufferPointer, _ source: MulticastDNSSource) {
+    private mutating func handle(_ bytes: UnsafeRawBufferPointer, _ source: MulticastDNSSource) {
         guard let index = place(of: source.interfaceIndex), source.port != 0,
             interfaces[index].interface.isOnLink(source.ip)
         else {
@@ -37,19 +37,19 @@ extension MulticastDNSCore {
                 statistics.foreign += 1
                 return
             }
-            takeResponse(message, source, index)
+            handleResponse(message, source, index)
         } else {
-            takeQuery(message, source, index)
+            handleQuery(message, source, index)
         }
     }
 
-    private mutating func takeResponse(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
+    private mutating func handleResponse(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
         findConflicts(message, index)
         compareAnswers(message, source, index)
-        remember(message, source, index)
+        cacheRecords(message, source, index)
     }
 
-    private mutating func takeQuery(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
+    private mutating func handleQuery(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
         if source.port != Self.port { return replyToLegacy(message, source, index) }
         breakTies(message, index)
         answer(message, source, index)

@@ -34,15 +34,15 @@ package struct MulticastDNSCore: Sendable {
     var own: OwnRecords?
     var host: DNSName
     /// Earlier names of our instance. They aren't reported as found until the time given: caches may still repeat them.
-    var formerInstances: [(name: DNSName, until: Duration)] = []
+    var retiredInstances: [(name: DNSName, until: Duration)] = []
     /// The times of the latest conflicts. 15 of them within 10 s slow down probing (RFC 6762 section 8.1).
     var conflictTimes: [Duration] = []
     var isBrowsing = false
-    var isOver = false
+    var hasEnded = false
     var echoes = EchoMemory()
     /// The services that the observer knows of, by instance.
-    var told: [DNSName: FoundService] = [:]
-    /// Instances whose records have changed since the last `tellChanges`, oldest first.
+    var reportedServices: [DNSName: FoundService] = [:]
+    /// Instances whose records have changed since the last `reportChanges`, oldest first.
     var changed: [DNSName] = []
     var directives = MulticastDNSDirectives()
     /// The counters so far.
@@ -57,7 +57,7 @@ package struct MulticastDNSCore: Sendable {
         random = SplitMix64(seed: seed)
         let label = configuration.host.map { Array($0.utf8) } ?? Self.randomLabel(&random)
         guard let host = try? names.domain.prefixed(by: label) else {
-            throw DiscoveryError(.invalidName, "\(configuration.host ?? "") is no label of a host")
+            throw DiscoveryError(.invalidName, "'\(configuration.host ?? "")' isn't a valid host label")
         }
         self.host = host
     }
@@ -78,7 +78,7 @@ package struct MulticastDNSCore: Sendable {
             advanceCache(index)
             sendQuestions(index)
         }
-        tellChanges()
+        reportChanges()
     }
 
     static func randomLabel(_ random: inout SplitMix64) -> [UInt8] {
@@ -95,7 +95,7 @@ extension MulticastDNSCore {
     /// shares no network with its earlier addresses is treated as new. At most `interfaceLimit` interfaces are used,
     /// and 16 addresses of each.
     package mutating func interfaceUp(_ interface: NetworkInterface, _ now: Duration) {
-        guard !isOver else { return }
+        guard !hasEnded else { return }
         self.now = max(self.now, now)
         var interface = interface
         interface.addresses = Array(interface.addresses.prefix(Self.addressLimit))

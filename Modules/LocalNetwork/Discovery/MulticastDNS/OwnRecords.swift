@@ -47,7 +47,7 @@ struct ServiceNames: Sendable {
             self.type = try DNSName(type.description)
             self.meta = try DNSName("_services._dns-sd._udp.\(type.domain)")
         } catch {
-            throw DiscoveryError(.invalidName, "\(type) is no type of services")
+            throw DiscoveryError(.invalidName, "'\(type)' isn't a valid service type")
         }
     }
 }
@@ -149,16 +149,16 @@ extension OwnRecords {
 
     /// The sets whose records are all in the list, with at least the lifetime that `least` requires for ours.
     func sets(
-        saidBy records: [DNSRecord], on interface: NetworkInterface, lifetime least: (UInt32) -> UInt32
+        listedIn records: [DNSRecord], on interface: NetworkInterface, lifetime least: (UInt32) -> UInt32
     ) -> RecordSets {
         guard !records.isEmpty else { return [] }
-        var said: RecordSets = []
+        var listed: RecordSets = []
         for set in RecordSets.announced.each {
             let own = self.records(of: set, on: interface)
             let enough = least(lifetime(of: set))
-            let isSaid = own.allSatisfy { own in records.contains { $0.lifetime >= enough && $0.isSame(as: own) } }
-            if isSaid, !own.isEmpty { said.insert(set) }
+            let isListed = own.allSatisfy { own in records.contains { $0.lifetime >= enough && $0.isSame(as: own) } }
+            if isListed, !own.isEmpty { listed.insert(set) }
         }
-        return said
+        return listed
     }
 }

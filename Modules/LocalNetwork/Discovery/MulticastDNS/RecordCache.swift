@@ -15,7 +15,7 @@ struct CachedRecord: Sendable {
     /// True if we may list the record as a known answer (RFC 6762 section 7.1): more than half of its lifetime is left.
     func isFresh(_ now: Duration) -> Bool { (expiresAt - now) * 2 > .seconds(Int64(record.lifetime)) }
 
-    func isToBeRefreshed(by time: Duration) -> Bool { refreshAt.map { $0 <= time } ?? false }
+    func needsRefresh(by time: Duration) -> Bool { refreshAt.map { $0 <= time } ?? false }
 
     /// The remaining lifetime, in whole seconds.
     func remaining(_ now: Duration) -> UInt32 { UInt32(clamping: max(expiresAt - now, .zero).components.seconds) }
@@ -91,7 +91,7 @@ extension RecordCache {
             if let place { expire(key, place, by: now + .seconds(1)) }
             return .unchanged
         }
-        if record.flushesCache { flush(key, besides: record, now) }
+        if record.flushesCache { flush(key, keeping: record, now) }
         if let place {
             order += 1
             records[key]?[place].renew(record, order: order, now, &random)
@@ -100,7 +100,7 @@ extension RecordCache {
         }
         guard mayAdd() else { return .refused }
         guard (records[key]?.count ?? 0) < Self.limitByName else { return .refused }
-        makeRoom(forPointer: record.type == .ptr)
+        evictIfFull(addingPointer: record.type == .ptr)
         order += 1
         var cached = CachedRecord(record: record, source: source, order: order, receivedAt: now, expiresAt: now)
         cached.renew(record, order: order, now, &random)
@@ -110,7 +110,7 @@ extension RecordCache {
 
     /// Lets older records of the same name, type and class expire in a second (section 10.2). Records received within
     /// the last second stay.
-    private mutating func flush(_ key: DNSName, besides record: DNSRecord, _ now: Duration) {
+    private mutating func flush(_ key: DNSName, keeping record: DNSRecord, _ now: Duration) {
         for place in (records[key] ?? []).indices {
             guard let other = records[key]?[place], other.record.type == record.type,
                 other.record.recordClass == record.recordClass, other.record.name == record.name,
@@ -159,7 +159,7 @@ extension RecordCache {
 
     /// Postpones the refresh of records that are due soon, because another host has just asked for them (section 7.3).
     mutating func noteAsked(_ name: DNSName, _ type: DNSType, by time: Duration, _ random: inout SplitMix64) {
-        for cached in self[name] where cached.record.type == type && cached.isToBeRefreshed(by: time) {
+        for cached in self[name] where cached.record.type == type && cached.needsRefresh(by: time) {
             postponeRefresh(cached.record, beyond: .zero, &random)
         }
     }
@@ -212,8 +212,8 @@ extension RecordCache {
         return evicted
     }
 
-    private mutating func makeRoom(forPointer: Bool) {
-        if forPointer, pointerCount >= serviceLimit { evict(from: pointers) }
+    private mutating func evictIfFull(addingPointer isPointer: Bool) {
+        if isPointer, pointerCount >= serviceLimit { evict(from: pointers) }
         if count >= recordLimit { evict(from: Array(records.values.joined())) }
     }
 

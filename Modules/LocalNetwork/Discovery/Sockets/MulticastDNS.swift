@@ -43,7 +43,7 @@ public final class MulticastDNS: ServiceDiscovery {
         guard let names = options.interfaces else { return }
         let known = Set(try NetworkInterfaces.all().map(\.interface.name))
         if let unknown = names.subtracting(known).min() {
-            throw DiscoveryError(.noInterface, "no interface is called \(unknown)")
+            throw DiscoveryError(.noInterface, "this machine has no interface '\(unknown)'")
         }
     }
 

@@ -2,7 +2,7 @@ import MeshBase
 
 /// Runs a `MulticastDNSCore`: passes it packets, interfaces and the time, and carries out its directives.
 final class MulticastDNSLoop: DiscoveryLoop {
-    private struct Line: Hashable {
+    private struct SocketKey: Hashable {
         var interfaceIndex: UInt32
         var family: IPAddress.Family
     }
@@ -18,7 +18,7 @@ final class MulticastDNSLoop: DiscoveryLoop {
 
     private var core: MulticastDNSCore
     private var interfaces: [UInt32: NetworkInterface] = [:]
-    private var lines: [Line: MulticastSocket] = [:]
+    private var sockets: [SocketKey: MulticastSocket] = [:]
     private var buffer = [UInt8](repeating: 0, count: packetBytesMax)
     private var checkAt = Duration.zero
     private var wakeAt: Duration?
@@ -47,17 +47,17 @@ final class MulticastDNSLoop: DiscoveryLoop {
     }
 
     var sources: [DiscoverySource] {
-        lines.map { line, socket in
-            DiscoverySource(descriptor: socket.descriptor) { [self] in receive(from: socket, line) }
+        sockets.map { key, socket in
+            DiscoverySource(descriptor: socket.descriptor) { [self] in receive(from: socket, key) }
         }
     }
 
     var nextDue: SuspendingClock.Instant? { began + min(checkAt, wakeAt ?? checkAt) }
 
     func end() {
-        core.farewell(now)
+        core.shutDown(now)
         perform()
-        lines = [:]
+        sockets = [:]
     }
 
     private var now: Duration { began.duration(to: .now) }
@@ -89,28 +89,28 @@ extension MulticastDNSLoop {
         }
         // A packet that the system doesn't send is lost, as on any network. Where a family doesn't work, as IPv6 on
         // Linux's loopback interface, no other responder uses it either.
-        try? lines[Line(interfaceIndex: packet.interfaceIndex, family: family)]?
+        try? sockets[SocketKey(interfaceIndex: packet.interfaceIndex, family: family)]?
             .send(packet.bytes, to: ip, port: port, scope: packet.interfaceIndex)
     }
 
-    private func receive(from socket: MulticastSocket, _ line: Line) {
+    private func receive(from socket: MulticastSocket, _ key: SocketKey) {
         for _ in 0..<Self.packetsMax {
             do throws(DiscoveryError) {
                 guard let packet = try socket.receive(into: &buffer) else { return }
-                take(packet, line.interfaceIndex)
+                handle(packet, receivedOn: key.interfaceIndex)
             } catch {
                 // The next check of the interfaces opens a new socket.
-                lines[line] = nil
+                sockets[key] = nil
                 return
             }
         }
     }
 
-    private func take(_ packet: MulticastSocket.Packet, _ line: UInt32) {
-        let interfaceIndex = packet.way?.interfaceIndex ?? line
-        let wasMulticast = packet.way?.destination.isGroup ?? true
+    private func handle(_ packet: MulticastSocket.Packet, receivedOn socketIndex: UInt32) {
+        let interfaceIndex = packet.arrival?.interfaceIndex ?? socketIndex
+        let wasMulticast = packet.arrival?.destination.isGroup ?? true
         // An IPv6 socket also gets group packets from other interfaces, which have their own sockets.
-        if wasMulticast, interfaceIndex != line { return }
+        if wasMulticast, interfaceIndex != socketIndex { return }
         let source = MulticastDNSSource(
             ip: packet.source, port: packet.port, interfaceIndex: interfaceIndex, wasMulticast: wasMulticast)
         buffer.withUnsafeBytes {
@@ -132,33 +132,33 @@ extension MulticastDNSLoop {
         for entry in usable {
             let isNew = interfaces[entry.interface.index] == nil
             if isNew, interfaces.count >= options.configuration.interfaceLimit { continue }
-            openMissingLines(entry)
+            openMissingSockets(entry)
             adopt(entry.interface)
         }
     }
 
     /// Passes the interface to the core, if a socket for it is open.
     private func adopt(_ interface: NetworkInterface) {
-        let hasLine = lines.keys.contains { $0.interfaceIndex == interface.index }
-        guard hasLine, interfaces[interface.index] != interface else { return }
+        let hasSocket = sockets.keys.contains { $0.interfaceIndex == interface.index }
+        guard hasSocket, interfaces[interface.index] != interface else { return }
         interfaces[interface.index] = interface
         core.interfaceUp(interface, now)
     }
 
     private func drop(_ index: UInt32) {
         interfaces[index] = nil
-        for family in IPAddress.Family.allCases { lines[Line(interfaceIndex: index, family: family)] = nil }
+        for family in IPAddress.Family.allCases { sockets[SocketKey(interfaceIndex: index, family: family)] = nil }
         core.interfaceDown(index, now)
     }
 
-    private func openMissingLines(_ entry: NetworkInterfaces.Entry) {
+    private func openMissingSockets(_ entry: NetworkInterfaces.Entry) {
         let interface = entry.interface
         for family in Set(interface.addresses.map(\.ip.family)) {
-            let line = Line(interfaceIndex: interface.index, family: family)
+            let key = SocketKey(interfaceIndex: interface.index, family: family)
             // IPv6 has no multicast route on an interface that isn't marked as carrying multicast.
-            guard lines[line] == nil, family == .v4 || entry.carriesMulticast else { continue }
+            guard sockets[key] == nil, family == .v4 || entry.carriesMulticast else { continue }
             // If this fails, the next check tries again.
-            lines[line] = try? MulticastSocket(on: interface, family, port: options.port)
+            sockets[key] = try? MulticastSocket(on: interface, family, port: options.port)
         }
     }
 }

@@ -15,11 +15,11 @@ extension MulticastSocket {
         var source: IPAddress
         var port: UInt16
         /// The packet's route; nil if the system doesn't report it.
-        var way: Way?
+        var arrival: Arrival?
     }
 
     /// The receiving interface and the destination address of a packet.
-    struct Way: Hashable {
+    struct Arrival: Hashable {
         var interfaceIndex: UInt32
         var destination: IPAddress
     }
@@ -72,7 +72,7 @@ extension MulticastSocket {
             let place = from.baseAddress?.assumingMemoryBound(to: sockaddr.self)
             guard let place, let source = IPAddress(place) else { return nil }
             return Packet(
-                count: count, source: source, port: UInt16(from[2]) << 8 | UInt16(from[3]), way: control.way)
+                count: count, source: source, port: UInt16(from[2]) << 8 | UInt16(from[3]), arrival: control.arrival)
         }
     }
 }
@@ -100,7 +100,7 @@ struct PacketInfo {
         withUnsafeMutableBytes(of: &words) { body($0, &count) }
     }
 
-    var way: MulticastSocket.Way? {
+    var arrival: MulticastSocket.Arrival? {
         withUnsafeBytes(of: words) { buffer in
             var rest = buffer.prefix(count)
             while rest.count >= Self.headerSize {
@@ -108,14 +108,16 @@ struct PacketInfo {
                 let length = Int(clamping: header.cmsg_len)
                 guard length >= Self.headerSize, length <= rest.count else { return nil }
                 let data = UnsafeRawBufferPointer(rebasing: rest.prefix(length).dropFirst(Self.headerSize))
-                if let way = Self.way(data, header.cmsg_level, header.cmsg_type) { return way }
+                if let arrival = Self.arrival(data, header.cmsg_level, header.cmsg_type) { return arrival }
                 rest = rest.dropFirst(Self.aligned(length))
             }
             return nil
         }
     }
 
-    private static func way(_ data: UnsafeRawBufferPointer, _ level: Int32, _ type: Int32) -> MulticastSocket.Way? {
+    private static func arrival(_ data: UnsafeRawBufferPointer, _ level: Int32, _ type: Int32) -> MulticastSocket
+        .Arrival?
+    {
         let index: Int
         let address: Range<Int>
         switch (level, type) {
@@ -125,7 +127,7 @@ struct PacketInfo {
         }
         guard data.count >= max(index + 4, address.upperBound), let destination = IPAddress(bytes: data[address])
         else { return nil }
-        return MulticastSocket.Way(
+        return MulticastSocket.Arrival(
             interfaceIndex: data.loadUnaligned(fromByteOffset: index, as: UInt32.self), destination: destination)
     }
 

@@ -3,8 +3,8 @@
 
     /// Passes requests to the system's responder and reports its answers to the observer.
     final class ResponderLoop: DiscoveryLoop {
-        /// The queries about one place.
-        private struct Inquiry {
+        /// The queries about one location.
+        private struct LocationQueries {
             var resolve: ResponderQuery?
             var host: String?
             var addresses: [ResponderQuery] = []
@@ -27,7 +27,7 @@
         private var announcement: ServiceAnnouncement?
         /// The name under which the service is registered; nil until the responder has confirmed one.
         private var name: String?
-        private var inquiries: [ServicePlace: Inquiry] = [:]
+        private var queriesByLocation: [ServiceLocation: LocationQueries] = [:]
         private var directory = ServiceDirectory()
         private var hasWorked = false
         private var backoff = Backoff(from: .seconds(1), to: .seconds(30))
@@ -44,8 +44,8 @@
         }
 
         func advance() -> Bool {
-            guard retryWhatIsDue() else { return false }
-            tellChanges()
+            guard performDueRetries() else { return false }
+            reportChanges()
             return true
         }
 
@@ -53,33 +53,34 @@
             // The browser goes first: if it has lost the responder, the others needn't be read.
             let queries =
                 [browse, registration].compactMap(\.self)
-                + inquiries.sorted { $0.key.interfaceIndex < $1.key.interfaceIndex }.flatMap(\.value.queries)
+                + queriesByLocation.sorted { $0.key.interfaceIndex < $1.key.interfaceIndex }.flatMap(\.value.queries)
             return queries.map { query in
                 DiscoverySource(descriptor: query.descriptor) { [self] in
                     // A query closed by an earlier answer returns none.
-                    for answer in query.process() { take(answer, of: query) }
+                    for answer in query.process() { handle(answer, of: query) }
                 }
             }
         }
 
         var nextDue: SuspendingClock.Instant? {
-            (inquiries.values.compactMap(\.retryAt) + [retryAt].compactMap(\.self)).min()
+            (queriesByLocation.values.compactMap(\.retryAt) + [retryAt].compactMap(\.self)).min()
         }
 
         /// Says goodbye by closing every query.
         func end() { closeAll() }
 
-        private func take(_ answer: ResponderQuery.Answer, of query: ResponderQuery) {
+        private func handle(_ answer: ResponderQuery.Answer, of query: ResponderQuery) {
             if query === browse {
-                takeSighting(answer)
+                handleBrowseAnswer(answer)
             } else if query === registration {
-                takeRegistration(answer)
-            } else if let place = inquiries.first(where: { $0.value.queries.contains { $0 === query } })?.key {
-                take(answer, about: place, of: query)
+                handleRegistrationAnswer(answer)
+            } else if let location = queriesByLocation.first(where: { $0.value.queries.contains { $0 === query } })?.key
+            {
+                handle(answer, about: location, of: query)
             }
         }
 
-        private func tellChanges() {
+        private func reportChanges() {
             for change in directory.takeChanges() {
                 switch change {
                 case .found(let service): observer.found(service)
@@ -131,7 +132,7 @@
             return try .register(announcement, as: name, type, on: interfaceIndex)
         }
 
-        private func takeRegistration(_ answer: ResponderQuery.Answer) {
+        private func handleRegistrationAnswer(_ answer: ResponderQuery.Answer) {
             switch answer {
             case .registered(let name):
                 guard let announcement, name != self.name else { return }
@@ -156,65 +157,66 @@
         }
     }
 
-    // MARK: - Looking
+    // MARK: - Browsing
 
     extension ResponderLoop {
-        private func takeSighting(_ answer: ResponderQuery.Answer) {
+        private func handleBrowseAnswer(_ answer: ResponderQuery.Answer) {
             switch answer {
-            case .browsed(let name, let domain, let interfaceIndex, let isThere):
-                let place = ServicePlace(instance: name, domain: domain, interfaceIndex: interfaceIndex)
-                if isThere {
-                    if directory.appeared(place) { resolve(place) }
-                } else if directory.disappeared(place) {
-                    close(inquiries.removeValue(forKey: place)?.queries)
+            case .browsed(let name, let domain, let interfaceIndex, let isPresent):
+                let location = ServiceLocation(instance: name, domain: domain, interfaceIndex: interfaceIndex)
+                if isPresent {
+                    if directory.appeared(location) { resolve(location) }
+                } else if directory.disappeared(location) {
+                    close(queriesByLocation.removeValue(forKey: location)?.queries)
                 }
-            case .failed: lose()
+            case .failed: handleResponderLoss()
             default: break
             }
         }
 
-        private func resolve(_ place: ServicePlace) {
-            var inquiry = Inquiry()
-            inquiry.resolve = try? .resolve(place, type)
-            if inquiry.resolve == nil { inquiry.retryAt = clock.now + Self.retryAfter }
-            inquiries[place] = inquiry
+        private func resolve(_ location: ServiceLocation) {
+            var queries = LocationQueries()
+            queries.resolve = try? .resolve(location, type)
+            if queries.resolve == nil { queries.retryAt = clock.now + Self.retryAfter }
+            queriesByLocation[location] = queries
         }
 
-        private func take(_ answer: ResponderQuery.Answer, about place: ServicePlace, of query: ResponderQuery) {
+        private func handle(_ answer: ResponderQuery.Answer, about location: ServiceLocation, of query: ResponderQuery)
+        {
             switch answer {
             case .resolved(let host, let port, let text):
-                directory.resolved(place, port: port, attributes: TextAttributes.decode(text))
-                if inquiries[place]?.host != host { lookUp(host, of: place) }
-            case .address(let address, let isThere): directory.address(address, of: place, isThere: isThere)
+                directory.resolved(location, port: port, attributes: TextAttributes.decode(text))
+                if queriesByLocation[location]?.host != host { lookUp(host, of: location) }
+            case .address(let address, let isPresent): directory.address(address, of: location, isPresent: isPresent)
             case .failed:
                 // The host has no address of that family, or the service doesn't answer now.
                 query.close()
-                guard inquiries[place]?.resolve === query else { break }
-                inquiries[place]?.resolve = nil
-                inquiries[place]?.retryAt = clock.now + Self.retryAfter
+                guard queriesByLocation[location]?.resolve === query else { break }
+                queriesByLocation[location]?.resolve = nil
+                queriesByLocation[location]?.retryAt = clock.now + Self.retryAfter
             default: break
             }
         }
 
-        private func lookUp(_ host: String, of place: ServicePlace) {
-            close(inquiries[place]?.addresses)
-            directory.forgetAddresses(of: place)
-            inquiries[place]?.host = host
-            inquiries[place]?.addresses = ResponderQuery.AddressFamily.allCases.compactMap {
-                try? .addresses(of: host, $0, on: place.interfaceIndex)
+        private func lookUp(_ host: String, of location: ServiceLocation) {
+            close(queriesByLocation[location]?.addresses)
+            directory.forgetAddresses(of: location)
+            queriesByLocation[location]?.host = host
+            queriesByLocation[location]?.addresses = ResponderQuery.AddressFamily.allCases.compactMap {
+                try? .addresses(of: host, $0, on: location.interfaceIndex)
             }
         }
     }
 
-    // MARK: - A responder that comes and goes
+    // MARK: - Loss of the responder
 
     extension ResponderLoop {
         /// - Returns: False if no responder has ever been available.
-        private func retryWhatIsDue() -> Bool {
+        private func performDueRetries() -> Bool {
             let now = clock.now
-            for (place, inquiry) in inquiries where inquiry.retryAt.map({ $0 <= now }) ?? false {
-                close(inquiry.queries)
-                resolve(place)
+            for (location, entry) in queriesByLocation where entry.retryAt.map({ $0 <= now }) ?? false {
+                close(entry.queries)
+                resolve(location)
             }
             guard browse == nil || registration == nil, retryAt.map({ $0 <= now }) ?? true else { return true }
             retryAt = nil
@@ -240,7 +242,7 @@
             retryAt = clock.now + backoff.next()
         }
 
-        private func lose() {
+        private func handleResponderLoss() {
             closeAll()
             directory.removeAll()
             scheduleRetry()
@@ -249,8 +251,8 @@
         private func closeAll() {
             registration?.close()
             browse?.close()
-            close(inquiries.values.flatMap(\.queries))
-            (registration, browse, inquiries) = (nil, nil, [:])
+            close(queriesByLocation.values.flatMap(\.queries))
+            (registration, browse, queriesByLocation) = (nil, nil, [:])
         }
 
         private func close(_ queries: [ResponderQuery]?) {

@@ -12,9 +12,9 @@
     final class ResponderQuery {
         enum Answer {
             case registered(name: String)
-            case browsed(name: String, domain: String, interfaceIndex: UInt32, isThere: Bool)
+            case browsed(name: String, domain: String, interfaceIndex: UInt32, isPresent: Bool)
             case resolved(host: String, port: UInt16, text: [UInt8])
-            case address(IPAddress, isThere: Bool)
+            case address(IPAddress, isPresent: Bool)
             case failed(ResponderError)
         }
 
@@ -76,7 +76,7 @@
         }
     }
 
-    // MARK: - What can be asked
+    // MARK: - Requests
 
     extension ResponderQuery {
         static func register(
@@ -96,10 +96,11 @@
             }
         }
 
-        static func resolve(_ place: ServicePlace, _ type: ServiceType) throws(ResponderError) -> ResponderQuery {
+        static func resolve(_ location: ServiceLocation, _ type: ServiceType) throws(ResponderError) -> ResponderQuery {
             try ResponderQuery { service, context in
                 DNSServiceResolve(
-                    &service, 0, place.interfaceIndex, place.instance, type.name, place.domain, resolveReply, context)
+                    &service, 0, location.interfaceIndex, location.instance, type.name, location.domain, resolveReply,
+                    context)
             }
         }
 
@@ -148,7 +149,7 @@
             guard let name, let domain else { return nil }
             return .browsed(
                 name: String(cString: name), domain: String(cString: domain), interfaceIndex: interfaceIndex,
-                isThere: flags & DNSServiceFlags(kDNSServiceFlagsAdd) != 0)
+                isPresent: flags & DNSServiceFlags(kDNSServiceFlagsAdd) != 0)
         }
     }
 
@@ -173,7 +174,7 @@
         answer(context, status) {
             let bytes = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : Int(length))
             guard let address = IPAddress(bytes: bytes) else { return nil }
-            return .address(address, isThere: flags & DNSServiceFlags(kDNSServiceFlagsAdd) != 0)
+            return .address(address, isPresent: flags & DNSServiceFlags(kDNSServiceFlagsAdd) != 0)
         }
     }
 
@@ -191,13 +192,13 @@
         var meaning: DiscoveryError {
             switch Int(status) {
             case kDNSServiceErr_NoAuth, kDNSServiceErr_Refused, kDNSServiceErr_Firewall, Self.policyDenied:
-                DiscoveryError(.notPermitted, "the system's responder refuses: error \(status)")
+                DiscoveryError(.notPermitted, "the system's responder refused the request: error \(status)")
             case kDNSServiceErr_BadParam, kDNSServiceErr_Invalid:
-                DiscoveryError(.invalidName, "the system's responder does not accept that name: error \(status)")
+                DiscoveryError(.invalidName, "the system's responder rejected the name: error \(status)")
             case kDNSServiceErr_Unknown, Self.serviceNotRunning:
-                DiscoveryError(.unavailable, "the system's responder does not run: error \(status)")
+                DiscoveryError(.unavailable, "the system's responder isn't running: error \(status)")
             default:
-                DiscoveryError(.systemCallFailed, "the system's responder: error \(status)")
+                DiscoveryError(.systemCallFailed, "the system's responder failed: error \(status)")
             }
         }
     }

@@ -67,7 +67,7 @@
 
         private static func index(of name: String) throws(DiscoveryError) -> UInt32 {
             let index = if_nametoindex(name)
-            guard index > 0 else { throw DiscoveryError(.noInterface, "no interface is called \(name)") }
+            guard index > 0 else { throw DiscoveryError(.noInterface, "this machine has no interface '\(name)'") }
             return index
         }
     }

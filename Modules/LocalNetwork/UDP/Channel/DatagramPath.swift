@@ -13,10 +13,10 @@
         /// The time of the next probe; nil while none is needed.
         private(set) var probeAt: Duration?
         private var probedAt: Duration?
-        private var heardAt = Duration.zero
+        private var confirmedAt = Duration.zero
         /// The time of the first datagram that waits for a confirmation.
-        private var askedAt: Duration?
-        private var toldAt: Duration?
+        private var requestedAt: Duration?
+        private var confirmationSentAt: Duration?
 
         /// The longest pause between probes of an unproven path, in beats.
         private static let pauseMax = 5
@@ -28,25 +28,25 @@
         }
 
         /// Notes that the peer has confirmed our datagrams.
-        mutating func heard(_ now: Duration) {
+        mutating func noteConfirmation(_ now: Duration) {
             isProven = true
-            heardAt = now
-            (askedAt, probeAt) = (nil, nil)
+            confirmedAt = now
+            (requestedAt, probeAt) = (nil, nil)
             pause = .milliseconds(50)
         }
 
         /// Notes that datagrams with content are sent.
         /// - Returns: True if they request a confirmation, so that `probeAt` has changed.
-        mutating func sent(_ now: Duration) -> Bool {
-            guard isProven, askedAt == nil, now - heardAt >= beat else { return false }
-            (askedAt, probeAt) = (now, now + beat)
+        mutating func noteSent(_ now: Duration) -> Bool {
+            guard isProven, requestedAt == nil, now - confirmedAt >= beat else { return false }
+            (requestedAt, probeAt) = (now, now + beat)
             return true
         }
 
         /// Notes that a datagram of the peer came over the stream. A probe shows the peer our port, which it may have
         /// lost.
         /// - Returns: True if `probeAt` has changed.
-        mutating func fellBack(_ now: Duration) -> Bool {
+        mutating func noteFallback(_ now: Duration) -> Bool {
             guard probeAt == nil, probedAt.map({ now - $0 >= beat }) ?? true else { return false }
             probeAt = now
             return true
@@ -54,14 +54,14 @@
 
         /// - Returns: True if a probe must be sent.
         mutating func tick(_ now: Duration) -> Bool {
-            if let askedAt, now - askedAt >= beat * missedMax {
+            if let requestedAt, now - requestedAt >= beat * missedMax {
                 isProven = false
-                self.askedAt = nil
+                self.requestedAt = nil
             }
             guard let due = probeAt, now >= due else { return false }
             probedAt = now
             if isProven {
-                probeAt = askedAt == nil ? nil : now + beat
+                probeAt = requestedAt == nil ? nil : now + beat
             } else {
                 probeAt = now + pause
                 pause = min(pause * 2, beat * Self.pauseMax)
@@ -71,9 +71,9 @@
 
         /// Notes that a datagram of the peer was opened.
         /// - Returns: True if the peer must be sent a confirmation.
-        mutating func opened(_ now: Duration) -> Bool {
-            if let toldAt, now - toldAt < beat / 2 { return false }
-            toldAt = now
+        mutating func noteOpened(_ now: Duration) -> Bool {
+            if let confirmationSentAt, now - confirmationSentAt < beat / 2 { return false }
+            confirmationSentAt = now
             return true
         }
     }

@@ -1,15 +1,15 @@
 #if UDP
-    /// The decision when to ping on a silent connection, and when an unheard peer is dead. A value; time is passed in.
+    /// The decision when to ping on a silent connection, and when a silent peer is dead. A value; time is passed in.
     ///
     /// Only records on the stream count. Delivery's probes take the stream every 20 s, so patient peers normally need
     /// no pings.
     struct Heartbeat {
         private let interval: Duration
         private let silenceMax: Duration
-        private var saidAt: Duration
-        private var heardAt: Duration
-        /// An earlier deadline that applies until the peer is heard.
-        private var doubtedUntil: Duration?
+        private var sentAt: Duration
+        private var receivedAt: Duration
+        /// An earlier deadline that applies until the next sign of life.
+        private var signDueAt: Duration?
 
         /// - Parameters:
         ///   - beat: The interval between signs of life of a peer that isn't patient.
@@ -18,39 +18,39 @@
         init(beat: Duration, missedMax: Int, isPatient: Bool, now: Duration) {
             interval = isPatient ? beat * 5 : beat
             silenceMax = isPatient ? beat * 10 : beat * missedMax
-            saidAt = now
-            heardAt = now
+            sentAt = now
+            receivedAt = now
         }
 
-        mutating func said(_ now: Duration) { saidAt = now }
+        mutating func noteSent(_ now: Duration) { sentAt = now }
 
-        mutating func heard(_ now: Duration) {
-            heardAt = now
-            doubtedUntil = nil
+        mutating func noteReceived(_ now: Duration) {
+            receivedAt = now
+            signDueAt = nil
         }
 
-        /// Sets a deadline by which the peer must be heard.
-        mutating func doubt(until deadline: Duration) { doubtedUntil = doubtedUntil ?? deadline }
+        /// Sets a deadline for the next sign of life of the peer.
+        mutating func requireSign(by deadline: Duration) { signDueAt = signDueAt ?? deadline }
 
         private var deadAt: Duration {
-            let deadline = heardAt + silenceMax
-            return min(deadline, doubtedUntil ?? deadline)
+            let deadline = receivedAt + silenceMax
+            return min(deadline, signDueAt ?? deadline)
         }
 
         /// Returns the reason why the connection is dead, or nil if it isn't.
         func death(_ now: Duration) -> String? {
-            now >= deadAt ? "nothing was heard for \(now - heardAt)" : nil
+            now >= deadAt ? "the peer sent nothing for \(now - receivedAt)" : nil
         }
 
         /// Returns true if a ping must be sent. It counts as sent at once: if it waits behind data that the peer
         /// doesn't read, a second ping behind it would be no use.
         mutating func tick(_ now: Duration) -> Bool {
-            guard now - saidAt >= interval else { return false }
-            saidAt = now
+            guard now - sentAt >= interval else { return false }
+            sentAt = now
             return true
         }
 
         /// The time of the next `tick`.
-        var dueAt: Duration { min(saidAt + interval, deadAt) }
+        var dueAt: Duration { min(sentAt + interval, deadAt) }
     }
 #endif

@@ -34,7 +34,7 @@
                     }
                     .bind(to: place).wait()
             } catch is SocketAddressError {
-                throw UDPLinkError(.noSuchAddress, "'\(address)' is no address")
+                throw UDPLinkError(.noSuchAddress, "'\(address)' isn't an IP address")
             } catch {
                 throw UDPLinkError(binding: "\(UDPManualPeer(host: address, port: port))", error)
             }

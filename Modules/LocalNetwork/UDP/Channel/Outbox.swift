@@ -2,14 +2,14 @@
     import MeshTransport
     import NIOCore
 
-    /// The packets accepted for one peer and not yet passed to the system. A value behind a lock: senders put packets
+    /// The packets accepted for one peer and not yet passed to the system. A value behind a lock: senders add packets
     /// in, and the event loop takes them out.
     struct Outbox: ~Copyable {
         enum Admission {
             /// The packet was accepted. `wakes` is true if the event loop must be notified.
-            case taken(wakes: Bool)
+            case accepted(wakes: Bool)
             case full
-            case gone
+            case closed
         }
 
         /// The data that the event loop writes next.
@@ -17,12 +17,14 @@
             var stream = ByteBuffer()
             var datagrams: [[UInt8]] = []
             var fallbackCount = 0
+            /// The number of datagrams for the stream that newer ones have replaced since the last batch.
+            var fallbackDropped: UInt64 = 0
         }
 
         private let bounds: UDPLinkBounds
         private var isOpen = true
         private var isFlushDue = false
-        private var owesWritable = false
+        private var mustNotifyWritable = false
         /// The records to write, and the offset of the last one if packets can still be appended to it.
         private var stream = ByteBuffer()
         private var openRecord: Int?
@@ -32,7 +34,8 @@
         private var spare = ByteBuffer()
         private var datagrams: [[UInt8]] = []
         private var fallback: [[UInt8]] = []
-        private(set) var fallbackDropped: UInt64 = 0
+        /// The number of datagrams that newer ones have replaced in `fallback` since the last batch.
+        private var fallbackDropped: UInt64 = 0
         /// The amounts that the event loop has taken and the system hasn't accepted yet.
         private var writingBytes = 0
         private var writingDatagrams = 0
@@ -42,21 +45,21 @@
         init(_ bounds: UDPLinkBounds) { self.bounds = bounds }
     }
 
-    // MARK: - Putting in
+    // MARK: - Adding
 
     extension Outbox {
-        mutating func put(_ bytes: [UInt8], on lane: LinkLane) -> Admission {
-            guard isOpen else { return .gone }
-            guard lane == .stream ? putStream(bytes) : putDatagram(bytes) else {
-                owesWritable = true
+        mutating func enqueue(_ bytes: [UInt8], on lane: LinkLane) -> Admission {
+            guard isOpen else { return .closed }
+            guard lane == .stream ? enqueueStream(bytes) : enqueueDatagram(bytes) else {
+                mustNotifyWritable = true
                 return .full
             }
             defer { isFlushDue = true }
-            return .taken(wakes: !isFlushDue)
+            return .accepted(wakes: !isFlushDue)
         }
 
         /// Appends small packets to the same record, because the lane is a stream of bytes.
-        private mutating func putStream(_ bytes: [UInt8]) -> Bool {
+        private mutating func enqueueStream(_ bytes: [UInt8]) -> Bool {
             let waiting = writingBytes + stream.readableBytes
             guard waiting == 0 || waiting + bytes.count <= bounds.streamBytesMax else { return false }
             if let start = openRecord {
@@ -72,7 +75,7 @@
             return true
         }
 
-        private mutating func putDatagram(_ bytes: [UInt8]) -> Bool {
+        private mutating func enqueueDatagram(_ bytes: [UInt8]) -> Bool {
             guard usesDatagrams else {
                 fallback.append(bytes)
                 guard fallback.count > bounds.fallbackCountMax else { return true }
@@ -89,7 +92,7 @@
         /// Queues a record of the connection itself. At most one of each kind waits: a second would add nothing. So a
         /// peer that sends pings and reads nothing can't fill the queue.
         /// - Returns: True if the event loop must be notified.
-        mutating func put(_ kind: Record.Kind) -> Bool {
+        mutating func enqueue(_ kind: Record.Kind) -> Bool {
             guard waitingKinds & (1 << kind.rawValue) == 0 else { return false }
             waitingKinds |= 1 << kind.rawValue
             openRecord = nil
@@ -102,15 +105,16 @@
         mutating func close() { isOpen = false }
     }
 
-    // MARK: - Taking out
+    // MARK: - Removing
 
     extension Outbox {
         /// Takes the next batch. Only one batch of the stream is with the system at a time.
-        mutating func take() -> Batch {
+        mutating func takeBatch() -> Batch {
             isFlushDue = false
             var batch = Batch()
             swap(&batch.datagrams, &datagrams)
             writingDatagrams += batch.datagrams.count
+            swap(&batch.fallbackDropped, &fallbackDropped)
             guard writingBytes == 0 else { return batch }
             batch.fallbackCount = fallback.count
             for bytes in fallback { stream.writeRecord(.datagram, bytes) }
@@ -127,7 +131,7 @@
 
         /// Notes that the system has accepted a batch or datagrams.
         /// - Returns: Whether to notify senders of free space, and whether more waits to be taken.
-        mutating func wrote(_ written: ByteBuffer, datagramCount: Int) -> (hasRoom: Bool, hasMore: Bool) {
+        mutating func wrote(_ written: ByteBuffer, datagramCount: Int) -> (hasSpace: Bool, hasMore: Bool) {
             writingBytes -= written.readableBytes
             if written.capacity > 0, written.capacity <= 4 * RecordDecoder.bodyBytesMax {
                 spare = written
@@ -136,10 +140,10 @@
             writingDatagrams -= datagramCount
             let waiting = writingBytes + stream.readableBytes
             let hasMore = writingBytes == 0 && (stream.readableBytes > 0 || !fallback.isEmpty)
-            guard owesWritable, waiting <= bounds.streamBytesMax / 2,
+            guard mustNotifyWritable, waiting <= bounds.streamBytesMax / 2,
                 writingDatagrams + datagrams.count <= bounds.datagramCountMax / 2
             else { return (false, hasMore) }
-            owesWritable = false
+            mustNotifyWritable = false
             return (true, hasMore)
         }
 

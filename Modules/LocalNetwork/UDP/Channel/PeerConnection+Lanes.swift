@@ -16,7 +16,9 @@
         /// Derives the keys and opens the lanes. The hub reports the connection to the observer right after.
         /// - Throws: `SealError` if the other side's public key is invalid.
         func begin(as address: LinkAddress) throws(SealError) {
-            guard phase == .greeting, let peer, let hello, let agreement = agreement.take() else { throw .malformed }
+            guard phase == .awaitingHello, let peer, let hello, let agreement = agreement.take() else {
+                throw .malformed
+            }
             let sealed = try agreement.agree(
                 with: hello.publicKey, local: hub.configuration.identity.peerID, remote: peer, isInitiator: isDialedHere
             )
@@ -42,14 +44,14 @@
             guard phase == .connected, let heartbeat else { return }
             let now = hub.now
             if let reason = heartbeat.death(now) { return end(reason, saying: nil) }
-            if self.heartbeat?.tick(now) == true { say(.ping) }
+            if self.heartbeat?.tick(now) == true { sendRecord(.ping) }
             if path?.tick(now) == true, let datagramAddress = route?.address,
                 let probe = probe()
             {
                 hub.datagrams?.write([probe], to: datagramAddress)
             }
-            chooseWay()
-            plan()
+            updateDatagramPath()
+            scheduleTick()
         }
 
         /// Returns a sealed datagram without content.
@@ -62,16 +64,16 @@
 
         /// Pings the peer and shortens the deadline: another connection to the same peer suggests that this one is
         /// dead.
-        func doubt() {
+        func checkLiveness() {
             guard phase == .connected else { return }
             let times = hub.configuration.times
-            heartbeat?.doubt(until: hub.now + times.heartbeat * hub.bounds.missedHeartbeatsMax)
-            say(.ping)
-            plan()
+            heartbeat?.requireSign(by: hub.now + times.heartbeat * hub.bounds.missedHeartbeatsMax)
+            sendRecord(.ping)
+            scheduleTick()
         }
 
         /// Sets the timer to the next time at which something is due.
-        func plan() {
+        func scheduleTick() {
             guard phase == .connected, let path, let heartbeat else { return }
             let next = min(path.probeAt ?? heartbeat.dueAt, heartbeat.dueAt)
             timer?.cancel()
@@ -79,18 +81,18 @@
         }
 
         /// Sends datagrams by UDP if the peer receives them there, and over the stream otherwise.
-        func chooseWay() {
+        func updateDatagramPath() {
             let usesDatagrams = path?.isProven == true && route?.address != nil && hub.datagrams != nil
             outbox?.withLock { $0.usesDatagrams = usesDatagrams }
         }
 
         /// Processes a packet with this connection's key ID.
-        func take(datagram packet: UnsafeRawBufferPointer, from source: SocketAddress) {
+        func receive(datagram packet: UnsafeRawBufferPointer, from source: SocketAddress) {
             guard phase == .connected else { return }
             let next = opener?.nextCounter ?? 0
             guard let opened = open(packet) else { return }
             route?.opened(from: source, isNewest: (opener?.nextCounter ?? 0) > next)
-            if path?.opened(hub.now) == true { say(.heard) }
+            if path?.noteOpened(hub.now) == true { sendRecord(.datagramsReceived) }
             guard !opened.plaintext.isEmpty else { return }
             opened.plaintext.withUnsafeBytes { plaintext in
                 if opened.isBundle { return receivedBundle(plaintext) }
@@ -124,25 +126,26 @@
         /// - Throws: `full` or `unreachable`.
         func send(_ bytes: [UInt8], on lane: LinkLane) throws(LinkError) {
             guard let outbox else { throw LinkError(.unreachable) }
-            switch outbox.withLock({ $0.put(bytes, on: lane) }) {
-            case .taken(wakes: true): hub.loop.execute { self.flush() }
-            case .taken(wakes: false): break
+            switch outbox.withLock({ $0.enqueue(bytes, on: lane) }) {
+            case .accepted(wakes: true): hub.loop.execute { self.flush() }
+            case .accepted(wakes: false): break
             case .full: throw LinkError(.full)
-            case .gone: throw LinkError(.unreachable)
+            case .closed: throw LinkError(.unreachable)
             }
         }
 
-        func say(_ kind: Record.Kind) {
-            _ = outbox?.withLock { $0.put(kind) }
+        func sendRecord(_ kind: Record.Kind) {
+            _ = outbox?.withLock { $0.enqueue(kind) }
             flush()
         }
 
         /// Passes all queued packets to the system.
         func flush() {
-            guard let batch = outbox?.withLock({ $0.take() }) else { return }
+            guard let batch = outbox?.withLock({ $0.takeBatch() }) else { return }
+            if batch.fallbackDropped > 0 { hub.count { $0.fallbackDropped += batch.fallbackDropped } }
             if !batch.datagrams.isEmpty { flush(batch.datagrams) }
             guard batch.stream.readableBytes > 0 else { return }
-            heartbeat?.said(hub.now)
+            heartbeat?.noteSent(hub.now)
             if batch.fallbackCount > 0 { hub.count { $0.fallbackSent += UInt64(batch.fallbackCount) } }
             channel.writeAndFlush(batch.stream).assumeIsolated().whenComplete { _ in
                 self.wrote(batch.stream, datagramCount: 0)
@@ -151,7 +154,7 @@
 
         private func flush(_ messages: [[UInt8]]) {
             hub.count { $0.datagramsSent += UInt64(messages.count) }
-            if path?.sent(hub.now) == true { plan() }
+            if path?.noteSent(hub.now) == true { scheduleTick() }
             guard let datagrams = hub.datagrams, let datagramAddress = route?.address, let packets = seal(messages),
                 !packets.isEmpty
             else { return wrote(ByteBuffer(), datagramCount: messages.count) }
@@ -160,18 +163,18 @@
 
         private func seal(_ messages: [[UInt8]]) -> [ByteBuffer]? {
             guard var sealer = sealer.take() else { return nil }
-            let packets = DatagramBundle.seal(messages, bundles: hello?.takesBundles == true, with: &sealer)
+            let packets = DatagramBundle.seal(messages, bundles: hello?.acceptsBundles == true, with: &sealer)
             self.sealer = consume sealer
             return packets
         }
 
         private func wrote(_ stream: ByteBuffer, datagramCount: Int) {
-            guard let (hasRoom, hasMore) = outbox?.withLock({ $0.wrote(stream, datagramCount: datagramCount) }) else {
+            guard let (hasSpace, hasMore) = outbox?.withLock({ $0.wrote(stream, datagramCount: datagramCount) }) else {
                 return
             }
-            if hasRoom, phase == .connected { hub.writable(address) }
+            if hasSpace, phase == .connected { hub.writable(address) }
             if hasMore { flush() }
-            finishFarewell()
+            sendPendingGoodbye()
         }
     }
 
@@ -190,22 +193,22 @@
             outbox?.withLock { $0.close() }
             hub.ended(self, wasConnected: wasConnected, reason: reason)
             guard let goodbye else { return abort() }
-            farewell = goodbye
+            pendingGoodbye = goodbye
             timer = hub.after(hub.configuration.times.closing) { [weak self] in self?.abort() }
             flush()
-            finishFarewell()
+            sendPendingGoodbye()
         }
 
         /// Closes the connection without waiting for anything.
         func abort() {
-            farewell = nil
+            pendingGoodbye = nil
             timer?.cancel()
             gate?.abort()
         }
 
-        private func finishFarewell() {
-            guard let goodbye = farewell, outbox?.withLock({ $0.isEmpty }) ?? true else { return }
-            farewell = nil
+        private func sendPendingGoodbye() {
+            guard let goodbye = pendingGoodbye, outbox?.withLock({ $0.isEmpty }) ?? true else { return }
+            pendingGoodbye = nil
             var buffer = channel.allocator.buffer(capacity: 64)
             buffer.write(goodbye)
             channel.writeAndFlush(buffer, promise: nil)

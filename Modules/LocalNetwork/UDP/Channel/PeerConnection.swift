@@ -14,7 +14,7 @@
             /// The TLS handshake is in progress.
             case proving
             /// The peer has proven its identity, and its hello is awaited.
-            case greeting
+            case awaitingHello
             /// The hub reports the connection to the observer now or has done so.
             case connected
             case ended
@@ -38,7 +38,7 @@
         /// The peer's goodbye.
         private(set) var goodbye: Goodbye?
         /// The reason for which the peer's key was refused.
-        private var verdict: (code: UDPRefusal.Code, peer: PeerID?)?
+        private var keyRejection: (code: UDPRefusal.Code, peer: PeerID?)?
         private var tls: NIOSSLHandler?
         private(set) var gate: UnprovenGate?
         private let publicKey: [UInt8]
@@ -58,7 +58,7 @@
         var path: DatagramPath?
         var route: DatagramRoute?
         /// The goodbye to send once everything accepted has been written.
-        var farewell: Goodbye?
+        var pendingGoodbye: Goodbye?
 
         init(
             _ channel: any Channel, number: Int, isDialedHere: Bool, expected: PeerID?, remoteAddress: SocketAddress?,
@@ -79,51 +79,51 @@
         /// Builds the pipeline and starts the timer for the handshake.
         func prepare(_ policy: TLSPolicy) throws {
             let gate = UnprovenGate(bytesMax: hub.configuration.bounds.unprovenBytesMax) { [weak self] in
-                self?.refuse(.oversizedHandshake, "it has sent too much before it had proven who it is")
+                self?.refuse(.oversizedHandshake, "it sent too much before it proved its identity")
             }
-            let tls = try policy.handler(isServer: !isDialedHere) { [weak self] in self?.judge($0) ?? false }
+            let tls = try policy.handler(isServer: !isDialedHere) { [weak self] in self?.evaluate($0) ?? false }
             try channel.pipeline.syncOperations.addHandlers([gate, tls, SecuredHandler(self)])
             self.gate = gate
             self.tls = tls
             timer = hub.after(hub.configuration.times.handshake) { [weak self] in
-                self?.refuse(.slowHandshake, "it has not proven who it is in time")
+                self?.refuse(.slowHandshake, "it didn't prove its identity in time")
             }
         }
     }
 
-    // MARK: - Who is there
+    // MARK: - Proof of identity
 
     extension PeerConnection {
         /// Decides on the peer's key. Called during a full handshake, and again after every handshake.
-        private func judge(_ id: PeerID?) -> Bool {
+        private func evaluate(_ id: PeerID?) -> Bool {
             guard let id else {
-                verdict = (.noCertificate, nil)
+                keyRejection = (.noCertificate, nil)
                 return false
             }
             if let expected, expected != id {
-                verdict = (.wrongPeer, id)
+                keyRejection = (.wrongPeer, id)
                 return false
             }
             // Our own identity is admitted to the hello, which tells this link from a copy of its key.
-            guard id == hub.configuration.identity.peerID || hub.isWelcome(id) else {
-                verdict = (.unknownPeer, id)
+            guard id == hub.configuration.identity.peerID || hub.isAdmitted(id) else {
+                keyRejection = (.unknownPeer, id)
                 return false
             }
-            verdict = nil
+            keyRejection = nil
             return true
         }
 
         func handshakeCompleted(protocol name: String?) {
             guard phase == .proving else { return }
             guard name == TLSPolicy.session else {
-                return refuse(.noProtocol, "it speaks '\(name ?? "")' and not '\(TLSPolicy.session)'")
+                return refuse(.noProtocol, "it speaks the protocol '\(name ?? "")' instead of '\(TLSPolicy.session)'")
             }
             let id = tls.flatMap(TLSPolicy.peerID)
-            guard judge(id), let id else { return refuseVerdict() }
+            guard evaluate(id), let id else { return refuseRejectedKey() }
             peer = id
-            phase = .greeting
+            phase = .awaitingHello
             gate?.open()
-            guard hub.proven(self) else { return }
+            guard hub.didProvePeer(self) else { return }
             var buffer = channel.allocator.buffer(capacity: 128)
             buffer.write(
                 Hello(
@@ -132,36 +132,36 @@
             channel.writeAndFlush(buffer, promise: nil)
         }
 
-        private func refuseVerdict() {
-            let code = verdict?.code ?? .handshakeFailed
+        private func refuseRejectedKey() {
+            let code = keyRejection?.code ?? .handshakeFailed
             let message =
                 switch code {
-                case .unknownPeer: "its key is not one of a trusted peer or of a guest"
+                case .unknownPeer: "its key belongs to neither a trusted peer nor a guest"
                 case .wrongPeer: "\(expected?.description ?? "another peer") was expected there"
-                default: "it has not shown a key"
+                default: "it didn't present a key"
                 }
-            refuse(code, message, of: verdict?.peer)
+            refuse(code, message, of: keyRejection?.peer)
         }
 
         /// Refuses the connection and closes it without telling the other side why.
         func refuse(_ code: UDPRefusal.Code, _ message: String, of id: PeerID? = nil) {
-            guard phase == .proving || phase == .greeting else { return }
+            guard phase == .proving || phase == .awaitingHello else { return }
             hub.refused(
                 UDPRefusal(
                     code: code, remote: remote, peerID: id ?? peer, isDialedHere: isDialedHere, message: message))
             end(nil, saying: nil)
         }
 
-        private static let refusal = "it ended the connection before greeting; it may not trust this device"
+        private static let refusal = "it ended the connection before its hello; it may not trust this device"
 
         func failed(_ error: any Error) {
             switch phase {
-            case .proving where verdict != nil: refuseVerdict()
+            case .proving where keyRejection != nil: refuseRejectedKey()
             case .proving:
                 let code = UDPRefusal.Code(handshake: error)
                 refuse(code, code == .refusedByPeer ? Self.refusal : "\(error)")
             // A TLS 1.3 client learns that the server refuses it only after the handshake.
-            case .greeting: refuse(.refusedByPeer, Self.refusal)
+            case .awaitingHello: refuse(.refusedByPeer, Self.refusal)
             case .connected: end("the connection failed: \(error)", saying: nil)
             case .ended: gate?.abort()
             }
@@ -169,8 +169,8 @@
 
         func closed() {
             switch phase {
-            case .proving, .greeting: end(nil, saying: nil)
-            case .connected: end("the other side has gone without a goodbye", saying: nil)
+            case .proving, .awaitingHello: end(nil, saying: nil)
+            case .connected: end("the connection closed without a goodbye", saying: nil)
             case .ended: break
             }
             timer?.cancel()
@@ -178,69 +178,69 @@
         }
     }
 
-    // MARK: - What comes
+    // MARK: - Receiving
 
     extension PeerConnection {
         func read(_ bytes: ByteBuffer) {
-            guard phase == .greeting || phase == .connected else { return }
-            heartbeat?.heard(hub.now)
+            guard phase == .awaitingHello || phase == .connected else { return }
+            heartbeat?.noteReceived(hub.now)
             decoder.append(bytes)
             do throws(RecordDecoder.Failure) {
-                while phase != .ended, let record = try decoder.next() { take(record) }
+                while phase != .ended, let record = try decoder.next() { handle(record) }
             } catch {
-                misbehaved("\(error)")
+                failProtocol("\(error)")
             }
         }
 
-        private func take(_ record: Record) {
-            guard phase == .connected else { return takeFirst(record) }
+        private func handle(_ record: Record) {
+            guard phase == .connected else { return handleFirst(record) }
             switch record {
-            case .hello: misbehaved("a second greeting")
+            case .hello: failProtocol("a second hello")
             case .stream(let bytes): bytes.withUnsafeReadableBytes { hub.received($0, on: .stream, from: address) }
             case .datagram(let bytes):
                 guard bytes.readableBytes <= PayloadLimit.udpSealed.bytes else {
-                    return misbehaved("a long datagram")
+                    return failProtocol("an oversized datagram")
                 }
                 bytes.withUnsafeReadableBytes { hub.received($0, on: .datagram, from: address) }
-                if path?.fellBack(hub.now) == true { plan() }
-            case .ping: say(.pong)
+                if path?.noteFallback(hub.now) == true { scheduleTick() }
+            case .ping: sendRecord(.pong)
             case .pong, .unknown: break
-            case .heard:
-                path?.heard(hub.now)
-                chooseWay()
-                plan()
+            case .datagramsReceived:
+                path?.noteConfirmation(hub.now)
+                updateDatagramPath()
+                scheduleTick()
             case .goodbye(let goodbye): leave(goodbye)
             }
         }
 
-        private func takeFirst(_ record: Record) {
+        private func handleFirst(_ record: Record) {
             switch record {
             case .hello(let hello):
                 self.hello = hello
                 decoder.bodyBytesMax = RecordDecoder.bodyBytesMax
-                hub.greeted(self, hello)
+                hub.receivedHello(hello, from: self)
             case .goodbye(let goodbye):
                 self.goodbye = goodbye
                 hub.refused(
                     UDPRefusal(
                         code: goodbye.refusal, remote: remote, peerID: peer, isDialedHere: isDialedHere,
-                        message: "it says \(goodbye)"))
+                        message: "it ended the connection: \(goodbye)"))
                 end(nil, saying: nil)
-            default: misbehaved("it does not greet first")
+            default: failProtocol("its first record isn't a hello")
             }
         }
 
         private func leave(_ goodbye: Goodbye) {
             self.goodbye = goodbye
             let isOrderly = goodbye.code == .closing || goodbye.code == .duplicate
-            end(isOrderly ? nil : "the other side says \(goodbye)", saying: nil)
+            end(isOrderly ? nil : "the other side ended the connection: \(goodbye)", saying: nil)
         }
 
-        private func misbehaved(_ what: String) {
-            if phase == .greeting { return refuse(.protocolError, what) }
+        private func failProtocol(_ violation: String) {
+            if phase == .awaitingHello { return refuse(.protocolError, violation) }
             end(
-                "the other side does not keep to the protocol: \(what)",
-                saying: Goodbye(code: .protocolError, detail: what))
+                "the other side broke the protocol: \(violation)",
+                saying: Goodbye(code: .protocolError, detail: violation))
         }
     }
 #endif

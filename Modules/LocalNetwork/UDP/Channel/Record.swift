@@ -6,7 +6,7 @@
     // - hello: the first record of each side, with its versions, start ID, datagram key and datagram port.
     // - start ID: a random number that a link generates when it starts.
     // - goodbye: the last record of a side, with the reason for the end.
-    // - heard: the confirmation that the receiver's UDP datagrams arrive (see `DatagramPath`).
+    // - datagrams received: the confirmation that the receiver's UDP datagrams arrive (see `DatagramPath`).
 
     /// A record of the protocol inside TLS. Receivers skip unknown kinds, and bytes after the known fields of a body.
     enum Record: Equatable {
@@ -20,12 +20,12 @@
         case pong
         case goodbye(Goodbye)
         /// A confirmation that UDP datagrams of the receiver were opened recently.
-        case heard
+        case datagramsReceived
         case unknown(UInt8)
 
         enum Kind: UInt8 {
             case hello = 1
-            case stream, datagram, ping, pong, goodbye, heard
+            case stream, datagram, ping, pong, goodbye, datagramsReceived
         }
 
         /// The number of bytes of length and kind.
@@ -54,7 +54,7 @@
         /// The bit of `features` for a patient heartbeat: a ping after five silent beats, and death only after ten.
         static let patience: UInt8 = 2
 
-        var takesBundles: Bool { features & Self.bundles != 0 }
+        var acceptsBundles: Bool { features & Self.bundles != 0 }
         var isPatient: Bool { features & Self.patience != 0 }
 
         var isUnderstood: Bool { oldest <= Self.version && newest >= Self.version }

@@ -7,7 +7,7 @@
         /// Maximum size of a body after the hello.
         static let bodyBytesMax = 64 << 10
         /// Maximum size of a body up to the hello.
-        static let greetingBytesMax = 1 << 10
+        static let helloBytesMax = 1 << 10
 
         enum Failure: Error, Equatable, CustomStringConvertible {
             case tooLong(Int)
@@ -15,15 +15,15 @@
 
             var description: String {
                 switch self {
-                case .tooLong(let count): "a record of \(count) bytes"
-                case .malformed(let kind): "a record '\(kind)' that is none"
+                case .tooLong(let count): "a record of \(count) bytes, which is too long"
+                case .malformed(let kind): "a malformed '\(kind)' record"
                 }
             }
         }
 
         private var pending = ByteBuffer()
         /// Maximum size of the next record's body.
-        var bodyBytesMax = RecordDecoder.greetingBytesMax
+        var bodyBytesMax = RecordDecoder.helloBytesMax
 
         /// The number of bytes held.
         var pendingBytes: Int { pending.readableBytes }
@@ -61,7 +61,7 @@
             case .ping: .ping
             case .pong: .pong
             case .goodbye: goodbye(body).map { .goodbye($0) }
-            case .heard: .heard
+            case .datagramsReceived: .datagramsReceived
             }
         }
 

@@ -35,26 +35,26 @@
             else { return forget(service.instance) }
             let target = Target.peer(peer)
             var entry = entries[target] ?? Entry(expected: peer, peer: peer, backoff: backoff())
-            let place = Place(
+            let location = AnnouncedLocation(
                 startID: advertisement.startID,
                 endpoints: service.addresses.prefix(Self.endpointsMax).map {
                     Endpoint(host: .address($0), port: service.port)
                 })
-            guard entry.places[service.instance] != place else { return }
+            guard entry.locations[service.instance] != location else { return }
             // The hourly change of the label doesn't mean that the peer has restarted.
-            let isKnownStart = entry.places.values.contains { $0.startID == place.startID }
+            let isKnownStart = entry.locations.values.contains { $0.startID == location.startID }
             if !isKnownStart, entry.hold == .untilRestart { entry.hold = nil }
-            entry.places[service.instance] = place
+            entry.locations[service.instance] = location
             entry.backoff.reset()
             entries[target] = entry
             // A flood of names doesn't increase the number of rounds.
-            schedule(target, now + (local < peer ? times.backoffMin / 10 : times.deference))
+            schedule(target, now + (local < peer ? times.backoffMin / 10 : times.higherIDDialDelay))
         }
 
         private mutating func forget(_ instance: String) {
-            for (target, entry) in entries where entry.places[instance] != nil {
-                entries[target]?.places[instance] = nil
-                if entry.places.count == 1 { entries[target]?.dueAt = nil }
+            for (target, entry) in entries where entry.locations[instance] != nil {
+                entries[target]?.locations[instance] = nil
+                if entry.locations.count == 1 { entries[target]?.dueAt = nil }
             }
         }
     }

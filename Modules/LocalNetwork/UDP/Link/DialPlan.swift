@@ -6,10 +6,10 @@
     // Terms of dialing:
     // - target: a trusted peer to find by discovery, or a manually configured place.
     // - round: one attempt to reach a target: overlapping tries at its endpoints, as in RFC 8305 (see `DialRound`).
-    // - place: the endpoints that one discovered instance announces for a peer.
+    // - location: the endpoints that one discovered instance announces for a peer.
     // - start ID: a random number that a link generates when it starts. A new one shows that the peer has restarted.
     // - hold: a reason not to dial a target until its peer restarts or is paired again.
-    // - deference: the peer with the higher ID lets the other one dial first.
+    // - higherIDDialDelay: the peer with the higher ID lets the other one dial first.
     // - allowance: a token bucket that limits the dials to discovered places, which anyone on the network can announce.
     // Failed rounds are repeated with exponential backoff and jitter.
 
@@ -50,14 +50,14 @@
             /// The endpoint of a manually configured place.
             var endpoint: Endpoint?
             /// The endpoint at which the peer was last connected.
-            var proven: Endpoint?
+            var provenEndpoint: Endpoint?
             /// The limit for dialing the peer's discovered places.
             var allowance = DialPlan.allowance
             /// The discovered places of the peer, by instance.
-            var places: [String: Place] = [:]
+            var locations: [String: AnnouncedLocation] = [:]
         }
 
-        struct Place: Equatable {
+        struct AnnouncedLocation: Equatable {
             var startID: UInt64
             var endpoints: [Endpoint]
         }
@@ -124,14 +124,16 @@
         /// announcement doesn't always come first.
         private mutating func endpoints(of entry: Entry) -> [Endpoint] {
             if let endpoint = entry.endpoint { return [endpoint] }
-            var instances = services.newestFirst(entry.places.keys)
+            var instances = services.newestFirst(entry.locations.keys)
             if instances.count > Self.instancesExpected { instances.shuffle(using: &random) }
             var endpoints: [Endpoint] = []
-            if let proven = entry.proven, entry.places.values.contains(where: { $0.endpoints.contains(proven) }) {
+            if let proven = entry.provenEndpoint,
+                entry.locations.values.contains(where: { $0.endpoints.contains(proven) })
+            {
                 endpoints.append(proven)
             }
             for instance in instances {
-                for endpoint in entry.places[instance]?.endpoints ?? [] where !endpoints.contains(endpoint) {
+                for endpoint in entry.locations[instance]?.endpoints ?? [] where !endpoints.contains(endpoint) {
                     endpoints.append(endpoint)
                     // Stop early: comparing all endpoints with each other takes quadratic time.
                     if endpoints.count == Self.endpointsMax { return endpoints }
@@ -150,7 +152,7 @@
         }
     }
 
-    // MARK: - What has come of it
+    // MARK: - Outcomes
 
     extension DialPlan {
         /// Schedules a retry after no admitted peer answered.
@@ -168,7 +170,7 @@
             connected.insert(peer)
             if let target {
                 entries[target]?.peer = peer
-                entries[target]?.proven = endpoint
+                entries[target]?.provenEndpoint = endpoint
                 entries[target]?.allowance.refill()
             }
             for target in targets(of: peer) {
@@ -185,7 +187,7 @@
             connected.remove(peer)
             for target in targets(of: peer) {
                 if lasted >= min(times.heartbeat, .seconds(1)) { entries[target]?.backoff.reset() }
-                said(code, target, now)
+                apply(code, to: target, now)
             }
         }
 
@@ -193,16 +195,16 @@
         mutating func refused(_ target: Target, _ code: Goodbye.Code?, _ now: Duration) {
             guard entries[target]?.isDialing == true else { return }
             entries[target]?.isDialing = false
-            said(code, target, now)
+            apply(code, to: target, now)
         }
 
-        private mutating func said(_ code: Goodbye.Code?, _ target: Target, _ now: Duration) {
+        private mutating func apply(_ code: Goodbye.Code?, to target: Target, _ now: Duration) {
             switch code {
             case .unpaired: hold(target, .untilTrust)
             case .closing, .unsupportedVersion, .clonedIdentity:
                 // No announcement shows when a peer at a manually configured place restarts.
                 guard entries[target]?.endpoint == nil else {
-                    return schedule(target, now + (code == .closing ? times.deference : times.backoffMax))
+                    return schedule(target, now + (code == .closing ? times.higherIDDialDelay : times.backoffMax))
                 }
                 hold(target, .untilRestart)
             case .duplicate:
@@ -219,9 +221,9 @@
 
         private mutating func retry(_ target: Target, _ now: Duration) {
             guard let delay = entries[target]?.backoff.next(&random) else { return }
-            var isDeferent = false
-            if case .peer(let peer) = target { isDeferent = peer < local }
-            schedule(target, now + (isDeferent ? max(delay, times.deference) : delay))
+            var isHigherID = false
+            if case .peer(let peer) = target { isHigherID = peer < local }
+            schedule(target, now + (isHigherID ? max(delay, times.higherIDDialDelay) : delay))
         }
 
         /// Schedules a round, or moves it forward, unless the target is dialing, connected or on hold.

@@ -69,7 +69,7 @@
 
         /// Ends the other tries of a round once the first has proven its peer.
         /// - Returns: True if this connection is the first.
-        func provenInRound(_ connection: PeerConnection) -> Bool {
+        func claimRound(_ connection: PeerConnection) -> Bool {
             guard let dial = connection.dial else { return true }
             guard dial.round.winner == nil else {
                 connection.end(nil, saying: nil)

@@ -60,7 +60,7 @@
         // MARK: On the event loop
 
         private func begin() {
-            plan.trust(takeWelcome(), now)
+            plan.trust(updateAdmittedPeers(), now)
             announce()
             planDials()
         }
@@ -88,7 +88,7 @@
         func lost(_ instance: String) { plan.lost(instance) }
 
         /// Reports that discovery has ended. Peers that are known, configured manually or dial this one can still connect.
-        func discoveryFailed(_ error: DiscoveryError) { report.failed("discovery has ended: \(error)") }
+        func discoveryFailed(_ error: DiscoveryError) { report.failed("discovery failed: \(error)") }
 
         /// Announces this peer again after its label was replaced, because the hint depends on the label.
         func renamed(to instance: String) {
@@ -105,10 +105,10 @@
                 return false
             }
             if let interface, !interface.has(channel.localAddress) {
-                return refuse(.wrongInterface, "it comes over another network")
+                return refuse(.wrongInterface, "it arrived over another network")
             }
             guard admission.enter(ip.description) else {
-                return refuse(.tooManyConnections, "too many have not proven who they are")
+                return refuse(.tooManyConnections, "too many connections haven't proven their identity yet")
             }
             lastNumber += 1
             let connection = PeerConnection(

@@ -11,7 +11,7 @@
     /// stated otherwise. It calls the observer there, one call at a time.
     final class LinkHub: @unchecked Sendable {
         /// Maximum number of earlier start IDs remembered per peer. They reveal two devices with the same identity.
-        static let replacedMax = 8
+        static let replacedStartIDsMax = 8
 
         let configuration: UDPLinkConfiguration
         let loop: any EventLoop
@@ -33,10 +33,10 @@
         var connections: [Int: PeerConnection] = [:]
         var lastNumber = 0
         /// The connections that were reported to the observer.
-        private var told: [PeerID: PeerConnection] = [:]
+        private var reportedConnections: [PeerID: PeerConnection] = [:]
         private var byKey: [UInt64: PeerConnection] = [:]
         /// The start IDs of a peer that a later one has replaced, oldest first.
-        private var replaced: [PeerID: [UInt64]] = [:]
+        private var replacedStartIDs: [PeerID: [UInt64]] = [:]
         var listener: (any Channel)?
         var datagrams: DatagramPort?
         var datagramChannel: (any Channel)?
@@ -82,20 +82,20 @@
         func isTrusted(_ peer: PeerID) -> Bool { configuration.trustedPeers.contains(peer) }
 
         /// True if the peer is admitted, as a trusted peer or as a guest.
-        func isWelcome(_ peer: PeerID) -> Bool {
+        func isAdmitted(_ peer: PeerID) -> Bool {
             isTrusted(peer)
                 || (guests.contains(peer) && !unpairedGuests.contains(peer)
                     && !configuration.trustedPeers.isRevoked(peer))
         }
 
         /// Updates the sets of trusted peers and guests. Returns the peers to admit and to look for.
-        func takeWelcome() -> [PeerID] {
+        func updateAdmittedPeers() -> [PeerID] {
             let peers = configuration.trustedPeers.peers.map(\.id)
             unpairedGuests.formUnion(trusted)
             unpairedGuests.formIntersection(guests)
             unpairedGuests.subtract(peers)
             trusted = Set(peers)
-            return peers + guests.subtracting(peers).filter(isWelcome).sorted()
+            return peers + guests.subtracting(peers).filter(isAdmitted).sorted()
         }
     }
 
@@ -114,50 +114,62 @@
     extension LinkHub {
         /// Continues after the connection has proven its peer. The hello comes next.
         /// - Returns: True if the connection is kept.
-        func proven(_ connection: PeerConnection) -> Bool {
+        func didProvePeer(_ connection: PeerConnection) -> Bool {
             leaveAdmission(connection)
             // One connection is established. The others have a deadline for their hello or their end.
             guard connections.values.count(where: { $0.peer == connection.peer }) <= bounds.connectionsPerPeerMax else {
-                connection.refuse(.tooManyConnections, "it has too many connections that have not greeted or ended")
+                connection.refuse(.tooManyConnections, "it has too many connections that are opening or closing")
                 return false
             }
-            return provenInRound(connection)
+            return claimRound(connection)
         }
 
         /// Decides between connections to the same peer, once both sides have sent a hello.
-        func greeted(_ connection: PeerConnection, _ hello: Hello) {
+        func receivedHello(_ hello: Hello, from connection: PeerConnection) {
             guard let peer = connection.peer, let contender = connection.contender else { return }
             let local = configuration.identity.peerID
-            guard peer != local else { return greetedItself(connection, hello) }
+            guard peer != local else { return receivedOwnHello(hello, from: connection) }
             guard hello.isUnderstood else {
-                return turnAway(
+                return refuseAfterHello(
                     connection, .unsupportedVersion, .unsupportedVersion,
-                    "it speaks versions \(hello.oldest) to \(hello.newest), this side \(Hello.version)")
+                    "it supports the versions \(hello.oldest) to \(hello.newest), and this side version \(Hello.version)"
+                )
             }
-            if replaced[peer]?.contains(hello.startID) == true {
-                return turnAway(
-                    connection, .clonedIdentity, .clonedIdentity, "two devices take turns under its identity")
+            if replacedStartIDs[peer]?.contains(hello.startID) == true {
+                return refuseAfterHello(
+                    connection, .clonedIdentity, .clonedIdentity, "two devices use its identity in turn")
             }
-            if let incumbent = told[peer], let standing = incumbent.contender {
+            if let incumbent = reportedConnections[peer], let standing = incumbent.contender {
                 guard contender.replaces(standing, local: local, remote: peer) else {
-                    incumbent.doubt()
+                    incumbent.checkLiveness()
                     return drop(connection, .duplicate)
                 }
-                if contender.startID != standing.startID { remember(standing.startID, of: peer) }
+                guard openLanes(of: connection, to: peer) else { return }
+                if contender.startID != standing.startID { noteReplaced(standing.startID, of: peer) }
                 incumbent.end(nil, saying: Goodbye(code: .duplicate))
+            } else {
+                guard openLanes(of: connection, to: peer) else { return }
             }
-            stand(connection, peer)
+            establish(connection, with: peer)
         }
 
-        private func stand(_ connection: PeerConnection, _ peer: PeerID) {
-            let address = LinkAddress("udp:\(peer.description.prefix(8))#\(connection.number)")
+        /// Derives the keys of a connection and opens its lanes. Refuses it if its datagram key is invalid.
+        /// - Returns: True if the lanes are open.
+        private func openLanes(of connection: PeerConnection, to peer: PeerID) -> Bool {
             do throws(SealError) {
-                try connection.begin(as: address)
+                try connection.begin(as: LinkAddress("udp:\(peer.description.prefix(8))#\(connection.number)"))
+                return true
             } catch {
-                return connection.refuse(.protocolError, "its key for datagrams is none: \(error)")
+                connection.refuse(.protocolError, "its datagram key is invalid: \(error)")
+                return false
             }
+        }
+
+        /// Registers an open connection and reports it to the observer.
+        private func establish(_ connection: PeerConnection, with peer: PeerID) {
+            let address = connection.address
             connection.isGuest = !isTrusted(peer)
-            told[peer] = connection
+            reportedConnections[peer] = connection
             if let key = connection.keyID {
                 byKey[key] = connection
                 byKey[key ^ SealedDatagrams.bundleBit] = connection
@@ -174,21 +186,24 @@
         }
 
         /// Handles a peer with our own identity: this link itself, or another device with a copy of the key.
-        private func greetedItself(_ connection: PeerConnection, _ hello: Hello) {
+        private func receivedOwnHello(_ hello: Hello, from connection: PeerConnection) {
             guard hello.startID != startID else {
                 if let target = connection.dial?.round.target { plan.isSelf(target) }
                 return connection.end(nil, saying: nil)
             }
-            turnAway(connection, .clonedIdentity, .clonedIdentity, "another device has this one's identity")
+            refuseAfterHello(
+                connection, .clonedIdentity, .clonedIdentity, "another device has the identity of this one")
         }
 
-        private func remember(_ startID: UInt64, of peer: PeerID) {
-            replaced[peer, default: []].append(startID)
-            if replaced[peer, default: []].count > Self.replacedMax { replaced[peer]?.removeFirst() }
+        private func noteReplaced(_ startID: UInt64, of peer: PeerID) {
+            replacedStartIDs[peer, default: []].append(startID)
+            if replacedStartIDs[peer, default: []].count > Self.replacedStartIDsMax {
+                replacedStartIDs[peer]?.removeFirst()
+            }
         }
 
         /// Refuses a connection after the hello, with a goodbye that keeps the peer from reconnecting.
-        private func turnAway(
+        private func refuseAfterHello(
             _ connection: PeerConnection, _ code: UDPRefusal.Code, _ goodbye: Goodbye.Code, _ message: String
         ) {
             refused(
@@ -212,7 +227,7 @@
             if let key = connection.keyID {
                 for id in [key, key ^ SealedDatagrams.bundleBit] where byKey[id] === connection { byKey[id] = nil }
             }
-            if told[peer] === connection { told[peer] = nil }
+            if reportedConnections[peer] === connection { reportedConnections[peer] = nil }
             _ = routes.withLock { $0.connections.removeValue(forKey: connection.address) }
             plan.disconnected(peer, lasted: now - connection.connectedAt, connection.goodbye?.code, now)
             planDials()
@@ -237,7 +252,7 @@
             guard let key = SealedDatagrams.keyID(of: datagram), let connection = byKey[key] else {
                 return count { $0.datagramsForeign += 1 }
             }
-            connection.take(datagram: datagram, from: source)
+            connection.receive(datagram: datagram, from: source)
         }
 
         func writable(_ address: LinkAddress) { observer?.writable(address) }
@@ -253,25 +268,25 @@
         /// - Parameter isFirst: True for the first list of the stream, which may only repeat the state at opening. Such
         ///   a repetition is ignored: it must not make the link dial peers that don't trust it.
         func trustChanged(isFirst: Bool) {
-            let welcome = takeWelcome()
-            guard !isClosing, !isFirst || welcome != plan.trusted else { return }
+            let admitted = updateAdmittedPeers()
+            guard !isClosing, !isFirst || admitted != plan.trusted else { return }
             let affected = connections.values.sorted { $0.number < $1.number }.filter { connection in
                 connection.peer.map { $0 != configuration.identity.peerID } ?? false
             }
             // With a ticket of the old context, an unknown peer could skip the certificate check.
             if let renewed = try? TLSPolicy(configuration.identity, protocols: [TLSPolicy.session]) { policy = renewed }
-            plan.trust(welcome, now)
-            for connection in affected { judgeAgain(connection) }
+            plan.trust(admitted, now)
+            for connection in affected { reevaluate(connection) }
             planDials()
         }
 
         /// Ends a connection if its peer is no longer admitted, or has changed between trusted peer and guest. A
         /// connection never continues under another standing.
-        private func judgeAgain(_ connection: PeerConnection) {
+        private func reevaluate(_ connection: PeerConnection) {
             guard let peer = connection.peer else { return }
-            if !isWelcome(peer) {
-                replaced[peer] = nil
-                connection.end("the peer is not trusted any more", saying: Goodbye(code: .unpaired))
+            if !isAdmitted(peer) {
+                replacedStartIDs[peer] = nil
+                connection.end("the peer is no longer trusted", saying: Goodbye(code: .unpaired))
             } else if connection.phase == .connected, connection.isGuest == isTrusted(peer) {
                 connection.end(nil, saying: nil)
             }

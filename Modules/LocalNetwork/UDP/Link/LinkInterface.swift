@@ -11,7 +11,7 @@
         /// - Throws: `UDPLinkError.noSuchInterface`.
         init(_ name: String) throws(UDPLinkError) {
             guard let device = Self.devices(name).first else {
-                throw UDPLinkError(.noSuchInterface, "there is no interface '\(name)'")
+                throw UDPLinkError(.noSuchInterface, "this machine has no interface '\(name)'")
             }
             self.name = name
             index = UInt32(clamping: device.interfaceIndex)

@@ -34,13 +34,13 @@
             // Treat an IPv4-mapped IPv6 address as the IPv4 address.
             let ip = address.ip.unmapped
             guard ip.isHost else { return false }
-            let heard = interfaces.filter { $0.index == address.interfaceIndex }
+            let receiving = interfaces.filter { $0.index == address.interfaceIndex }
             // The loopback interface carries only packets of this machine, from any of its addresses.
-            if heard.contains(where: \.isLoopback) {
+            if receiving.contains(where: \.isLoopback) {
                 return ip.isLoopback || interfaces.contains { $0.addresses.contains { $0.ip == ip } }
             }
             guard !ip.isLoopback else { return false }
-            return heard.contains { $0.isOnLink(ip) || $0.sharesSubnet(ip) }
+            return receiving.contains { $0.isOnLink(ip) || $0.sharesSubnet(ip) }
         }
     }
 

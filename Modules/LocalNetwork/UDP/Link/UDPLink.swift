@@ -68,7 +68,7 @@
             try routes.withLock { routes in
                 switch routes.phase {
                 case .closed: throw LinkError(.closed)
-                case .open: throw UDPLinkError(.alreadyStarted, "a link opens once")
+                case .open: throw UDPLinkError(.alreadyStarted, "`open` was already called on this link")
                 case .idle: routes.phase = .open
                 }
             }
@@ -78,7 +78,7 @@
                     configuration, loop: group.next(), observer: observer, routes: routes, report: report)
                 try hub.open()
                 running.withLock { $0 = Running(hub: hub, group: group) }
-                tellGuests { _ in }
+                updateGuests { _ in }
             } catch {
                 group.shutdownGracefully { _ in }
                 routes.withLock { if $0.phase == .open { $0.phase = .idle } }
@@ -97,11 +97,11 @@
         public func admit(guests peerIDs: Set<String>) {
             let local = configuration.identity.peerID
             let ids = Set(peerIDs.compactMap { PeerID($0) }.filter { $0 != local }.sorted().prefix(Self.guestsMax))
-            tellGuests { $0 = ids }
+            updateGuests { $0 = ids }
         }
 
         /// Changes the guests under a lock, so that the hub gets the changes in order.
-        private func tellGuests(_ change: (inout Set<PeerID>) -> Void) {
+        private func updateGuests(_ change: (inout Set<PeerID>) -> Void) {
             guests.withLock { guests in
                 change(&guests)
                 guard let hub = running.withLock({ $0?.hub }) else { return }
@@ -127,7 +127,7 @@
         /// - Throws: `full`, `unreachable`, `oversized` or `closed`.
         public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
             guard let limit = lanes[packet.lane] else {
-                throw LinkError(.unreachable, "there is no lane '\(packet.lane)'")
+                throw LinkError(.unreachable, "this link has no lane '\(packet.lane)'")
             }
             let (phase, connection) = routes.withLock { ($0.phase, $0.connections[address]) }
             guard phase == .open else { throw LinkError(.closed) }
@@ -139,7 +139,7 @@
         public func disconnect(_ address: LinkAddress) {
             guard let connection = routes.withLock({ $0.connections[address] }) else { return }
             connection.hub.loop.execute {
-                connection.end(nil, saying: Goodbye(code: .protocolError, detail: "what was sent makes no sense"))
+                connection.end(nil, saying: Goodbye(code: .protocolError, detail: "it received invalid data"))
             }
         }
 

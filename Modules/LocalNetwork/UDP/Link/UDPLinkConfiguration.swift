@@ -109,7 +109,7 @@
         /// connection is pinged after five intervals, and ends after ten.
         public var heartbeat = Duration.seconds(5)
         /// The time for which the peer with the higher ID lets the other one dial first.
-        let deference = Duration.seconds(1)
+        let higherIDDialDelay = Duration.seconds(1)
         /// The interval between tries at the addresses of one peer.
         let stagger = Duration.milliseconds(250)
         /// The delay before the first retry. It doubles up to `backoffMax` and is shortened at random by up to half.

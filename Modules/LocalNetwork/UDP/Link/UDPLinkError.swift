@@ -44,12 +44,12 @@
 
         public var advice: String {
             switch code {
-            case .alreadyStarted: "Make a new link for each start."
+            case .alreadyStarted: "Create a new link for each start."
             case .portTaken: "Close the other program, or use port 0 for a free one."
             case .notPermitted: "Allow the app to use the local network, or use a port above 1023."
             case .noSuchAddress: "Use an address of this machine, or none to listen at all of them."
             case .noSuchInterface: "Use the name of an interface of this machine."
-            case .invalidIdentity: "Load the identity again, or make a new one and pair the devices again."
+            case .invalidIdentity: "Load the identity again, or create a new one and pair the devices again."
             default: "Check the network, then open the link again."
             }
         }
@@ -59,10 +59,11 @@
         /// Creates the error for a failed `bind`.
         init(binding place: String, _ error: any Error) {
             switch (error as? IOError)?.errnoCode {
-            case EADDRINUSE: self.init(.portTaken, "another program listens at \(place)")
-            case EACCES, EPERM: self.init(.notPermitted, "the system does not let this process listen at \(place)")
-            case EADDRNOTAVAIL, EAFNOSUPPORT: self.init(.noSuchAddress, "this machine is not at \(place)")
-            default: self.init(.systemCallFailed, "listening at \(place): \(error)")
+            case EADDRINUSE: self.init(.portTaken, "another program already listens at \(place)")
+            case EACCES, EPERM: self.init(.notPermitted, "the system doesn't allow this process to listen at \(place)")
+            case EADDRNOTAVAIL, EAFNOSUPPORT:
+                self.init(.noSuchAddress, "this machine doesn't have the address of \(place)")
+            default: self.init(.systemCallFailed, "can't listen at \(place): \(error)")
             }
         }
     }

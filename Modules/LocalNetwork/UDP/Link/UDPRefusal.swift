@@ -61,10 +61,10 @@
             case .unknownPeer, .noCertificate, .unpaired, .refusedByPeer: "Pair the two devices."
             case .downgrade, .noProtocol, .unsupportedVersion, .protocolError: "Update the app on both devices."
             case .handshakeFailed, .slowHandshake, .oversizedHandshake:
-                "Wait: the devices try again. If it stays so, check the network and pair the two devices again."
-            case .wrongPeer: "Wait until discovery finds the peer again, or correct the address that you gave."
+                "Wait: the devices try again. If that doesn't help, check the network and pair the two devices again."
+            case .wrongPeer: "Wait until discovery finds the peer again, or correct the configured address."
             case .tooManyConnections: "Close the app on devices that don't need it; the peer tries again."
-            case .clonedIdentity: "Make a new identity on one of the two devices, then pair it again."
+            case .clonedIdentity: "Create a new identity on one of the two devices, then pair it again."
             case .wrongInterface: "Connect both devices to the network that the link uses."
             default: "Pair the two devices again."
             }

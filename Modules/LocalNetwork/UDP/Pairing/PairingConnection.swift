@@ -10,12 +10,12 @@
         let channel: any Channel
         private(set) var peer: PeerID?
         /// True if the other side has sent a message.
-        private(set) var hasSpoken = false
+        private(set) var hasReceivedMessage = false
         private unowned let hub: PairingHub
         private var tls: NIOSSLHandler?
         private var gate: UnprovenGate?
         private var pending = ByteBuffer()
-        private var isOver = false
+        private var hasEnded = false
         var timer: Scheduled<Void>?
         var admittedFrom: String?
 
@@ -41,23 +41,23 @@
                 id != hub.configuration.identity.peerID
             else { return abort() }
             peer = id
-            hub.proven(self)
+            hub.didProvePeer(self)
         }
 
         func read(_ bytes: ByteBuffer) {
             pending.writeImmutableBuffer(bytes)
-            while !isOver, let length = pending.getInteger(at: pending.readerIndex, as: UInt16.self) {
+            while !hasEnded, let length = pending.getInteger(at: pending.readerIndex, as: UInt16.self) {
                 guard length <= PairingExchange.messageBytesMax else { return hub.malformed(self) }
                 guard pending.readableBytes >= 2 + Int(length) else { return }
                 pending.moveReaderIndex(forwardBy: 2)
                 guard let message = pending.readBytes(length: Int(length)) else { return }
-                hasSpoken = true
+                hasReceivedMessage = true
                 hub.received(message, from: self)
             }
         }
 
         func send(_ message: [UInt8]) {
-            guard !isOver else { return }
+            guard !hasEnded else { return }
             var buffer = channel.allocator.buffer(capacity: 2 + message.count)
             buffer.writeInteger(UInt16(clamping: message.count))
             buffer.writeBytes(message)
@@ -66,26 +66,26 @@
 
         func failed(_ error: any Error) { abort() }
 
-        func closed() { over() }
+        func closed() { markEnded() }
 
         /// Closes the connection after everything sent has been delivered.
         func finish() {
-            guard !isOver else { return }
-            isOver = true
+            guard !hasEnded else { return }
+            hasEnded = true
             timer?.cancel()
             channel.close(mode: .all, promise: nil)
         }
 
         func abort() {
             gate?.abort()
-            over()
+            markEnded()
         }
 
-        private func over() {
+        private func markEnded() {
             timer?.cancel()
-            let wasOver = isOver
-            isOver = true
-            hub.ended(self, unexpectedly: !wasOver)
+            let hadEnded = hasEnded
+            hasEnded = true
+            hub.ended(self, unexpectedly: !hadEnded)
         }
     }
 #endif

@@ -9,13 +9,13 @@
     final class PairingHub: @unchecked Sendable {
         /// Maximum number of bytes that a connection may send in total. An exchange needs a fraction of it.
         static let bytesMax = 16 << 10
-        static let placesMax = 16
+        static let instancesMax = 16
         /// The time for which the side that should not dial waits for the other.
-        private static let deference = Duration.seconds(1)
+        private static let passiveDialDelay = Duration.seconds(1)
         /// The delay before a place is dialed again.
-        private static let redial = Duration.milliseconds(500)
+        private static let redialDelay = Duration.milliseconds(500)
         /// The time for the last message to arrive.
-        private static let parting = Duration.seconds(1)
+        private static let closeTimeout = Duration.seconds(1)
 
         let configuration: UDPPairingConfiguration
         let loop: any EventLoop
@@ -24,17 +24,17 @@
         private let startID = UInt64.random(in: 1 ... .max)
         private let label = PeerAdvertisement.randomLabel()
         private let outcome: EventLoopPromise<TrustedPeer>
-        private var isOver = false
+        private var hasEnded = false
         private var listener: (any Channel)?
         private var connections: [Int: PairingConnection] = [:]
         private var lastNumber = 0
         private var admission = Admission(UDPLinkBounds())
         /// The endpoints of discovered pairing windows, by instance.
-        private var places: [String: [Endpoint]] = [:]
+        private var endpointsByInstance: [String: [Endpoint]] = [:]
         /// The instances that are dialed repeatedly.
         private var dialed: Set<String> = []
         private var nearby = NearbyAddresses()
-        /// The limit for dialing discovered places. The manually configured one isn't limited.
+        /// The limit for dialing discovered instances. The manually configured one isn't limited.
         private var allowance = TokenBucket(perSecond: 4, atOnce: 64)
         private var timers: [Scheduled<Void>] = []
         private var current: (connection: PairingConnection, exchange: PairingExchange)?
@@ -75,14 +75,14 @@
 
         /// Cancels the pairing. May be called on any thread.
         func cancel() {
-            loop.execute { self.finish(.failure(UDPPairingError(.cancelled, "nobody is waiting any more"))) }
+            loop.execute { self.finish(.failure(UDPPairingError(.cancelled, "the task was cancelled"))) }
         }
 
         private func begin() {
-            guard !isOver else { return }
+            guard !hasEnded else { return }
             timers.append(
                 after(configuration.window) { [weak self] in
-                    self?.finish(.failure(UDPPairingError(.timedOut, "nobody was paired in time")))
+                    self?.finish(.failure(UDPPairingError(.timedOut, "no device was paired in time")))
                 })
             if let port {
                 configuration.discovery?.announce(
@@ -93,8 +93,8 @@
         }
 
         private func finish(_ result: Result<TrustedPeer, any Error>) {
-            guard !isOver else { return }
-            isOver = true
+            guard !hasEnded else { return }
+            hasEnded = true
             for timer in timers { timer.cancel() }
             listener?.close(promise: nil)
             let last = current?.connection
@@ -102,53 +102,53 @@
             for connection in connections.values where connection !== last { connection.abort() }
             guard let last else { return outcome.completeWith(result) }
             last.finish()
-            let parting = after(Self.parting) { last.abort() }
+            let timeout = after(Self.closeTimeout) { last.abort() }
             last.channel.closeFuture.assumeIsolated().whenComplete { _ in
-                parting.cancel()
+                timeout.cancel()
                 self.outcome.completeWith(result)
             }
         }
     }
 
-    // MARK: - Meeting
+    // MARK: - Connecting
 
     extension PairingHub {
         fileprivate func found(_ service: FoundService) {
             let service = nearby.filter(service, now)
-            guard !isOver, let advertisement = PeerAdvertisement(service, isPairing: true),
-                places[service.instance] != nil || places.count < Self.placesMax
+            guard !hasEnded, let advertisement = PeerAdvertisement(service, isPairing: true),
+                endpointsByInstance[service.instance] != nil || endpointsByInstance.count < Self.instancesMax
             else { return }
             let endpoints = service.addresses.prefix(DialPlan.endpointsMax).map {
                 Endpoint(host: .address($0), port: service.port)
             }
             let instance = service.instance
-            places[instance] = endpoints
+            endpointsByInstance[instance] = endpoints
             // Wait if there are no addresses yet: they may arrive one by one.
             guard !endpoints.isEmpty, dialed.insert(instance).inserted else { return }
             timers.append(
-                after(startID < advertisement.startID ? .zero : Self.deference) { [weak self] in
+                after(startID < advertisement.startID ? .zero : Self.passiveDialDelay) { [weak self] in
                     self?.dial(instance)
                 })
         }
 
-        fileprivate func lost(_ instance: String) { places[instance] = nil }
+        fileprivate func lost(_ instance: String) { endpointsByInstance[instance] = nil }
 
         /// - Parameter instance: A discovered instance; nil for the manually configured place.
         private func endpoints(of instance: String?) -> [Endpoint] {
-            if let instance { return places[instance] ?? [] }
+            if let instance { return endpointsByInstance[instance] ?? [] }
             return configuration.manualPeer.map { [Endpoint(host: .name($0.host), port: $0.port)] } ?? []
         }
 
         /// Dials the current endpoints of a place one after the other, while no exchange is running.
         private func dial(_ instance: String?, turn: Int = 0) {
             let endpoints = endpoints(of: instance)
-            guard !isOver, !endpoints.isEmpty else {
+            guard !hasEnded, !endpoints.isEmpty else {
                 if let instance { dialed.remove(instance) }
                 return
             }
             func later() {
-                guard !isOver else { return }
-                _ = after(Self.redial) { [weak self] in self?.dial(instance, turn: turn + 1) }
+                guard !hasEnded else { return }
+                _ = after(Self.redialDelay) { [weak self] in self?.dial(instance, turn: turn + 1) }
             }
             guard current == nil else { return later() }
             if instance != nil {
@@ -160,7 +160,7 @@
             let endpoint = endpoints[turn % endpoints.count]
             endpoint.connect(bootstrap, on: loop).assumeIsolated().whenComplete { [weak self] result in
                 guard let self, case .success(let channel) = result else { return later() }
-                guard !isOver, current == nil else {
+                guard !hasEnded, current == nil else {
                     channel.close(promise: nil)
                     return later()
                 }
@@ -170,7 +170,7 @@
         }
 
         private func accept(_ channel: any Channel) -> Bool {
-            guard !isOver, let ip = channel.remoteAddress?.ip?.description, admission.enter(ip) else { return false }
+            guard !hasEnded, let ip = channel.remoteAddress?.ip?.description, admission.enter(ip) else { return false }
             begin(channel, isDialedHere: false, admittedFrom: ip)
             return true
         }
@@ -191,7 +191,7 @@
 
         /// Starts the exchange from the side that dialed. If both have dialed, the lower ID's connection has a head
         /// start of 300 ms.
-        func proven(_ connection: PairingConnection) {
+        func didProvePeer(_ connection: PairingConnection) {
             guard connection.isDialedHere, let peer = connection.peer else { return }
             guard configuration.identity.peerID > peer else { return start(connection) }
             timers.append(after(.milliseconds(300)) { [weak self] in self?.start(connection) })
@@ -202,7 +202,7 @@
 
     extension PairingHub {
         private func start(_ connection: PairingConnection) {
-            guard !isOver, let peer = connection.peer, connections[connection.number] != nil else { return }
+            guard !hasEnded, let peer = connection.peer, connections[connection.number] != nil else { return }
             guard current == nil else { return connection.abort() }
             connection.timer?.cancel()
             var exchange = PairingExchange(
@@ -213,20 +213,23 @@
                 current = (connection, exchange)
                 perform(steps, with: connection)
             } catch {
-                finish(.failure(UDPPairingError(.failed, error.happened, cause: error)))
+                finish(.failure(UDPPairingError(.failed, error.summary, cause: error)))
             }
         }
 
         func received(_ message: [UInt8], from connection: PairingConnection) {
             // The side that accepted the connection starts its exchange with the first message.
             if current == nil, !connection.isDialedHere { start(connection) }
-            guard !isOver, current?.connection === connection else { return connection.abort() }
+            guard !hasEnded, current?.connection === connection else { return connection.abort() }
             proceed { exchange, now throws(PairingError) in try exchange.receive(message, now: now) }
         }
 
         func malformed(_ connection: PairingConnection) {
             guard current?.connection === connection else { return connection.abort() }
-            finish(.failure(UDPPairingError(.failed, "what came is no message", cause: .malformed)))
+            finish(
+                .failure(
+                    UDPPairingError(
+                        .failed, "the other device sent something that isn't a pairing message", cause: .malformed)))
         }
 
         private func proceed(_ body: (inout PairingExchange, Duration) throws(PairingError) -> [PairingStep]) {
@@ -238,7 +241,7 @@
             } catch {
                 let code: UDPPairingError.Code =
                     error == .declined ? .declined : error == .timedOut ? .timedOut : .failed
-                finish(.failure(UDPPairingError(code, error.happened, cause: error)))
+                finish(.failure(UDPPairingError(code, error.summary, cause: error)))
             }
         }
 
@@ -264,7 +267,7 @@
         private func answered(_ agrees: Bool, _ connection: PairingConnection) {
             guard current?.connection === connection else { return }
             proceed { exchange, now throws(PairingError) in try exchange.confirm(agrees, now: now) }
-            if !agrees { finish(.failure(UDPPairingError(.declined, "the codes are not the same"))) }
+            if !agrees { finish(.failure(UDPPairingError(.declined, "the user declined: the codes differ"))) }
         }
 
         private func paired(_ name: String, _ connection: PairingConnection) {
@@ -285,12 +288,12 @@
             if let address = connection.admittedFrom { admission.leave(address) }
             connection.admittedFrom = nil
             guard unexpectedly, current?.connection === connection else { return }
-            guard connection.hasSpoken else {
+            guard connection.hasReceivedMessage else {
                 current = nil
                 return
             }
             current = nil
-            finish(.failure(UDPPairingError(.disconnected, "the other side has gone in the middle of it")))
+            finish(.failure(UDPPairingError(.disconnected, "the other device disconnected during the pairing")))
         }
     }
 

@@ -43,7 +43,7 @@
                 defer { hasRun = true }
                 return !hasRun
             }
-            guard isFirst else { throw UDPPairingError(.alreadyRun, "a window opens once") }
+            guard isFirst else { throw UDPPairingError(.alreadyRun, "`run` was already called on this pairing window") }
             let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
             let result = await run(on: group.next(), compare)
             hub.withLock { $0 = nil }

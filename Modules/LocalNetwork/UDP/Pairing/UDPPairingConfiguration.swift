@@ -95,7 +95,7 @@
             return switch code {
             case .timedOut: "Open pairing on both devices, on the same network, then try again."
             case .declined: "Compare the codes on both devices, then try again."
-            case .alreadyRun: "Make a new UDPPairing for each attempt."
+            case .alreadyRun: "Create a new UDPPairing for each attempt."
             default: "Keep both devices close to each other, then pair them again."
             }
         }

@@ -98,7 +98,8 @@ import Testing
             browser.terminate()
         }
 
-        @Test("what avahi-publish announces is found, and lost when it ends") func avahiIsFound() async throws {
+        @Test("a service that avahi-publish announces is found, and lost when it ends") func avahiIsFound() async throws
+        {
             let type = ServiceType.unique()
             let party = try Party(.multicast, type)
             let publisher = try Program("avahi-publish", ["-s", "duck", type.name, "4713", "a=b"])

@@ -9,7 +9,7 @@ import Testing
     private static let home = IPAddress.v4(0x7F00_0001)
     private let port = UInt16.random(in: 20_000...60_000)
 
-    @Test("Of a packet is told who sent it, over which interface it came and to whom", arguments: [true, false])
+    @Test("A packet is received with its source, interface and destination", arguments: [true, false])
     func way(isToGroup: Bool) async throws {
         let socket = try MulticastSocket(on: loopback(), .v4, port: port)
         let destination = isToGroup ? MulticastSocket.group4 : Self.home
@@ -20,7 +20,7 @@ import Testing
         #expect(packet.source == Self.home)
         #expect(packet.port == port)
         let index = try loopback().index
-        #expect(packet.way == MulticastSocket.Way(interfaceIndex: index, destination: destination))
+        #expect(packet.arrival == MulticastSocket.Arrival(interfaceIndex: index, destination: destination))
     }
 
     @Test("The same with IPv6, where this machine has it") func six() async throws {
@@ -32,10 +32,10 @@ import Testing
         let packet = try await arrival(at: socket, &buffer)
         #expect(packet.source == home && packet.port == port)
         let index = try loopback().index
-        #expect(packet.way == MulticastSocket.Way(interfaceIndex: index, destination: home))
+        #expect(packet.arrival == MulticastSocket.Arrival(interfaceIndex: index, destination: home))
     }
 
-    @Test("What the system tells beside a packet may say anything of its lengths") func lengths() {
+    @Test("Control data with wrong lengths are read safely") func lengths() {
         let header = MemoryLayout<cmsghdr>.size
         for (level, type) in [(IPPROTO_IP, IP_PKTINFO), (IPPROTO_IPV6, 50), (IPPROTO_UDP, 1)] {
             for written in 0...64 {
@@ -48,7 +48,7 @@ import Testing
                         withUnsafeBytes(of: word) { buffer.copyMemory(from: $0) }
                         count = written
                     }
-                    if written < header || length < header || length > written { #expect(info.way == nil) }
+                    if written < header || length < header || length > written { #expect(info.arrival == nil) }
                 }
             }
         }

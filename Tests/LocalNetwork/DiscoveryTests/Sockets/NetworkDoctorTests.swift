@@ -60,7 +60,7 @@ import Testing
             #expect(findings["multicast"].allSatisfy { $0.verdict == .fine })
         }
 
-        @Test("a port that somebody has and does not share is blocked") func portTaken() throws {
+        @Test("a port that another program has and does not share is blocked") func portTaken() throws {
             let findings = try OwnNetwork.run(Self.twoEnds) {
                 let thief = try MulticastSocket(boundTo: MulticastSocket.port, .v4, shares: false)
                 return withExtendedLifetime(thief) { NetworkDoctor().examineNow() }

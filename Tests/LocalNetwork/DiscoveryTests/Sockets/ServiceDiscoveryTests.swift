@@ -4,7 +4,7 @@ import Testing
 
 /// What every backend of `ServiceDiscovery` owes, on the real network of this machine.
 @Suite struct ServiceDiscoveryTests {
-    @Test("what one announces, another finds as it was written", arguments: DiscoveryPair.all)
+    @Test("an announced service is found as it was written", arguments: DiscoveryPair.all)
     func finding(_ pair: DiscoveryPair) async throws {
         let (announcer, seeker) = try Party.two(pair)
         let attributes = [
@@ -22,7 +22,7 @@ import Testing
         await Party.stop(announcer, seeker)
     }
 
-    @Test("whoever begins to look later finds what is there", arguments: DiscoveryPair.all)
+    @Test("a discovery that starts later finds existing services", arguments: DiscoveryPair.all)
     func lateSeeker(_ pair: DiscoveryPair) async throws {
         let type = ServiceType.unique()
         let (announcer, first) = try (Party(pair.announcer, type), Party(pair.seeker, type))
@@ -33,7 +33,7 @@ import Testing
         await Party.stop(announcer, first, late)
     }
 
-    @Test("both announce and find each other, and nobody finds themselves", arguments: DiscoveryPair.all)
+    @Test("two discoveries find each other, and neither finds itself", arguments: DiscoveryPair.all)
     func mutual(_ pair: DiscoveryPair) async throws {
         let (a, b) = try Party.two(pair)
         a.announce("a", port: 1)
@@ -65,7 +65,7 @@ import Testing
         await Party.stop(announcer, seeker)
     }
 
-    @Test("what is taken back is lost, and what takes its place is found", arguments: DiscoveryPair.all)
+    @Test("a withdrawn service is lost, and its replacement is found", arguments: DiscoveryPair.all)
     func takenBack(_ pair: DiscoveryPair) async throws {
         let (announcer, seeker) = try Party.two(pair)
         announcer.announce("one", port: 1)
@@ -78,7 +78,7 @@ import Testing
         await Party.stop(announcer, seeker)
     }
 
-    @Test("whoever stops says goodbye, and can be found again", arguments: DiscoveryPair.all)
+    @Test("a discovery that stops says goodbye, and can be found again", arguments: DiscoveryPair.all)
     func restart(_ pair: DiscoveryPair) async throws {
         let type = ServiceType.unique()
         let seeker = try Party(pair.seeker, type)

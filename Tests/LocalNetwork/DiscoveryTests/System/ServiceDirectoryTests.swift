@@ -4,62 +4,62 @@
     @testable import MeshDiscovery
 
     struct ServiceDirectoryTests {
-        private let place = ServicePlace(instance: "phone", domain: "local.", interfaceIndex: 2)
-        private let other = ServicePlace(instance: "phone", domain: "local.", interfaceIndex: 3)
+        private let location = ServiceLocation(instance: "phone", domain: "local.", interfaceIndex: 2)
+        private let other = ServiceLocation(instance: "phone", domain: "local.", interfaceIndex: 3)
         private let six = IPAddress.v6(0xFE80_0000_0000_0000, 1)
         private let four = IPAddress.v4(0x0A00_0001)
 
         @Test("an instance is found once it has a port and an address, whichever comes first") func completeness() {
             for portFirst in [true, false] {
                 var directory = ServiceDirectory()
-                let isNew = directory.appeared(place)
+                let isNew = directory.appeared(location)
                 #expect(isNew)
                 expect(&directory, [])
-                if portFirst { directory.resolved(place, port: 1, attributes: []) }
-                if !portFirst { directory.address(four, of: place, isThere: true) }
+                if portFirst { directory.resolved(location, port: 1, attributes: []) }
+                if !portFirst { directory.address(four, of: location, isPresent: true) }
                 expect(&directory, [])
-                if !portFirst { directory.resolved(place, port: 1, attributes: []) }
-                if portFirst { directory.address(four, of: place, isThere: true) }
+                if !portFirst { directory.resolved(location, port: 1, attributes: []) }
+                if portFirst { directory.address(four, of: location, isPresent: true) }
                 expect(&directory, [.found(service([(four, 2)]))])
                 expect(&directory, [])
             }
         }
 
-        @Test("what says nothing new is not told again") func repetition() {
+        @Test("a report without changes is not repeated") func repetition() {
             var directory = found()
-            directory.resolved(place, port: 1, attributes: [])
-            directory.address(four, of: place, isThere: true)
+            directory.resolved(location, port: 1, attributes: [])
+            directory.address(four, of: location, isPresent: true)
             expect(&directory, [])
         }
 
-        @Test("addresses of all places are put together, IPv6 first, and go one by one") func addresses() {
+        @Test("addresses of all locations are put together, IPv6 first, and go one by one") func addresses() {
             var directory = found()
             let isNew = directory.appeared(other)
             #expect(isNew)
             directory.resolved(other, port: 1, attributes: [])
-            directory.address(six, of: other, isThere: true)
+            directory.address(six, of: other, isPresent: true)
             expect(&directory, [.found(service([(six, 3), (four, 2)]))])
-            directory.address(four, of: place, isThere: false)
+            directory.address(four, of: location, isPresent: false)
             expect(&directory, [.found(service([(six, 3)]))])
             directory.forgetAddresses(of: other)
             expect(&directory, [.lost(instance: "phone")])
         }
 
-        @Test("a place that was shown twice is gone when it was taken back twice") func appearances() {
+        @Test("a location that was shown twice is gone when it was taken back twice") func appearances() {
             var directory = found()
-            let isNew = directory.appeared(place)
+            let isNew = directory.appeared(location)
             #expect(!isNew)
-            let isGoneAtOnce = directory.disappeared(place)
+            let isGoneAtOnce = directory.disappeared(location)
             #expect(!isGoneAtOnce)
             expect(&directory, [])
-            let isGone = directory.disappeared(place)
+            let isGone = directory.disappeared(location)
             #expect(isGone)
             expect(&directory, [.lost(instance: "phone")])
-            let isGoneAgain = directory.disappeared(place)
+            let isGoneAgain = directory.disappeared(location)
             #expect(!isGoneAgain)
         }
 
-        @Test("whichever place was resolved last says what port and attributes are") func newest() {
+        @Test("whichever location was resolved last says what port and attributes are") func newest() {
             var directory = found()
             _ = directory.appeared(other)
             directory.resolved(other, port: 9, attributes: [ServiceAttribute("a", "b")])
@@ -79,33 +79,33 @@
             expect(&directory, [.found(service([(four, 2)]))])
         }
 
-        @Test("a flood of places, and of addresses, is bounded and counted") func bounds() {
+        @Test("a flood of locations, and of addresses, is bounded and counted") func bounds() {
             var directory = ServiceDirectory()
             for number in 0..<1000 as Range<UInt32> {
-                let place = ServicePlace(instance: "\(number)", domain: "local.", interfaceIndex: 1)
-                let isNew = directory.appeared(place)
-                #expect(isNew == (number < UInt32(ServiceDirectory.placesMax)))
-                for ip in 0..<100 as Range<UInt32> { directory.address(.v4(ip), of: place, isThere: true) }
-                directory.resolved(place, port: 1, attributes: [])
+                let location = ServiceLocation(instance: "\(number)", domain: "local.", interfaceIndex: 1)
+                let isNew = directory.appeared(location)
+                #expect(isNew == (number < UInt32(ServiceDirectory.locationsMax)))
+                for ip in 0..<100 as Range<UInt32> { directory.address(.v4(ip), of: location, isPresent: true) }
+                directory.resolved(location, port: 1, attributes: [])
             }
             let changes = directory.takeChanges()
-            #expect(changes.count == ServiceDirectory.placesMax)
+            #expect(changes.count == ServiceDirectory.locationsMax)
             for case .found(let service) in changes {
                 #expect(service.addresses.count == ServiceDirectory.addressesMax)
             }
-            let places = 1000 - ServiceDirectory.placesMax
-            let addresses = (100 - ServiceDirectory.addressesMax) * ServiceDirectory.placesMax
+            let locations = 1000 - ServiceDirectory.locationsMax
+            let addresses = (100 - ServiceDirectory.addressesMax) * ServiceDirectory.locationsMax
             let droppedCount = directory.takeDroppedCount()
-            #expect(droppedCount == UInt64(places + addresses))
+            #expect(droppedCount == UInt64(locations + addresses))
         }
 
         @Test("when the responder goes everything is lost, and what it says later is heard") func removeAll() {
             var directory = found()
             directory.removeAll()
             expect(&directory, [.lost(instance: "phone")])
-            directory.resolved(place, port: 1, attributes: [])
+            directory.resolved(location, port: 1, attributes: [])
             expect(&directory, [])
-            let isNewAgain = directory.appeared(place)
+            let isNewAgain = directory.appeared(location)
             #expect(isNewAgain)
         }
 
@@ -119,9 +119,9 @@
 
         private func found() -> ServiceDirectory {
             var directory = ServiceDirectory()
-            _ = directory.appeared(place)
-            directory.resolved(place, port: 1, attributes: [])
-            directory.address(four, of: place, isThere: true)
+            _ = directory.appeared(location)
+            directory.resolved(location, port: 1, attributes: [])
+            directory.address(four, of: location, isPresent: true)
             _ = directory.takeChanges()
             return directory
         }
