@@ -110,7 +110,8 @@ final class DeliveryArchive: Sendable {
                 // Changes that no caller waits for are tried again.
                 state.noted = failed.filter(\.isRepeatable)
                 state.notedCount += UInt64(state.noted.count)
-                state.layout.forget(failed)
+                // Only the failed batch has taken positions and names. Changes noted since were in no batch.
+                state.layout.forget(changes)
             }
             let count = state.writtenCount
             defer { state.waiters.removeAll { $0.count <= count } }

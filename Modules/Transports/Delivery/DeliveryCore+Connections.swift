@@ -148,8 +148,9 @@ extension DeliveryCore {
         if !connection.isLive { connection.kept.saidCount += 1 }
         if connection.isLive, settings.isLossy {
             let delay = RoundTripEstimate().timeout(afterFailures: min(connection.helloCount - 1, 4))
-            connection.helloAt = now.elapsed + min(delay, settings.heartbeat)
-            wake(by: now.elapsed + delay)
+            let time = now.elapsed + min(delay, settings.heartbeat)
+            connection.helloAt = time
+            wake(by: time)
         }
         connections[address] = connection
         directives.writable.append(address)

@@ -235,15 +235,18 @@ extension DeliveryCore {
     /// Maximum number of receipts for one channel in one report. They fit a small datagram.
     private static let receiptsMax = 6
 
+    /// Returns the receipts that are due, as many as fit a report. The others stay due.
     private mutating func takeReceipts(_ index: Int) -> [WireReport.Receipt] {
         var receipts: [WireReport.Receipt] = []
-        let (keys, latestKeys) = (peers[index].receiptsDue, peers[index].latestReceiptsDue)
-        for (place, key) in keys.prefix(WireReport.entriesMax).enumerated() {
+        var due = peers[index].receiptsDue[...]
+        var latestDue = peers[index].latestReceiptsDue[...]
+        while receipts.count < WireReport.entriesMax, let key = due.popFirst() {
             guard let channel = peers[index].incoming[key] else { continue }
             // The first channel may use several receipts. With many gaps, one couldn't list everything that has
             // arrived, and the sender would time out and resend the rest.
             let rangesMax = WireReport.Receipt.rangesMax
-            var beyond = channel.beyond(rangesMax: place == 0 ? Self.receiptsMax * rangesMax : rangesMax)[...]
+            let receiptsMax = receipts.isEmpty ? Self.receiptsMax : 1
+            var beyond = channel.beyond(rangesMax: receiptsMax * rangesMax)[...]
             repeat {
                 let part = Array(beyond.prefix(rangesMax))
                 beyond = beyond.dropFirst(rangesMax)
@@ -251,16 +254,14 @@ extension DeliveryCore {
                     .init(featureID: key.featureID, outbox: key.outbox, upTo: channel.acknowledged, beyond: part))
             } while !beyond.isEmpty
         }
-        for key in latestKeys.prefix(max(WireReport.entriesMax - receipts.count, 0)) {
+        while receipts.count < WireReport.entriesMax, let key = latestDue.popFirst() {
             guard let heard = peers[index].newest[key.featureID], heard.outbox == key.outbox else { continue }
             receipts.append(.init(featureID: key.featureID, outbox: key.outbox, upTo: heard.version, isLatest: true))
         }
-        // Receipts of reliable messages that didn't fit stay due.
-        peers[index].receiptsDue = Array(keys.dropFirst(WireReport.entriesMax))
-        peers[index].latestReceiptsDue = Array(latestKeys.dropFirst(max(WireReport.entriesMax - receipts.count, 0)))
-        if peers[index].receiptsDue.isEmpty { peers[index].latestReceiptsDue.removeAll() }
+        peers[index].receiptsDue = Array(due)
+        peers[index].latestReceiptsDue = Array(latestDue)
         peers[index].unreportedCount = 0
-        if peers[index].receiptsDue.isEmpty { peers[index].reportAt = .max }
+        if due.isEmpty, latestDue.isEmpty { peers[index].reportAt = .max }
         return receipts
     }
 

@@ -90,13 +90,19 @@ final class SocketListener: Sendable {
         try path.checkOwner()
         do throws(PipeError) {
             close(try path.connect())
-        } catch  where error.code == .otherUser {
-            throw error
-        } catch  where error.errorNumber != EAGAIN {
-            // No process listens. A full connection queue would mean that one does.
-            unlink(path.value)
+        } catch {
+            switch error.errorNumber {
+            // No process listens.
+            case ECONNREFUSED: unlink(path.value)
+            // Another process has just removed the file.
+            case ENOENT: break
+            // A process listens, and its connection queue is full.
+            case EAGAIN: throw .addressInUse(path)
+            // Such as too many open files: it doesn't show that no process listens.
+            default: throw error
+            }
             return
-        } catch {}
+        }
         throw .addressInUse(path)
     }
 }

@@ -136,6 +136,32 @@ import Testing
         #expect(sentCount > 30 && sentCount < 40)
     }
 
+    @Test func `Receipts that don't fit a report stay due for the next one`() throws {
+        var meeting = try Meeting(on: .datagram)
+        let features = (0..<WireReport.entriesMax).map { "feature \($0)" }
+        let states = (0..<10).map { "state \($0)" }
+        for feature in features { try meeting.receive(1, feature: feature) }
+        // The first feature needs several receipts.
+        for gap in 1...2 * UInt64(WireReport.Receipt.rangesMax) {
+            try meeting.receive(1 + 2 * gap, feature: features[0])
+        }
+        for state in states {
+            let frame = try largeSnapshot(1, feature: state, bytes: 1)
+            try meeting.core.receive(frame, on: .datagram, from: "link", meeting.now)
+        }
+        meeting.now.elapsed += 1_000_000_000
+        var counts: [Int] = []
+        var acknowledged: Set<String> = []
+        while let next = meeting.core.nextFrame(for: "link", meeting.now) {
+            guard case .report(let report) = next.frame.message else { continue }
+            counts.append(report.receipts.count)
+            acknowledged.formUnion(report.receipts.map(\.featureID))
+        }
+        #expect(counts.count == 2 && counts.allSatisfy { $0 <= WireReport.entriesMax })
+        #expect(acknowledged == Set(features + states))
+        #expect(meeting.peer.reportAt == .max)
+    }
+
     @Test func `Of peers that come and go only so many are remembered, and who is owed something stays`() throws {
         let settings = DeliveryCore.Settings(lanes: [.stream], codec: 2, codecs: [2])
         var core = DeliveryCore(localPeer: peer("left"), settings: settings, outbox: 1)

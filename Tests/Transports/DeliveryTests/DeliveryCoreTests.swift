@@ -107,6 +107,15 @@ import Testing
         }
     }
 
+    @Test func `A hello is repeated after a heartbeat that is shorter than the timeout`() {
+        var configuration = DeliveryConfiguration()
+        configuration.heartbeat = .milliseconds(100)
+        let settings = DeliveryCore.Settings(configuration, lanes: [.datagram], codec: 2, codecs: [2])
+        var core = DeliveryCore(localPeer: peer("left"), settings: settings, outbox: 1)
+        core.connected("link", as: nil, DeliveryTime(elapsed: 1, wall: 1))
+        #expect(core.deadline == 100_000_001)
+    }
+
     @Test(arguments: [false, true])
     func `A flood of greetings does not become a flood of answers`(numbersConnections: Bool) throws {
         let settings = DeliveryCore.Settings(lanes: [.datagram], codec: 2, codecs: [2])

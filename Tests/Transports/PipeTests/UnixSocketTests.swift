@@ -138,6 +138,18 @@ import Testing
         await nowhere.close()
     }
 
+    @Test func `A socket stays if the error doesn't show that no process listens`() async throws {
+        let place = try Place()
+        let socket = try Plumbing.datagramSocket(at: place.path)
+        defer { close(socket) }
+        let link = try PipeLink(.listening(path: place.path))
+        let error = #expect(throws: PipeError.self) { try link.open(LinkRecorder()) }
+        #expect(error?.code == .systemCallFailed)
+        #expect(error?.errorNumber == EPROTOTYPE)
+        #expect(place.contents == ["socket"])
+        await link.close()
+    }
+
     @Test func `A folder that others may write is refused, unless nobody can remove there what is another's`()
         async throws
     {
