@@ -155,7 +155,7 @@ extension DeliveryChange {
         switch self {
         // The core decides these again.
         case .accepted, .received, .pending: false
-        case .settled, .published, .newest, .met, .forgotten, .outboxForgotten: true
+        case .truncated, .published, .newest, .met, .forgotten, .outboxForgotten: true
         }
     }
 }

@@ -82,15 +82,15 @@ import Testing
     @Test func `What waits for the store takes no more than there is room for at the subscribers`() throws {
         var meeting = try Meeting(on: .stream, isDurable: true)
         for number in 1...100 as ClosedRange<UInt64> {
-            meeting.core.room = 10
+            meeting.core.availableCount = 10
             try meeting.receive(number, feature: "workout")
         }
         let first = meeting.core.takeDirectives().changes
         #expect(first.count == 10)
-        meeting.core.room = 0
+        meeting.core.availableCount = 0
         meeting.core.stored(first, meeting.now)
         #expect(meeting.core.takeDirectives().isStalled)
-        meeting.core.room = 5
+        meeting.core.availableCount = 5
         meeting.core.tick(meeting.now)
         #expect(meeting.core.takeDirectives().changes.count { if case .received = $0 { true } else { false } } == 5)
         let isBounded = meeting.core.isWithinBudgets
@@ -123,14 +123,14 @@ import Testing
             let envelope = AnySessionSyncEnvelope(metadata: metadata(sequence), payload: bytes)
             let item = DeliveryCore.Item(message: .envelope(envelope), byteCount: 1_000_000)
             let admission = try meeting.core.send(item, mode: .realtimeBestEffort, to: nil, meeting.now)
-            if case .taken = admission { takenCount += 1 }
+            if case .accepted = admission { takenCount += 1 }
         }
         // The last to find room may exceed the bytes.
         #expect(takenCount == PeerBudget.immediateBytesMax / (1_000_000 + SessionSyncMetadata.fixedBytes) + 1)
         // Half of it gone, whoever waits is told.
         _ = meeting.core.takeDirectives()
         var sentCount = 0
-        while !meeting.core.directives.hasRoom, meeting.core.nextFrame(for: "link", meeting.now) != nil {
+        while !meeting.core.directives.resumesWaiters, meeting.core.nextFrame(for: "link", meeting.now) != nil {
             sentCount += 1
         }
         #expect(sentCount > 30 && sentCount < 40)

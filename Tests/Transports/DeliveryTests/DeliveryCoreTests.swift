@@ -176,7 +176,7 @@ import Testing
             for side in 0...1 { cores[side].connected("link", as: nil, now) }
             try exchange()
             if leaves {
-                cores[1].say(.goodbye(WireGoodbye(.closing)), at: "link")
+                cores[1].queueGoodbye(WireGoodbye(.closing), to: "link")
                 try exchange()
             }
             for side in 0...1 { cores[side].disconnected("link", reason: nil, now) }

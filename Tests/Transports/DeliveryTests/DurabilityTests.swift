@@ -127,10 +127,10 @@ import Testing
         var channel = IncomingChannel(first: 1)
         let message = WireMessage.envelope(try envelope(1))
         for (number, message) in [(1, message), (2, nil), (3, message), (4, nil)] as [(UInt64, WireMessage?)] {
-            _ = channel.take(message, WireMark(outbox: 1, sequence: number, first: 1))
+            _ = channel.hold(message, WireMark(outbox: 1, sequence: number, first: 1))
         }
-        var letGo = 0
-        while let (number, _) = channel.removeNext(lettingGo: &letGo) { channel.noteUnstored(number) }
+        var releasedBytes = 0
+        while let (number, _) = channel.removeNext(releasing: &releasedBytes) { channel.noteUnstored(number) }
         #expect(channel.acknowledged == 0)
         channel.noteStored(1)
         #expect(channel.acknowledged == 1)

@@ -423,7 +423,7 @@ final class KeptWire: Sendable {
                 state.ends[other]?.queue.append(packet)
                 return .success(nil)
             case .latest:
-                if packet.key != KeptConnection.greetingKey { state.snapshotCount += 1 }
+                if packet.key != KeptConnection.helloKey { state.snapshotCount += 1 }
                 guard !state.losesLatest else { return .success(nil) }
                 state.ends[other]?.latest[packet.key] = packet
                 return .success(state.ends[other]?.observer)

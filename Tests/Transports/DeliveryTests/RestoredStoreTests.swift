@@ -138,13 +138,13 @@ import Testing
 
     @Test func `What waits for room goes before what the next launch sent of the same feature`() throws {
         var core = try meeting(isDurable: false)
-        core.room = 0
+        core.availableCount = 0
         try core.receive(frame(1, outbox: 1, sequence: 1), on: .stream, from: "link", now)
-        core.room = 1
+        core.availableCount = 1
         try core.receive(frame(1, outbox: 2, sequence: 2), on: .stream, from: "link", now)
         #expect(core.takeDirectives().arrivals.isEmpty)
         core.tick(now)
-        core.room = 1
+        core.availableCount = 1
         core.tick(now)
         let sequences = core.takeDirectives().arrivals.compactMap { arrival in
             if case .durable(let envelope) = arrival { envelope.metadata.sequence } else { nil }
