@@ -89,7 +89,8 @@ final class DeliveryArchive: Sendable {
                 }
                 finish(changes, nil, done)
             } catch {
-                let error = error as? StorageError ?? StorageError(.unavailable, "the store threw", cause: error)
+                let error =
+                    error as? StorageError ?? StorageError(.unavailable, "the store's write failed", cause: error)
                 return finish(changes, error, done)
             }
         }

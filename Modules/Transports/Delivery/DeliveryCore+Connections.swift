@@ -3,7 +3,7 @@ import MeshIdentity
 import MeshTransport
 import MeshWire
 
-// MARK: - What the link tells
+// MARK: - Events from the link
 
 extension DeliveryCore {
     mutating func found(_ address: LinkAddress, as provenID: String?, _ now: DeliveryTime) {
@@ -40,7 +40,7 @@ extension DeliveryCore {
         connections[address] = settings.keptLane == nil ? nil : connection.withoutLiveLanes
         if let reason { report(.rejected(peerID: connection.peerID, reason: reason)) }
         if connection.peerID == nil, reason == nil, !connection.isClosed {
-            report(.rejected(peerID: nil, reason: "the other side ended the connection before it had greeted"))
+            report(.rejected(peerID: nil, reason: "the other side ended the connection before it sent a hello"))
         }
         if !connection.immediate.isEmpty, settings.keptLane == nil {
             report(.dropped(count: connection.immediate.count, reason: "the connection ended before they were sent"))
@@ -185,7 +185,8 @@ extension DeliveryCore {
             return
         }
         guard connection.peerID == nil || isRepeated else {
-            throw WireError(.foreign, "'\(hello.peer.id)' greets where '\(connection.peerID ?? "")' is")
+            throw WireError(
+                .foreign, "peer '\(hello.peer.id)' sent a hello on the connection of peer '\(connection.peerID ?? "")'")
         }
         connections[address]?.peerID = hello.peer.id
         connections[address]?.peerConnectionNumber = hello.connection
@@ -208,7 +209,7 @@ extension DeliveryCore {
     private mutating func displace(_ address: LinkAddress, _ index: Int) {
         guard connections[address]?.isClosed == false else { return }
         let peerID = peers[index].peer.id
-        let detail = "a newer connection greets as '\(peerID)'; of two peers under one name one needs another"
+        let detail = "a newer connection uses the peer ID '\(peerID)'; two devices need different IDs"
         directives.connectionsToEnd.append((address, WireGoodbye(.displaced, detail: detail)))
         report(.displaced(peerID: peerID))
     }
@@ -276,10 +277,10 @@ extension DeliveryCore {
 
     private func check(_ hello: WireHello, provenID: String?) throws(WireError) {
         let id = hello.peer.id
-        if let provenID, provenID != id { throw WireError(.foreign, "'\(provenID)' greets as '\(id)'") }
+        if let provenID, provenID != id { throw WireError(.foreign, "peer '\(provenID)' sent the hello of '\(id)'") }
         _ = try hello.negotiatedFrameVersion()
         guard hello.codecs.contains(settings.codec) else {
-            throw WireError(.unknownCodec, "'\(id)' does not read codec \(settings.codec)")
+            throw WireError(.unknownCodec, "peer '\(id)' doesn't read codec \(settings.codec)")
         }
     }
 

@@ -60,7 +60,7 @@ extension DeliveryCore {
             if acceptBeforeHello(frame, from: address) { return }
             // On a lossy lane the hello may have been lost or overtaken; it is repeated.
             guard lane == .stream else { return }
-            throw WireError(.foreign, "the peer did not greet first")
+            throw WireError(.foreign, "the peer sent another frame before its hello")
         }
         noteFrame(index, on: lane, now)
         if case .report(let report) = frame.message { return process(report, index, on: lane, at: address, now) }
@@ -87,7 +87,7 @@ extension DeliveryCore {
         else {
             return true
         }
-        report(.rejected(peerID: provenID, reason: "it sent \(sender.what) of '\(sender.id)' as if it were its own"))
+        report(.rejected(peerID: provenID, reason: "it sent \(sender.what) that names '\(sender.id)' as its sender"))
         return false
     }
 
@@ -144,7 +144,7 @@ extension DeliveryCore {
             return receiveLatest(snapshot, mark, isWanted: isWanted, index, now)
         }
         guard mark.first > 0, mark.first <= mark.sequence, mark.sequence <= Self.numberMax else {
-            return report(.rejected(peerID: peers[index].peer.id, reason: "number \(mark.sequence) is impossible"))
+            return report(.rejected(peerID: peers[index].peer.id, reason: "invalid message number \(mark.sequence)"))
         }
         let key = ChannelKey(outbox: mark.outbox, featureID: metadata.featureID)
         guard open(key, first: mark.first, index) else { return reportTooManyFeatures(index) }
@@ -188,7 +188,7 @@ extension DeliveryCore {
                 || peers[index].isPreceded(key),
             !peers[index].mayHold(bytes, from: mark.outbox)
         else { return true }
-        let reason = "\(peers[index].budget[.messages] >> 20) MiB of its messages wait already"
+        let reason = "\(peers[index].budget[.messages] >> 20) MiB of its messages already wait"
         guard lane != .stream else { throw WireError(.oversized, reason) }
         report(.rejected(peerID: peers[index].peer.id, reason: reason))
         return false
@@ -303,7 +303,7 @@ extension DeliveryCore {
         let peerID = peers[index].peer.id
         if peers[index].newest[snapshot.metadata.featureID]?.stored?.isNewer(than: snapshot) == true { return }
         guard peers[index].mayKeep(snapshot) else {
-            return report(.dropped(count: 1, reason: "the store keeps no more snapshots of '\(peerID)'"))
+            return report(.dropped(count: 1, reason: "the store has no more space for snapshots of '\(peerID)'"))
         }
         peers[index].keep(snapshot)
         directives.changes.append(.newest(peerID: peerID, snapshot, mark))

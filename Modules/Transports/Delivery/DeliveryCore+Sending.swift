@@ -54,7 +54,7 @@ extension DeliveryCore {
         return [index]
     }
 
-    // MARK: Now or never
+    // MARK: Best effort
 
     /// Accepts best-effort messages for a single receiver, which is looked up only once. The result is as if `send`
     /// took each.
@@ -107,7 +107,8 @@ extension DeliveryCore {
         guard hasReceiver else { throw .notReachable }
         guard isAccepted else { return .full }
         if droppedCount > 0 {
-            report(.dropped(count: droppedCount, reason: "a slow peer's queue is full, and others took the message"))
+            report(
+                .dropped(count: droppedCount, reason: "the queue of a slow peer is full; other peers get the message"))
         }
         return .accepted
     }
@@ -129,7 +130,9 @@ extension DeliveryCore {
         // If the caller has to try again after this, receivers recognize the duplicate by the event's ID.
         if !others.isEmpty, case .full = try sendReliably(item, to: others, now) { return .full }
         if placed.count + others.count < receivers.count {
-            report(.dropped(count: 1, reason: "too much waits for a peer that is not there, and others took the event"))
+            report(
+                .dropped(
+                    count: 1, reason: "the queue of a peer that isn't connected is full; other peers get the event"))
         }
         return placed.isEmpty ? .accepted : try sendImmediately(item.message, to: placed, keepsUnlessReachable: true)
     }
@@ -151,13 +154,14 @@ extension DeliveryCore {
         case .hello, .goodbye, .report: return
         }
         guard connections[address]?.kept.immediate.hasSpace(countMax: settings.immediateLimit) == true else {
-            return report(.dropped(count: 1, reason: "nobody was there, and too much waits for the other way"))
+            return report(
+                .dropped(count: 1, reason: "the live lane didn't deliver it, and the queue of the kept lane is full"))
         }
         connections[address]?.kept.immediate.append(message)
         directives.writable.append(address)
     }
 
-    // MARK: Reliably
+    // MARK: Reliable
 
     private mutating func sendReliably(
         _ item: Item, to receivers: [Int], _ now: DeliveryTime
@@ -238,7 +242,7 @@ extension DeliveryCore {
             }
     }
 
-    // MARK: Before anybody is known
+    // MARK: Pending messages
 
     private mutating func keepPending(_ item: Item, _ now: DeliveryTime) throws(SessionSyncError) {
         dropExpiredPending(now)

@@ -75,7 +75,7 @@ extension OutgoingChannel.Entry {
     }
 }
 
-// MARK: - What a store held
+// MARK: - Restoring
 
 extension DeliveryCore {
     /// Restores the unacknowledged messages that an earlier launch accepted for a peer.

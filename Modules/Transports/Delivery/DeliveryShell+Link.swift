@@ -30,7 +30,7 @@ extension DeliveryShell {
     /// Returns false, and reports it, if a link that proves peers names none for this address.
     private func isNamed(_ address: LinkAddress, _ peerID: String?, _ state: inout State) -> Bool {
         if peerID != nil || !link.traits.provesPeers { return true }
-        state.core.report(.rejected(peerID: nil, reason: "the link did not say who is at '\(address)'"))
+        state.core.report(.rejected(peerID: nil, reason: "the link named no peer for the address '\(address)'"))
         return false
     }
 

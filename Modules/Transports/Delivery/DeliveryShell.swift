@@ -61,7 +61,7 @@ final class DeliveryShell: LinkObserver {
         state = Locked(State(core: core))
     }
 
-    // MARK: - The core and what follows from it
+    // MARK: - Turns
 
     /// The work to do after unlocking.
     private struct Work {

@@ -79,11 +79,11 @@ extension DeliveryCore {
         guard !isVisible(message, to: index) else { return true }
         peers[index].refusedCount += 1
         guard peers[index].refusedCount == 1 else { return false }
-        let what = message.metadata.map { "something of '\($0.featureID)'" } ?? "a request"
+        let what = message.metadata.map { "a message of '\($0.featureID)'" } ?? "a snapshot request"
         report(
             .rejected(
                 peerID: peers[index].peer.id,
-                reason: "it sent \(what) in a session of which it is no guest; no more of these are told"))
+                reason: "a guest sent \(what) in a session that doesn't admit it; later ones aren't reported"))
         return false
     }
 
@@ -92,7 +92,7 @@ extension DeliveryCore {
         let (hasChanged, refused) = guests.admit(named.subtracting([localPeer.id]), to: scope)
         if let first = refused.first {
             let bounds = "\(Guests.peersMax) guests of \(Guests.sessionsMax) sessions"
-            report(.rejected(peerID: first, reason: "\(refused.count) of more than \(bounds) are not let in"))
+            report(.rejected(peerID: first, reason: "\(refused.count) guests exceed the limit of \(bounds)"))
         }
         guard hasChanged else { return false }
         for index in peers.indices where peers[index].isGuest {
@@ -112,7 +112,7 @@ extension DeliveryCore {
         let (guests, peerID) = (guests, peers[index].peer.id)
         let gone = withdraw(index) { !guests.isVisible($0.message, to: peerID) }
         guard !gone.isEmpty else { return }
-        report(.dropped(count: gone.count, reason: "'\(peerID)' is a guest, and of other sessions"))
+        report(.dropped(count: gone.count, reason: "the sessions of these messages don't admit the guest '\(peerID)'"))
     }
 
     /// Forgets a disconnected guest that no session names.

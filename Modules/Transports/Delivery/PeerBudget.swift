@@ -113,12 +113,12 @@ extension DeliveryCore {
             peer.address == nil && peer.keptAddress == nil
                 && (peer.outstandingCount == 0 || (peer.isGuest && !guests.contains(peer.peer.id)))
         }
-        guard let absent else { throw WireError(.oversized, "there is no room for more than \(peers.count) peers") }
+        guard let absent else { throw WireError(.oversized, "more than \(peers.count) peers") }
         forget(absent.peer.id)
     }
 }
 
-// MARK: - For whoever examines it
+// MARK: - For tests
 
 extension DeliveryPeer {
     /// Bytes of numbered messages that aren't passed on, counted again. O(messages).

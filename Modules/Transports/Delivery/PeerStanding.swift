@@ -137,7 +137,7 @@ struct PeerStanding: Sendable {
     /// Records that nothing is in flight any more.
     mutating func noteAllAcknowledged() { outstandingSince = nil }
 
-    // MARK: What comes
+    // MARK: Receiving
 
     /// Records a frame from the peer.
     /// - Returns: true if `deadline` may have become earlier: a peer that speaks again is probed at once.

@@ -157,7 +157,7 @@ struct CoreWorld {
         schedule(.reconnect, at: now + nanoseconds)
     }
 
-    // MARK: What follows
+    // MARK: Directives
 
     private mutating func settle(_ side: Side) {
         while true {

@@ -19,7 +19,7 @@ import Testing
         try await pair.left.send(envelope(3), mode: mode, to: nil)
         pair.settle(.seconds(10))
         #expect(await log.sequences(2) == [1, 3])
-        #expect(await diagnostics.refused("it sent an event of 'phone' as if it were its own"))
+        #expect(await diagnostics.refused("it sent an event that names 'phone' as its sender"))
     }
 
     @Test func `A link that proves nothing carries what it is given`() async throws {
@@ -49,7 +49,7 @@ import Testing
         pair.settle(.seconds(10))
         #expect(await log.atLeast(2).map(\.revision) == [1, 3])
         #expect(pair.right.latestPeerSnapshot(featureID: "forged") == nil)
-        #expect(await diagnostics.refused("it sent a snapshot of 'phone' as if it were its own"))
+        #expect(await diagnostics.refused("it sent a snapshot that names 'phone' as its sender"))
         // Its number is taken: it does not come again and again.
         pair.wire.disconnect()
         pair.wire.connect()
@@ -74,7 +74,7 @@ import Testing
         }
         pair.settle()
         #expect(await log.atLeast(2).map(\.requester?.id) == ["left", "left"])
-        #expect(await diagnostics.refused("it sent a request of 'phone' as if it were its own"))
+        #expect(await diagnostics.refused("it sent a request that names 'phone' as its sender"))
     }
 
     @Test func `A member's own snapshot may tell of others' events`() async throws {

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    // MARK: - What passes
+    // MARK: - Bytes
 
     @Test("Packets of every size arrive whole and in order each way", arguments: [false, true])
     func sizes(overSocket: Bool) async throws {
@@ -223,7 +223,7 @@ import Testing
         close(tapped.feed)
         let end = await tapped.end.recorder.untilEnd()
         #expect(end.bytes == Array(text.utf8))
-        #expect(end.reason == (text.isEmpty ? "the other side ended before it said anything" : nil))
+        #expect(end.reason == (text.isEmpty ? "the other side ended the connection before it sent anything" : nil))
         await tapped.end.link.close()
         close(tapped.tap)
     }

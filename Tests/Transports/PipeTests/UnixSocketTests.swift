@@ -50,7 +50,9 @@ import Testing
             #expect(await members[number].recorder.bytes(1) == Array("\(number % 10)".utf8))
         }
         let oneTooMany = try Member(.connecting(path: place.path))
-        #expect(await oneTooMany.recorder.untilEnd().reason == "the other side ended before it said anything")
+        #expect(
+            await oneTooMany.recorder.untilEnd().reason == "the other side ended the connection before it sent anything"
+        )
         #expect(listener.recorder.connections.count == PipeLink.connectionsMax)
         // It keeps trying, and takes the place of one that leaves, under an address that nobody had.
         await members[3].link.close()

@@ -77,7 +77,7 @@ import Testing
         let (network, a, b) = pair()
         network.setReachable(false, of: b.peer, seenBy: a.peer)
         network.runUntilIdle()
-        #expect(a.words.last == .disconnected("b", reason: "said to be out of reach"))
+        #expect(a.words.last == .disconnected("b", reason: "reported as unreachable"))
         #expect(throws: LinkError.self) { try a.send([1], to: b) }
         try b.send([2], .stream, to: a)
         network.runUntilIdle()
