@@ -44,7 +44,7 @@ import Testing
         #expect(meeting.peer.heldBytes == 0)
     }
 
-    @Test func `Nobody's refused and expired messages fill memory either`() throws {
+    @Test func `Refused and expired messages don't fill memory`() throws {
         var meeting = try Meeting(on: .datagram, provenID: "right")
         for index in 0..<DeliveryPeer.channelsMax {
             for number in 2...170 as ClosedRange<UInt64> {
@@ -56,7 +56,7 @@ import Testing
         #expect(meeting.delivered.isEmpty)
     }
 
-    @Test func `What came early from an outbox that is lost makes room for the one after it`() throws {
+    @Test func `Early messages of a lost outbox make space for the next outbox`() throws {
         var meeting = try Meeting(on: .datagram)
         for number in 2...100 as ClosedRange<UInt64> {
             try meeting.receive(number, feature: "workout", bytes: 1 << 20, outbox: 1)
@@ -66,7 +66,7 @@ import Testing
         #expect(meeting.delivered["workout"] == [1, 2])
     }
 
-    @Test func `What waits for the store is held to the same budget`() throws {
+    @Test func `Messages that wait for the store count against the same budget`() throws {
         var meeting = try Meeting(on: .datagram, isDurable: true)
         for number in 1...200 as ClosedRange<UInt64> {
             try meeting.receive(number, feature: "workout", bytes: 1 << 20)
@@ -79,7 +79,7 @@ import Testing
         #expect(meeting.peer.budget[.messages] == 0)
     }
 
-    @Test func `What waits for the store takes no more than there is room for at the subscribers`() throws {
+    @Test func `Messages that wait for the store never exceed the subscribers' space`() throws {
         var meeting = try Meeting(on: .stream, isDurable: true)
         for number in 1...100 as ClosedRange<UInt64> {
             meeting.core.availableCount = 10
@@ -115,7 +115,7 @@ import Testing
         #expect(meeting.core.takeDirectives().changes.count == 1)
     }
 
-    @Test func `What is now or never waits for a peer that reads nothing, up to its bytes`() throws {
+    @Test func `Best-effort messages wait for a peer that reads nothing, up to the limit in bytes`() throws {
         var meeting = try Meeting(on: .stream)
         let bytes = EncodedPayload(bytes: [UInt8](repeating: 1, count: 1_000_000), codec: CompactCodec())
         var takenCount = 0
@@ -162,7 +162,7 @@ import Testing
         #expect(meeting.peer.reportAt == .max)
     }
 
-    @Test func `Of peers that come and go only so many are remembered, and who is owed something stays`() throws {
+    @Test func `The number of remembered peers is bounded, and a peer with waiting messages stays`() throws {
         let settings = DeliveryCore.Settings(lanes: [.stream], codec: 2, codecs: [2])
         var core = DeliveryCore(localPeer: peer("left"), settings: settings, outbox: 1)
         let now = DeliveryTime(elapsed: 1, wall: 1)
@@ -181,7 +181,7 @@ import Testing
         #expect(core.peers.last?.peer.id == "peer \(2 * PeerBudget.peersMax - 1)")
     }
 
-    @Test func `A name longer than the limit is refused by whoever sends it and by whoever reads it`() async throws {
+    @Test func `A name longer than the limit is refused by the sender and by the receiver`() async throws {
         let pair = try Pair()
         pair.wire.connect()
         pair.settle()

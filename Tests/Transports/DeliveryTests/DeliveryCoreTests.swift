@@ -49,7 +49,7 @@ import Testing
         check(world, 1)
     }
 
-    @Test("What was withdrawn or has expired holds nothing up", arguments: 0..<12 as Range<UInt64>)
+    @Test("Withdrawn and expired messages delay no others", arguments: 0..<12 as Range<UInt64>)
     func withdrawn(seed: UInt64) throws {
         var conditions = CoreWorld.Conditions()
         conditions.lane = seed % 4 == 3 ? .stream : .datagram
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: 0..<8 as Range<UInt64>)
-    func `A new greeting is answered at once, although everything else seems well`(seed: UInt64) throws {
+    func `A new hello is answered at once, although the connection seems healthy`(seed: UInt64) throws {
         var conditions = CoreWorld.Conditions()
         (conditions.lossRate, conditions.duplicationRate, conditions.reorderingRate) = (0, 0, 0)
         var world = CoreWorld(seed: seed, conditions)
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `A flood of greetings does not become a flood of answers`(numbersConnections: Bool) throws {
+    func `A flood of hellos causes no flood of answers`(numbersConnections: Bool) throws {
         let settings = DeliveryCore.Settings(lanes: [.datagram], codec: 2, codecs: [2])
         var core = DeliveryCore(localPeer: peer("left"), settings: settings, outbox: 1)
         var now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)
@@ -138,7 +138,7 @@ import Testing
         #expect(numbersConnections ? greetings > 10 : greetings < 5)
     }
 
-    @Test func `A connection whose peer greets on another one is ended, and that is told`() throws {
+    @Test func `A connection ends, with a report, when its peer sends a hello on another one`() throws {
         let settings = DeliveryCore.Settings(lanes: [.stream], codec: 2, codecs: [2])
         var core = DeliveryCore(localPeer: peer("left"), settings: settings, outbox: 1)
         let now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `Who says farewell has left; whose connection ends without it has not`(saysFarewell: Bool) throws {
+    func `A peer that says goodbye has left; one whose connection just ends hasn't`(saysFarewell: Bool) throws {
         let settings = DeliveryCore.Settings(lanes: [.stream], codec: 2, codecs: [2])
         var cores = ["left", "right"].map { DeliveryCore(localPeer: peer($0), settings: settings, outbox: 1) }
         var now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)
@@ -188,7 +188,7 @@ import Testing
         #expect(changes.map(\.hasLeft) == [false, saysFarewell, false, false])
     }
 
-    @Test func `A farewell at a place that the peer has left for another says nothing of the peer`() throws {
+    @Test func `A goodbye at an address that the peer has left doesn't count`() throws {
         let settings = DeliveryCore.Settings(lanes: [.stream], codec: 2, codecs: [2])
         var cores = ["left", "right"].map { DeliveryCore(localPeer: peer($0), settings: settings, outbox: 1) }
         var now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)

@@ -53,7 +53,8 @@ import Testing
     }
 
     /// Finds a bound that was let go, or a name that nobody checks, with its first seeds.
-    @Test("A peer that lies and floods speaks for nobody else and fills nothing", arguments: 0..<10 as Range<UInt64>)
+    @Test(
+        "A hostile peer that floods can't send as another peer and fills no memory", arguments: 0..<10 as Range<UInt64>)
     func liar(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let lane: LinkLane = seed % 2 == 0 ? .stream : .datagram

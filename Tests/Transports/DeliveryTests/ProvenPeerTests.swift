@@ -8,7 +8,9 @@ import Testing
 /// What a transport makes of a link that proves who is there.
 @Suite struct ProvenPeerTests {
     @Test(arguments: [SessionDeliveryMode.realtimeBestEffort, .reliableEventually])
-    func `An event of somebody else is refused, and nothing beside it is lost`(mode: SessionDeliveryMode) async throws {
+    func `An event that names another sender is refused, and no other event is lost`(mode: SessionDeliveryMode)
+        async throws
+    {
         let pair = try Pair(MemoryWire(provesPeers: true))
         let log = Log(pair.right.receiveEnvelopes())
         let diagnostics = Log(pair.right.diagnosticEvents())
@@ -59,7 +61,7 @@ import Testing
     }
 
     @Test
-    func `A request in somebody else's name is refused, and one in one's own comes from whom the link has proven`()
+    func `A request that names another requester is refused, and others come from the proven peer`()
         async throws
     {
         let pair = try Pair(MemoryWire(provesPeers: true))

@@ -36,7 +36,7 @@ import Testing
         #expect(pair.clock.pendingCount == 0)
     }
 
-    @Test func `What is noted while a store in memory is written follows, and never overtakes`() throws {
+    @Test func `Changes noted during a write to a memory store follow it and never overtake it`() throws {
         let store = BusyStore()
         let archive = try makeArchive(store)
         func accepted(_ number: UInt64) throws -> DeliveryChange {
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: [LinkError.Code.full, .unreachable])
-    func `What the old connection says while a new one begins does not hold up that one`(
+    func `An error of the old connection doesn't block a new one that begins`(
         _ code: LinkError.Code
     ) throws {
         // Where a platform keeps packets, both connections are one place.

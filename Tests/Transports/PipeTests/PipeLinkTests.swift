@@ -81,7 +81,7 @@ import Testing
         await second.link.close()
     }
 
-    @Test func `What gathers is written at once`() async throws {
+    @Test func `Packets that have collected are written together`() async throws {
         let tapped = try Tapped()
         try tapped.end.open()
         _ = await tapped.end.recorder.connection()
@@ -137,7 +137,7 @@ import Testing
         close(tapped.tap)
     }
 
-    @Test func `What cannot be sent is refused with its reason`() async throws {
+    @Test func `A packet that can't be sent is refused with the reason`() async throws {
         let tapped = try Tapped()
         let link = tapped.end.link
         func code(_ packet: LinkPacket, _ address: LinkAddress = "pipe") -> LinkError.Code? {

@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `A path at which somebody listens is refused`() async throws {
+    @Test func `A path at which another process listens is refused`() async throws {
         let place = try Place()
         let listener = try Member(.listening(path: place.path))
         let second = try PipeLink(.listening(path: place.path))
@@ -152,7 +152,7 @@ import Testing
         await link.close()
     }
 
-    @Test func `A folder that others may write is refused, unless nobody can remove there what is another's`()
+    @Test func `A folder that others may write is refused, unless they can't remove each other's files`()
         async throws
     {
         let place = try Place()
