@@ -148,8 +148,8 @@ import Testing
             try core.receive(hello, on: .stream, from: address, now)
         }
         let directives = core.takeDirectives()
-        #expect(directives.hopeless.map(\.address) == ["first"])
-        #expect(directives.hopeless.first?.farewell.reason == .displaced)
+        #expect(directives.connectionsToEnd.map(\.address) == ["first"])
+        #expect(directives.connectionsToEnd.first?.goodbye.reason == .displaced)
         let isTold = directives.diagnostics.contains { if case .displaced("right") = $0 { true } else { false } }
         #expect(isTold)
     }
