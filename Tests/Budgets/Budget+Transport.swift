@@ -98,7 +98,7 @@ extension Budget {
             let bytes = 14 << 10
             let envelope = AnySessionSyncEnvelope(metadata: metadata(number, peer: "self"), payload: payload(bytes))
             let item = DeliveryCore.Item(message: .envelope(envelope), byteCount: bytes)
-            guard case .taken? = try? core.send(item, mode: mode, to: nil, now) else { break }
+            guard case .accepted? = try? core.send(item, mode: mode, to: nil, now) else { break }
             _ = core.takeDirectives()
         }
         return core

@@ -75,14 +75,14 @@ extension SessionDiagnosticEvent: CustomStringConvertible {
         case .sendFailed(let metadata, let mode, let reason):
             "sending \(metadata?.place ?? "a request") \(mode.rawValue) failed: \(reason)"
         case .rejected(let peer, let reason): "rejected a message from \(peer ?? "a peer"): \(reason)"
-        case .displaced(let peer): "a newer connection under the id \(peer) has ended the earlier one"
+        case .displaced(let peer): "a newer connection under the ID \(peer) has ended the earlier one"
         case .acknowledged(let metadata, let peer): "\(peer) has \(metadata.place)"
         case .retransmitted(let count, let peer): "sent \(count) messages again to \(peer)"
         case .expired(let metadata, let peer):
-            "\(metadata?.place ?? "a message") to or from \(peer ?? "anybody") has expired"
+            "\(metadata?.place ?? "a message") to or from \(peer ?? "an unknown peer") has expired"
         case .cancelled(let metadata, let peer): "withdrew \(metadata?.place ?? "a message") to \(peer)"
         case .pendingFlushed(let count): "sent \(count) messages that had waited for a peer"
-        case .dropped(let count, let reason): "let \(count) messages go: \(reason)"
+        case .dropped(let count, let reason): "dropped \(count) messages: \(reason)"
         case .subscriberFull(let stream, let count):
             "a subscriber to \(stream.rawValue) is full; \(count) dropped so far"
         case .stalled(let peer, let feature): "\(feature) from \(peer) waits for a subscriber"
@@ -90,7 +90,7 @@ extension SessionDiagnosticEvent: CustomStringConvertible {
         case .roundTrip(let peer, let duration): "round trip to \(peer): \(duration)"
         case .storeFailed(let reason): "the store failed: \(reason)"
         case .storeWentBack(let peer):
-            "\(peer) has messages that this store doesn't know: it is an older copy of itself"
+            "\(peer) has messages that this store doesn't know: the store is an older copy"
         case .peerIDInUse(let peer):
             "\(SessionProblem.peerIDInUse(peer).message); or the output of this device comes back as its input"
         }

@@ -5,7 +5,7 @@ public import MeshBase
 /// ```swift
 /// for problem in game.problems {
 ///     print(problem.message, problem.advice)            // what happened, and what to do
-///     if problem.code == .peerIDInUse { print("two devices call themselves \(problem.subject)") }
+///     if problem.code == .peerIDInUse { print("two devices use the ID \(problem.subject)") }
 /// }
 /// ```
 ///
@@ -50,14 +50,16 @@ extension SessionProblem {
     package static func transportFailed(_ peerID: String, _ reason: String) -> Self {
         Self(
             .transportFailed, of: peerID, "the transport of '\(peerID)' can't connect: \(reason)",
-            advice: "Mend the cause, then start the transport again, or make a new one.")
+            advice: "Fix the cause, then start the transport again, or make a new one.")
     }
 
     /// - Parameter failure: the action that failed, such as "stored keys can't be written".
     package static func storeFailed(of subject: String, _ failure: String, _ error: any Error) -> Self {
         Self(
             .storeFailed, of: subject, "\(failure): \(error.reason)",
-            advice: "Until then it is kept in memory, and a relaunch loses it.")
+            advice:
+                "Free space for the store or check its file. Until then its data is only in memory, and a relaunch loses it."
+        )
     }
 
     /// - Parameter thing: the value that stays as it was, such as "the key 'volume'".

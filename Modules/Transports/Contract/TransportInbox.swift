@@ -175,7 +175,7 @@ extension TransportInbox {
     }
 }
 
-// MARK: - Room for durable envelopes
+// MARK: - Space for durable envelopes
 
 extension TransportInbox {
     /// Number of durable envelopes that can be delivered now without dropping one for any subscriber. Without a

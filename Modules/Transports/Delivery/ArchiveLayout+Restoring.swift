@@ -193,7 +193,7 @@ extension ArchiveLayout {
     }
 
     fileprivate static func damaged(_ name: String) -> StorageError {
-        StorageError(.damaged, "'\(name)' is not what delivery writes")
+        StorageError(.damaged, "'\(name)' has contents that delivery doesn't write")
     }
 }
 

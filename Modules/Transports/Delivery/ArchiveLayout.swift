@@ -88,7 +88,7 @@ extension ArchiveLayout {
                 let mark = WireMark(outbox: key.outbox, sequence: number, first: number, expiresAt: expiresAt)
                 let position = number + (offsets[Source(peerID: peerID, key: key)] ?? 0)
                 batch.append(frame(message, mark), to: "\(Self.root)to/\(channel)", at: position)
-            case .settled(let peerID, let key, let first):
+            case .truncated(let peerID, let key, let first):
                 let channel = channelNumber(Channel(peerID: peerID, featureID: key.featureID), in: &batch)
                 let mark = first + (offsets[Source(peerID: peerID, key: key)] ?? 0)
                 batch.truncate("\(Self.root)to/\(channel)", below: mark)

@@ -89,7 +89,8 @@ final class DeliveryArchive: Sendable {
                 }
                 finish(changes, nil, done)
             } catch {
-                let error = error as? StorageError ?? StorageError(.unavailable, "the store threw", cause: error)
+                let error =
+                    error as? StorageError ?? StorageError(.unavailable, "the store's write failed", cause: error)
                 return finish(changes, error, done)
             }
         }
@@ -110,7 +111,8 @@ final class DeliveryArchive: Sendable {
                 // Changes that no caller waits for are tried again.
                 state.noted = failed.filter(\.isRepeatable)
                 state.notedCount += UInt64(state.noted.count)
-                state.layout.forget(failed)
+                // Only the failed batch has taken positions and names. Changes noted since were in no batch.
+                state.layout.forget(changes)
             }
             let count = state.writtenCount
             defer { state.waiters.removeAll { $0.count <= count } }
@@ -154,7 +156,7 @@ extension DeliveryChange {
         switch self {
         // The core decides these again.
         case .accepted, .received, .pending: false
-        case .settled, .published, .newest, .met, .forgotten, .outboxForgotten: true
+        case .truncated, .published, .newest, .met, .forgotten, .outboxForgotten: true
         }
     }
 }

@@ -3,17 +3,17 @@ import MeshIdentity
 import MeshTransport
 import MeshWire
 
-// MARK: - What the link tells
+// MARK: - Events from the link
 
 extension DeliveryCore {
     mutating func found(_ address: LinkAddress, as provenID: String?, _ now: DeliveryTime) {
-        connections[address, default: DeliveryConnection()].isOver = false
+        connections[address, default: DeliveryConnection()].isClosed = false
         if let provenID { connections[address]?.kept.provenID = provenID }
         guard settings.keptLane != nil else { return }
         // On kept lanes, the hello waits for the other side like any message.
-        if connections[address]?.isLive == false { greet(address, now) }
+        if connections[address]?.isLive == false { sendHello(address, now) }
         guard settings.lanes.contains(.latest) else { return }
-        connections[address]?.kept.owesGreeting = true
+        connections[address]?.kept.needsHello = true
         directives.writable.append(address)
     }
 
@@ -28,7 +28,7 @@ extension DeliveryCore {
         connection.isGuest = isGuest
         if let kept = connections[address]?.kept { connection.kept = kept }
         connections[address] = connection
-        greet(address, now)
+        sendHello(address, now)
     }
 
     mutating func disconnected(_ address: LinkAddress, reason: String?, _ now: DeliveryTime) {
@@ -37,23 +37,23 @@ extension DeliveryCore {
             if let reason { report(.rejected(peerID: nil, reason: reason)) }
             return
         }
-        connections[address] = settings.keptLane == nil ? nil : connection.leftWithKeptLanes
+        connections[address] = settings.keptLane == nil ? nil : connection.withoutLiveLanes
         if let reason { report(.rejected(peerID: connection.peerID, reason: reason)) }
-        if connection.peerID == nil, reason == nil, !connection.isOver {
-            report(.rejected(peerID: nil, reason: "the other side ended the connection before it had greeted"))
+        if connection.peerID == nil, reason == nil, !connection.isClosed {
+            report(.rejected(peerID: nil, reason: "the other side ended the connection before it sent a hello"))
         }
         if !connection.immediate.isEmpty, settings.keptLane == nil {
             report(.dropped(count: connection.immediate.count, reason: "the connection ended before they were sent"))
         }
         if let index = connection.peerID.flatMap({ peerIndex[$0] }), peers[index].address == address {
-            part(index)
+            detach(index)
         }
         if let peerID = connection.peerID { forgetFormerGuest(peerID) }
-        directives.hasRoom = true
+        directives.resumesWaiters = true
     }
 
     /// Records that the peer has no live address any more.
-    private mutating func part(_ index: Int) {
+    private mutating func detach(_ index: Int) {
         let before = peers[index].standing.health
         peers[index].address = nil
         peers[index].standing.end()
@@ -81,22 +81,22 @@ extension DeliveryCore {
 
 extension DeliveryCore {
     /// Queues the goodbye; nothing else is sent there afterwards.
-    mutating func say(_ message: WireMessage, at address: LinkAddress) {
-        guard connections[address]?.isOver == false else { return }
-        connections[address]?.control.append(message)
-        connections[address]?.isOver = true
-        connections[address]?.helloAt = nil
+    mutating func queueGoodbye(_ goodbye: WireGoodbye, to address: LinkAddress) {
+        guard connections[address]?.isClosed == false else { return }
+        connections[address]?.control.append(.goodbye(goodbye))
+        connections[address]?.isClosed = true
+        connections[address]?.nextHelloAt = nil
     }
 
     /// Reports unreadable input. On a stream, this ends the connection: the rest can't be read either.
     mutating func cannotRead(from address: LinkAddress, on lane: LinkLane, _ error: WireError, _ now: DeliveryTime) {
         let peerID = connections[address]?.peerID
         report(.rejected(peerID: peerID, reason: "\(error)"))
-        guard lane == .stream, connections[address]?.isOver == false else { return }
+        guard lane == .stream, connections[address]?.isClosed == false else { return }
         let reason: WireGoodbye.Reason = error.code == .unsupportedVersion ? .unsupportedVersion : .unreadable
-        directives.hopeless.append((address, WireGoodbye(reason, detail: error.message)))
-        if let index = peerID.flatMap({ peerIndex[$0] }), peers[index].address == address { part(index) }
-        directives.hasRoom = true
+        directives.connectionsToEnd.append((address, WireGoodbye(reason, detail: error.message)))
+        if let index = peerID.flatMap({ peerIndex[$0] }), peers[index].address == address { detach(index) }
+        directives.resumesWaiters = true
     }
 
     /// Sends the collected acknowledgements at once.
@@ -113,31 +113,31 @@ extension DeliveryCore {
         settings.isLossy
             && peers.contains { peer in
                 guard peer.outstandingCount > 0 else { return false }
-                return peer.address == nil ? isGreeting(peer) : peer.standing.health != .gone
+                return peer.address == nil ? mayBeAnswered(peer) : peer.standing.health != .gone
             }
     }
 
     /// Returns true if a new connection at the peer's kept address may still be answered.
-    private func isGreeting(_ peer: DeliveryPeer) -> Bool {
+    private func mayBeAnswered(_ peer: DeliveryPeer) -> Bool {
         guard let connection = peer.keptAddress.flatMap({ connections[$0] }) else { return false }
-        return connection.isLive && connection.helloAt != nil && connection.helloCount < Self.hellosInVain
+        return connection.isLive && connection.nextHelloAt != nil && connection.helloCount < Self.unansweredHelloLimit
     }
 }
 
 // MARK: - Greeting
 
 extension DeliveryCore {
-    mutating func repeatGreetings(_ now: DeliveryTime) {
-        let waiting = connections.keys.filter { connections[$0]?.helloAt != nil }
+    mutating func repeatHellos(_ now: DeliveryTime) {
+        let waiting = connections.keys.filter { connections[$0]?.nextHelloAt != nil }
         for address in waiting.sorted(by: { $0.rawValue < $1.rawValue }) {
-            guard let time = connections[address]?.helloAt else { continue }
-            if time <= now.elapsed { greet(address, now) } else { wake(by: time) }
+            guard let time = connections[address]?.nextHelloAt else { continue }
+            if time <= now.elapsed { sendHello(address, now) } else { wake(by: time) }
         }
     }
 
     /// Sends a hello. On a lossy lane it is repeated until the other side reports.
-    private mutating func greet(_ address: LinkAddress, _ now: DeliveryTime) {
-        guard var connection = connections[address], !connection.isOver else { return }
+    private mutating func sendHello(_ address: LinkAddress, _ now: DeliveryTime) {
+        guard var connection = connections[address], !connection.isClosed else { return }
         var hello = WireHello(peer: localPeer, codecs: settings.codecs)
         // On kept lanes, the number of this launch.
         hello.connection = connection.isLive ? connection.number : settings.firstConnection
@@ -145,21 +145,22 @@ extension DeliveryCore {
         connection.control.append(.hello(hello))
         connection.helloCount += 1
         connection.helloSentAt = now.elapsed
-        if !connection.isLive { connection.kept.saidCount += 1 }
+        if !connection.isLive { connection.kept.sentHelloCount += 1 }
         if connection.isLive, settings.isLossy {
             let delay = RoundTripEstimate().timeout(afterFailures: min(connection.helloCount - 1, 4))
-            connection.helloAt = now.elapsed + min(delay, settings.heartbeat)
-            wake(by: now.elapsed + delay)
+            let time = now.elapsed + min(delay, settings.heartbeat)
+            connection.nextHelloAt = time
+            wake(by: time)
         }
         connections[address] = connection
         directives.writable.append(address)
     }
 
     /// Stops repeating the hello: the other side has read it.
-    mutating func greetingArrived(_ address: LinkAddress) { connections[address]?.helloAt = nil }
+    mutating func stopRepeatingHello(_ address: LinkAddress) { connections[address]?.nextHelloAt = nil }
 
     /// - Throws: `WireError` if the connection is of no use.
-    mutating func meet(
+    mutating func receiveHello(
         _ hello: WireHello, on lane: LinkLane, at address: LinkAddress, _ now: DeliveryTime
     ) throws(WireError) {
         guard let connection = connections[address] else { return }
@@ -168,94 +169,97 @@ extension DeliveryCore {
             throw WireError(.foreign, SessionDiagnosticEvent.peerIDInUse(peerID: localPeer.id).description)
         }
         try check(hello, provenID: connection.provenPeerID)
-        try makeRoom(forPeer: hello.peer.id)
-        guard lane.isLive || settings.keptLane == nil else { return meetKept(hello, on: lane, at: address, now) }
+        try makeSpace(forPeer: hello.peer.id)
+        guard lane.isLive || settings.keptLane == nil else {
+            return receiveKeptHello(hello, on: lane, at: address, now)
+        }
         let isRepeated = connection.peerID == hello.peer.id
         if isRepeated, let index = peerIndex[hello.peer.id], peers[index].peer == hello.peer {
             agree(hello, index)
-            noteHeard(index, on: lane, now)
-            if connection.isLive, settings.isLossy, hasBegunAnew(hello, connection, now) {
-                connections[address]?.theirNumber = hello.connection
+            noteFrame(index, on: lane, now)
+            if connection.isLive, settings.isLossy, hasRestarted(hello, connection, now) {
+                connections[address]?.peerConnectionNumber = hello.connection
                 peers[index].knownIdentities = nil
-                greetAgain(address, now)
+                resendHello(address, now)
             }
             return
         }
         guard connection.peerID == nil || isRepeated else {
-            throw WireError(.foreign, "'\(hello.peer.id)' greets where '\(connection.peerID ?? "")' is")
+            throw WireError(
+                .foreign, "peer '\(hello.peer.id)' sent a hello on the connection of peer '\(connection.peerID ?? "")'")
         }
         connections[address]?.peerID = hello.peer.id
-        connections[address]?.theirNumber = hello.connection
+        connections[address]?.peerConnectionNumber = hello.connection
         let index = admit(hello.peer, isGuest: connection.isGuest)
         agree(hello, index)
         if settings.keptLane != nil { keep(index, at: address) }
-        guard connection.isLive else { return afterMeeting(index, now) }
+        guard connection.isLive else { return finishHello(index, now) }
         if let earlier = peers[index].address, earlier != address { displace(earlier, index) }
-        if peers[index].address != nil { part(index) }
+        if peers[index].address != nil { detach(index) }
         peers[index].address = address
         peers[index].standing.begin(silenceRules(toward: hello.peer, peers[index].abilities), now: now.elapsed)
         peers[index].window = LossyWindow()
         rewind(index)
         wake(by: now.elapsed)
-        afterMeeting(index, now)
+        finishHello(index, now)
     }
 
     /// Ends the earlier connection of a peer that has greeted from another address. If its link confused the peer with
     /// another one, the link connects again.
     private mutating func displace(_ address: LinkAddress, _ index: Int) {
-        guard connections[address]?.isOver == false else { return }
+        guard connections[address]?.isClosed == false else { return }
         let peerID = peers[index].peer.id
-        let detail = "a newer connection greets as '\(peerID)'; of two peers under one name one needs another"
-        directives.hopeless.append((address, WireGoodbye(.displaced, detail: detail)))
+        let detail = "a newer connection uses the peer ID '\(peerID)'; two devices need different IDs"
+        directives.connectionsToEnd.append((address, WireGoodbye(.displaced, detail: detail)))
         report(.displaced(peerID: peerID))
     }
 
     /// Returns true if the other side has started the connection over, unnoticed here. It then waits for a hello. A
     /// peer that doesn't number its connections may just have missed the last hello; it is answered at most once per
     /// heartbeat.
-    private func hasBegunAnew(_ hello: WireHello, _ connection: DeliveryConnection, _ now: DeliveryTime) -> Bool {
-        if hello.connection > 0 { return hello.connection != connection.theirNumber }
-        return connection.helloAt == nil && connection.helloSentAt + settings.heartbeat <= now.elapsed
+    private func hasRestarted(_ hello: WireHello, _ connection: DeliveryConnection, _ now: DeliveryTime) -> Bool {
+        if hello.connection > 0 { return hello.connection != connection.peerConnectionNumber }
+        return connection.nextHelloAt == nil && connection.helloSentAt + settings.heartbeat <= now.elapsed
     }
 
     /// Sends a hello again at once, but at most once in 50 ms, however many requests arrive.
-    private mutating func greetAgain(_ address: LinkAddress, _ now: DeliveryTime) {
+    private mutating func resendHello(_ address: LinkAddress, _ now: DeliveryTime) {
         guard let connection = connections[address] else { return }
         connections[address]?.helloCount = 0
-        let time = connection.helloSentAt + Self.greetingInterval
-        if time <= now.elapsed { return greet(address, now) }
-        connections[address]?.helloAt = min(connection.helloAt ?? .max, time)
+        let time = connection.helloSentAt + Self.helloInterval
+        if time <= now.elapsed { return sendHello(address, now) }
+        connections[address]?.nextHelloAt = min(connection.nextHelloAt ?? .max, time)
         wake(by: time)
     }
 
-    private static var greetingInterval: UInt64 { RoundTripEstimate.timeoutMin }
+    private static var helloInterval: UInt64 { RoundTripEstimate.timeoutMin }
 
     /// Processes a hello from a kept lane. It may be older than the current connection.
-    private mutating func meetKept(
+    private mutating func receiveKeptHello(
         _ hello: WireHello, on lane: LinkLane, at address: LinkAddress, _ now: DeliveryTime
     ) {
         let isLive = connections[address]?.isLive == true
         if isLive, let greeted = connections[address]?.peerID, greeted != hello.peer.id { return }
         let isFirst = peers.isEmpty
-        let isNews = connections[address]?.kept.peerID != hello.peer.id
+        let isNewPeer = connections[address]?.kept.peerID != hello.peer.id
         // A guest stays one until a connection says otherwise.
         let wasGuest = peerIndex[hello.peer.id].map { peers[$0].isGuest } ?? false
         let index = admit(hello.peer, isGuest: wasGuest || connections[address]?.isGuest == true)
         keep(index, at: address)
         if peers[index].address == nil { agree(hello, index) }
         if lane == .queue, !isLive, let kept = connections[address]?.kept {
-            connections[address]?.kept.heardCount += 1
-            connections[address]?.kept.theirLaunch = hello.connection
+            connections[address]?.kept.receivedHelloCount += 1
+            connections[address]?.kept.peerLaunchNumber = hello.connection
             // A reply to this launch's hello needs no reply: that would never end.
-            let isNew = hello.connection == 0 || hello.connection != kept.theirLaunch
-            if isNew, kept.heardCount + 1 > kept.saidCount {
+            let isNew = hello.connection == 0 || hello.connection != kept.peerLaunchNumber
+            if isNew, kept.receivedHelloCount + 1 > kept.sentHelloCount {
                 // The other side has relaunched. It needs to know this peer, and may have lost messages.
-                greet(address, now)
+                sendHello(address, now)
                 if peers[index].address == nil { rewind(index) }
-                return afterMeeting(index, now)
+                return finishHello(index, now)
             }
         }
-        if isNews || isFirst { afterMeeting(index, now) }
+        if isNewPeer || isFirst { finishHello(index, now) }
     }
 
     /// Records the address at which kept lanes reach the peer.
@@ -264,19 +268,19 @@ extension DeliveryCore {
         peers[index].keptAddress = address
     }
 
-    private mutating func afterMeeting(_ index: Int, _ now: DeliveryTime) {
+    private mutating func finishHello(_ index: Int, _ now: DeliveryTime) {
         peers[index].hasLatestDue = true
         sendPending(now)
-        directives.hasRoom = true
+        directives.resumesWaiters = true
         markWritable(index)
     }
 
     private func check(_ hello: WireHello, provenID: String?) throws(WireError) {
         let id = hello.peer.id
-        if let provenID, provenID != id { throw WireError(.foreign, "'\(provenID)' greets as '\(id)'") }
+        if let provenID, provenID != id { throw WireError(.foreign, "peer '\(provenID)' sent the hello of '\(id)'") }
         _ = try hello.negotiatedFrameVersion()
         guard hello.codecs.contains(settings.codec) else {
-            throw WireError(.unknownCodec, "'\(id)' does not read codec \(settings.codec)")
+            throw WireError(.unknownCodec, "peer '\(id)' doesn't read codec \(settings.codec)")
         }
     }
 
@@ -289,7 +293,7 @@ extension DeliveryCore {
     }
 
     func silenceRules(toward peer: SessionPeer, _ agreed: WireAbilities = []) -> SilenceRules {
-        settings.silenceRules(agreed, asksSecond: peer.id < localPeer.id)
+        settings.silenceRules(agreed, probesSecond: peer.id < localPeer.id)
     }
 
     /// Returns the peer's index, and adds the peer at its first hello.
@@ -314,7 +318,7 @@ extension DeliveryCore {
 
 extension DeliveryConnection {
     /// The state that remains without live lanes. Best-effort messages that they haven't taken go by kept lanes.
-    fileprivate var leftWithKeptLanes: DeliveryConnection {
+    fileprivate var withoutLiveLanes: DeliveryConnection {
         var rest = DeliveryConnection()
         rest.kept = kept
         rest.kept.peerID = peerID ?? kept.peerID

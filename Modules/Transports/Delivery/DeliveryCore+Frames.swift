@@ -12,7 +12,7 @@ extension DeliveryCore {
         var key = ""
         /// True if it may travel in pieces with other frames between them.
         var isBulk = false
-        /// True for an unnumbered best-effort frame. `moreNow` returns the ones that follow it.
+        /// True for an unnumbered best-effort frame. `drainImmediate` returns the ones that follow it.
         var isImmediate = false
     }
 
@@ -21,23 +21,27 @@ extension DeliveryCore {
     /// - Parameter urgentOnly: true to leave out frames that may wait for the rest of a transfer.
     mutating func nextFrame(for address: LinkAddress, urgentOnly: Bool = false, _ now: DeliveryTime) -> Outgoing? {
         // Reads single fields: with a copy of the connection, each change below would copy its waiting messages.
-        guard let isLive = connections[address]?.isLive, let isOver = connections[address]?.isOver else { return nil }
+        guard let isLive = connections[address]?.isLive, let isClosed = connections[address]?.isClosed else {
+            return nil
+        }
         let keptLane = settings.keptLane
         let live = isLive ? settings.reliableLane ?? settings.immediateLane : keptLane
         if let lane = live, let message = connections[address]?.control.takeFirst() {
             return Outgoing(frame: WireFrame(message), lane: lane)
         }
-        guard !isOver else { return nil }
+        guard !isClosed else { return nil }
         if let keptLane, let next = nextKept(address, on: keptLane) { return next }
-        let here = peerHere(address, isLive: isLive)
+        let here = reachablePeer(address, isLive: isLive)
         let index = here?.index
-        let isHeard = here?.isHeard ?? isLive
-        if let index, let next = nextReport(index, isLive: isLive, isHeard: isHeard, live, now) { return next }
-        let immediate = isHeard ? settings.immediateLane : keptLane
-        let reliable = isHeard ? settings.reliableLane : keptLane
+        let isReachableLive = here?.isReachableLive ?? isLive
+        if let index, let next = nextReport(index, isLive: isLive, isReachableLive: isReachableLive, live, now) {
+            return next
+        }
+        let immediate = isReachableLive ? settings.immediateLane : keptLane
+        let reliable = isReachableLive ? settings.reliableLane : keptLane
         let limit = settings.immediateLimit
         if let lane = immediate, let next = connections[address]?.immediate.takeFirst(countMax: limit) {
-            if next.freesHalf { directives.hasRoom = true }
+            if next.freedHalf { directives.resumesWaiters = true }
             return Outgoing(frame: WireFrame(next.message), lane: lane, isImmediate: true)
         }
         guard let index else { return nil }
@@ -60,7 +64,7 @@ extension DeliveryCore {
     }
 
     /// Schedules a report to the peer about the identities in its datagrams.
-    mutating func owe(_ known: KnownIdentities, to address: LinkAddress, _ now: DeliveryTime) {
+    mutating func scheduleIdentityReport(_ known: KnownIdentities, to address: LinkAddress, _ now: DeliveryTime) {
         guard let index = connections[address]?.peerID.flatMap({ peerIndex[$0] }), peers[index].address == address
         else { return }
         peers[index].identitiesDue = known
@@ -71,53 +75,55 @@ extension DeliveryCore {
 
     /// Returns a report to leave with another frame on that lane before it is due: collected acknowledgements, and a
     /// probe that is due soon. nil if there is nothing to report, or if reports use another lane.
-    mutating func nextRider(for address: LinkAddress, on lane: LinkLane, _ now: DeliveryTime) -> Outgoing? {
+    mutating func nextPiggybackedReport(for address: LinkAddress, on lane: LinkLane, _ now: DeliveryTime) -> Outgoing? {
         guard lane == settings.reliableLane ?? settings.immediateLane, let connection = connections[address],
-            connection.isLive, !connection.isOver, let (index, isHeard) = peerHere(address, isLive: true), isHeard
+            connection.isLive, !connection.isClosed,
+            let (index, isReachableLive) = reachablePeer(address, isLive: true), isReachableLive
         else { return nil }
-        if let number = peers[index].standing.probeAlong(now: now.elapsed) { peers[index].probeDue = number }
-        return nextReport(index, isLive: true, isRider: true, now)
+        if let number = peers[index].standing.piggybackedProbe(now: now.elapsed) { peers[index].probeDue = number }
+        return nextReport(index, isLive: true, isPiggybacked: true, now)
             .map { Outgoing(frame: WireFrame(.report($0)), lane: lane) }
     }
 
     /// Passes on the best-effort messages that follow a frame that `nextFrame` called immediate, while more are wanted.
     /// They have the same precedence as that frame.
-    mutating func moreNow(for address: LinkAddress, while wantsMore: (WireMessage) -> Bool) {
+    mutating func drainImmediate(for address: LinkAddress, while wantsMore: (WireMessage) -> Bool) {
         guard let place = connections.index(forKey: address) else { return }
         let limit = settings.immediateLimit
         while let next = connections.values[place].immediate.takeFirst(countMax: limit) {
-            if next.freesHalf { directives.hasRoom = true }
+            if next.freedHalf { directives.resumesWaiters = true }
             guard wantsMore(next.message) else { return }
         }
     }
 
     /// Returns the peer reached at the address, and whether its live lanes reach it. A link may say that it is
     /// connected although the peer hears nothing. Then, and without a connection, kept lanes reach the peer.
-    private func peerHere(_ address: LinkAddress, isLive: Bool) -> (index: Int, isHeard: Bool)? {
+    private func reachablePeer(_ address: LinkAddress, isLive: Bool) -> (index: Int, isReachableLive: Bool)? {
         if isLive, let index = connections[address]?.peerID.flatMap({ peerIndex[$0] }) {
-            return peers[index].address == address ? (index, !isUnheard(index)) : nil
+            return peers[index].address == address ? (index, !isUnreachableLive(index)) : nil
         }
         guard let index = connections[address]?.kept.peerID.flatMap({ peerIndex[$0] }), peers[index].address == nil,
-            peers[index].keptAddress == address, !isLive || connections[address]?.helloCount ?? 0 >= Self.hellosInVain
+            peers[index].keptAddress == address,
+            !isLive || connections[address]?.helloCount ?? 0 >= Self.unansweredHelloLimit
         else { return nil }
         return (index, false)
     }
 
     /// Number of unanswered hellos after which kept lanes are used instead of a connection.
-    static var hellosInVain: Int { 3 }
+    static var unansweredHelloLimit: Int { 3 }
 
     /// Returns true if live lanes don't reach the peer, whatever the link says, and there are kept lanes.
-    func isUnheard(_ index: Int) -> Bool {
+    func isUnreachableLive(_ index: Int) -> Bool {
         peers[index].standing.health == .gone && !peers[index].standing.isAwaited && settings.keptLane != nil
     }
 
     /// Returns the next frame for kept lanes that doesn't depend on the peer there.
     private mutating func nextKept(_ address: LinkAddress, on lane: LinkLane) -> Outgoing? {
-        if connections[address]?.kept.owesGreeting == true {
-            connections[address]?.kept.owesGreeting = false
+        if connections[address]?.kept.needsHello == true {
+            connections[address]?.kept.needsHello = false
             var hello = WireHello(peer: localPeer, codecs: settings.codecs)
             hello.abilities = settings.abilities
-            return Outgoing(frame: WireFrame(.hello(hello)), lane: .latest, key: KeptConnection.greetingKey)
+            return Outgoing(frame: WireFrame(.hello(hello)), lane: .latest, key: KeptConnection.helloKey)
         }
         guard let message = connections[address]?.kept.immediate.takeFirst() else { return nil }
         return Outgoing(frame: WireFrame(message), lane: lane)
@@ -126,10 +132,10 @@ extension DeliveryCore {
     private mutating func nextReliable(
         _ index: Int, on lane: LinkLane, urgentOnly: Bool, _ now: DeliveryTime
     ) -> Outgoing? {
-        guard lane != .datagram || peers[index].underWayBytes < peers[index].window.bytes else { return nil }
+        guard lane != .datagram || peers[index].inFlightBytes < peers[index].window.bytes else { return nil }
         dropExpired(index, now)
         guard let (channel, number, priority) = peers[index].nextChannel(on: lane) else { return nil }
-        if peers[index].isGuest, !mayPass(peers[index].channels[channel].entries[number].message, index) {
+        if peers[index].isGuest, !isVisible(peers[index].channels[channel].entries[number].message, to: index) {
             withdrawFromGuest(index)
             return nextReliable(index, on: lane, urgentOnly: urgentOnly, now)
         }
@@ -139,7 +145,9 @@ extension DeliveryCore {
             outbox: peers[index].channels[channel].key.outbox, sequence: number,
             first: peers[index].channels[channel].entries.first, expiresAt: entry.expiresAt)
         if lane == .datagram { wake(by: now.elapsed + peers[index].resendTimeout) }
-        if lane.isLive, peers[index].standing.owes(now: now.elapsed) { wake(by: peers[index].standing.deadline) }
+        if lane.isLive, peers[index].standing.noteOutstanding(now: now.elapsed) {
+            wake(by: peers[index].standing.deadline)
+        }
         return Outgoing(
             frame: WireFrame(entry.message, mark: mark), lane: lane, isBulk: priority == .bulk)
     }
@@ -160,7 +168,7 @@ extension DeliveryCore {
             guard let offer = offer(feature, progress, index), offer.version > progress.acknowledged else { continue }
             let isOverdue = reofferTime(of: progress, index).map { $0 <= now.elapsed } ?? false
             guard offer.version > progress.sent || isOverdue else { continue }
-            if offer.version <= progress.sent, lane == .datagram { peers[index].window.overdue() }
+            if offer.version <= progress.sent, lane == .datagram { peers[index].window.noteTimeout() }
             // Only the peer's acknowledgement counts: a lane that keeps the snapshot may still lose it with either
             // side's process.
             peers[index].offerLatest(feature) {
@@ -181,16 +189,16 @@ extension DeliveryCore {
     func offer(_ feature: String, _ progress: LatestProgress, _ index: Int) -> LatestOffer? {
         guard peers[index].isGuest else { return progress.offer(published[feature]) }
         return [progress.own, published[feature]].compactMap { $0 }
-            .filter { mayPass(.snapshot($0.snapshot), index) }.max { $0.version < $1.version }
+            .filter { isVisible(.snapshot($0.snapshot), to: index) }.max { $0.version < $1.version }
     }
 
     // MARK: Reports
 
     private mutating func nextReport(
-        _ index: Int, isLive: Bool, isHeard: Bool, _ lane: LinkLane?, _ now: DeliveryTime
+        _ index: Int, isLive: Bool, isReachableLive: Bool, _ lane: LinkLane?, _ now: DeliveryTime
     ) -> Outgoing? {
         guard let lane else { return nil }
-        if isHeard || !isLive {
+        if isReachableLive || !isLive {
             return nextReport(index, isLive: isLive, now).map { Outgoing(frame: WireFrame(.report($0)), lane: lane) }
         }
         // Probes use the live lane, to find out when it works again. Acknowledgements use the kept lane, where the peer
@@ -205,7 +213,7 @@ extension DeliveryCore {
     }
 
     private mutating func nextReport(
-        _ index: Int, isLive: Bool, isRider: Bool = false, _ now: DeliveryTime
+        _ index: Int, isLive: Bool, isPiggybacked: Bool = false, _ now: DeliveryTime
     ) -> WireReport? {
         var report = WireReport()
         if let number = peers[index].probeDue.take() {
@@ -213,7 +221,7 @@ extension DeliveryCore {
         }
         if isLive { report.floors = floorsDue(index, now) }
         let isWorthAReport = report.probe != nil || !report.floors.isEmpty
-        let isDue = peers[index].reportAt <= now.elapsed || (isRider && peers[index].reportAt != .max)
+        let isDue = peers[index].reportAt <= now.elapsed || (isPiggybacked && peers[index].reportAt != .max)
         if isWorthAReport || isDue {
             report.echo = peers[index].echo.take()
             report.receipts = takeReceipts(index)
@@ -235,15 +243,18 @@ extension DeliveryCore {
     /// Maximum number of receipts for one channel in one report. They fit a small datagram.
     private static let receiptsMax = 6
 
+    /// Returns the receipts that are due, as many as fit a report. The others stay due.
     private mutating func takeReceipts(_ index: Int) -> [WireReport.Receipt] {
         var receipts: [WireReport.Receipt] = []
-        let (keys, latestKeys) = (peers[index].receiptsDue, peers[index].latestReceiptsDue)
-        for (place, key) in keys.prefix(WireReport.entriesMax).enumerated() {
+        var due = peers[index].receiptsDue[...]
+        var latestDue = peers[index].latestReceiptsDue[...]
+        while receipts.count < WireReport.entriesMax, let key = due.popFirst() {
             guard let channel = peers[index].incoming[key] else { continue }
             // The first channel may use several receipts. With many gaps, one couldn't list everything that has
             // arrived, and the sender would time out and resend the rest.
             let rangesMax = WireReport.Receipt.rangesMax
-            var beyond = channel.beyond(rangesMax: place == 0 ? Self.receiptsMax * rangesMax : rangesMax)[...]
+            let receiptsMax = receipts.isEmpty ? Self.receiptsMax : 1
+            var beyond = channel.beyond(rangesMax: receiptsMax * rangesMax)[...]
             repeat {
                 let part = Array(beyond.prefix(rangesMax))
                 beyond = beyond.dropFirst(rangesMax)
@@ -251,16 +262,14 @@ extension DeliveryCore {
                     .init(featureID: key.featureID, outbox: key.outbox, upTo: channel.acknowledged, beyond: part))
             } while !beyond.isEmpty
         }
-        for key in latestKeys.prefix(max(WireReport.entriesMax - receipts.count, 0)) {
-            guard let heard = peers[index].newest[key.featureID], heard.outbox == key.outbox else { continue }
-            receipts.append(.init(featureID: key.featureID, outbox: key.outbox, upTo: heard.version, isLatest: true))
+        while receipts.count < WireReport.entriesMax, let key = latestDue.popFirst() {
+            guard let newest = peers[index].newest[key.featureID], newest.outbox == key.outbox else { continue }
+            receipts.append(.init(featureID: key.featureID, outbox: key.outbox, upTo: newest.version, isLatest: true))
         }
-        // Receipts of reliable messages that didn't fit stay due.
-        peers[index].receiptsDue = Array(keys.dropFirst(WireReport.entriesMax))
-        peers[index].latestReceiptsDue = Array(latestKeys.dropFirst(max(WireReport.entriesMax - receipts.count, 0)))
-        if peers[index].receiptsDue.isEmpty { peers[index].latestReceiptsDue.removeAll() }
+        peers[index].receiptsDue = Array(due)
+        peers[index].latestReceiptsDue = Array(latestDue)
         peers[index].unreportedCount = 0
-        if peers[index].receiptsDue.isEmpty { peers[index].reportAt = .max }
+        if due.isEmpty, latestDue.isEmpty { peers[index].reportAt = .max }
         return receipts
     }
 
@@ -285,15 +294,15 @@ extension DeliveryCore {
 extension DeliveryCore {
     /// Passes an envelope on at once, if no other message waits before it and there is space.
     /// - Returns: true if it was passed on.
-    mutating func takeBack(_ item: Item, mode: SessionDeliveryMode) -> Bool {
+    mutating func loopBack(_ item: Item, mode: SessionDeliveryMode) -> Bool {
         guard settings.returnsOwnPackets, !settings.isDurable, peers.count == 1, peers[0].outstandingCount == 0,
             peers[0].address != nil, case .envelope(let envelope) = item.message
         else { return false }
         switch mode {
         case .reliableEventually:
-            guard room > 0 else { return false }
+            guard availableCount > 0 else { return false }
             guard peers[0].recent.insert(MessageID(envelope.metadata)) else { return true }
-            room -= 1
+            availableCount -= 1
             directives.arrivals.append(.durable(envelope))
         case .realtimeBestEffort, .acknowledgement:
             directives.arrivals.append(.envelope(envelope))
@@ -304,7 +313,7 @@ extension DeliveryCore {
     }
 
     /// Receives every frame that this peer sends to itself.
-    mutating func takeBackFrames(_ now: DeliveryTime) {
+    mutating func loopBackFrames(_ now: DeliveryTime) {
         guard settings.returnsOwnPackets else { return }
         while let address = directives.writable.popLast() {
             while let next = nextFrame(for: address, now) {

@@ -10,8 +10,8 @@ extension DeliveryCore {
     ) throws(WireError) {
         var next = 0
         while next < frames.count {
-            if let (index, envelopes) = eventsNowOrNever(in: frames[next...], on: lane, from: address) {
-                noteHeard(index, on: lane, now)
+            if let (index, envelopes) = leadingBestEffortEnvelopes(in: frames[next...], on: lane, from: address) {
+                noteFrame(index, on: lane, now)
                 directives.arrivals.append(.envelopes(envelopes))
                 next += envelopes.count
             } else {
@@ -23,10 +23,10 @@ extension DeliveryCore {
 
     /// Returns the leading unnumbered envelopes, if there are several and all are acceptable. Their sender is then
     /// looked up only once.
-    private func eventsNowOrNever(
+    private func leadingBestEffortEnvelopes(
         in frames: ArraySlice<WireFrame>, on lane: LinkLane, from address: LinkAddress
     ) -> (index: Int, envelopes: [AnySessionSyncEnvelope])? {
-        guard frames.count > 1, connections[address]?.isOver == false, let index = sender(at: address, on: lane),
+        guard frames.count > 1, connections[address]?.isClosed == false, let index = sender(at: address, on: lane),
             !peers[index].isGuest
         else { return nil }
         let provenID = connections[address]?.provenPeerID
@@ -42,8 +42,8 @@ extension DeliveryCore {
     }
 
     /// Records a frame from the peer. Frames on platform-kept lanes prove nothing: they may be old.
-    mutating func noteHeard(_ index: Int, on lane: LinkLane, _ now: DeliveryTime) {
-        guard lane.isLive, peers[index].standing.heard(now: now.elapsed) else { return }
+    mutating func noteFrame(_ index: Int, on lane: LinkLane, _ now: DeliveryTime) {
+        guard lane.isLive, peers[index].standing.noteFrame(now: now.elapsed) else { return }
         wake(by: peers[index].standing.deadline)
     }
 
@@ -53,19 +53,21 @@ extension DeliveryCore {
         _ frame: WireFrame, on lane: LinkLane, from address: LinkAddress, _ now: DeliveryTime
     ) throws(WireError) {
         // Frames after the end of a connection are too late.
-        guard connections[address]?.isOver == false else { return }
-        if case .hello(let hello) = frame.message { return try meet(hello, on: lane, at: address, now) }
+        guard connections[address]?.isClosed == false else { return }
+        if case .hello(let hello) = frame.message { return try receiveHello(hello, on: lane, at: address, now) }
         if case .goodbye(let goodbye) = frame.message { return end(address, goodbye, on: lane, now) }
         guard let index = sender(at: address, on: lane) else {
-            if takeEarly(frame, from: address) { return }
+            if acceptBeforeHello(frame, from: address) { return }
             // On a lossy lane the hello may have been lost or overtaken; it is repeated.
             guard lane == .stream else { return }
-            throw WireError(.foreign, "the peer did not greet first")
+            throw WireError(.foreign, "the peer sent another frame before its hello")
         }
-        noteHeard(index, on: lane, now)
-        if case .report(let report) = frame.message { return take(report, index, on: lane, at: address, now) }
-        let isWanted = speaksForItself(frame.message, at: address) && takes(frame.message, index)
-        if let mark = frame.mark { return try take(frame.message, mark, isWanted: isWanted, on: lane, index, now) }
+        noteFrame(index, on: lane, now)
+        if case .report(let report) = frame.message { return process(report, index, on: lane, at: address, now) }
+        let isWanted = isFromProvenPeer(frame.message, at: address) && acceptsFromGuest(frame.message, index)
+        if let mark = frame.mark {
+            return try receiveNumbered(frame.message, mark, isWanted: isWanted, on: lane, index, now)
+        }
         guard isWanted else { return }
         switch frame.message {
         case .snapshotRequest(let request):
@@ -80,12 +82,12 @@ extension DeliveryCore {
 
     /// Returns false, and reports it, if the link has proven a peer and the message names another one as its sender. A
     /// peer passes on its knowledge of others' events inside its own snapshots and controls, as events of theirs.
-    private mutating func speaksForItself(_ message: WireMessage, at address: LinkAddress) -> Bool {
+    private mutating func isFromProvenPeer(_ message: WireMessage, at address: LinkAddress) -> Bool {
         guard let provenID = connections[address]?.provenPeerID, let sender = message.sender, sender.id != provenID
         else {
             return true
         }
-        report(.rejected(peerID: provenID, reason: "it sent \(sender.what) of '\(sender.id)' as if it were its own"))
+        report(.rejected(peerID: provenID, reason: "it sent \(sender.what) that names '\(sender.id)' as its sender"))
         return false
     }
 
@@ -99,10 +101,10 @@ extension DeliveryCore {
 
     /// Accepts an unnumbered envelope before the hello of a new connection, from a peer known on kept lanes. The peer
     /// may not have noticed the new connection. Such an envelope would be lost; everything else comes again.
-    private mutating func takeEarly(_ frame: WireFrame, from address: LinkAddress) -> Bool {
+    private mutating func acceptBeforeHello(_ frame: WireFrame, from address: LinkAddress) -> Bool {
         guard frame.mark == nil, case .envelope(let envelope) = frame.message,
             let index = connections[address]?.kept.peerID.flatMap({ peerIndex[$0] }),
-            speaksForItself(frame.message, at: address), takes(frame.message, index)
+            isFromProvenPeer(frame.message, at: address), acceptsFromGuest(frame.message, index)
         else { return false }
         directives.arrivals.append(.envelope(envelope))
         return true
@@ -127,22 +129,22 @@ extension DeliveryCore {
         // The link may keep the connection for a while.
         if isLive, settings.keptLane == nil {
             connections[address] = DeliveryConnection()
-            connections[address]?.isOver = true
+            connections[address]?.isClosed = true
         }
     }
 
     // MARK: Numbered messages
 
     /// - Parameter isWanted: false to drop the message. Its number still counts, so that later ones don't wait for it.
-    private mutating func take(
+    private mutating func receiveNumbered(
         _ message: WireMessage, _ mark: WireMark, isWanted: Bool, on lane: LinkLane, _ index: Int, _ now: DeliveryTime
     ) throws(WireError) {
         guard let metadata = message.metadata else { return }
         if case .snapshot(let snapshot) = message, mark.isLatest {
-            return takeLatest(snapshot, mark, isWanted: isWanted, index, now)
+            return receiveLatest(snapshot, mark, isWanted: isWanted, index, now)
         }
         guard mark.first > 0, mark.first <= mark.sequence, mark.sequence <= Self.numberMax else {
-            return report(.rejected(peerID: peers[index].peer.id, reason: "number \(mark.sequence) is impossible"))
+            return report(.rejected(peerID: peers[index].peer.id, reason: "invalid message number \(mark.sequence)"))
         }
         let key = ChannelKey(outbox: mark.outbox, featureID: metadata.featureID)
         guard open(key, first: mark.first, index) else { return reportTooManyFeatures(index) }
@@ -155,7 +157,7 @@ extension DeliveryCore {
         let message = isWanted ? message : nil
         let bytes = IncomingChannel.heldBytes(message)
         guard try mayHold(bytes, mark, key, on: lane, index) else { return }
-        if peers[index].incoming[key]?.take(message, mark) == true {
+        if peers[index].incoming[key]?.hold(message, mark) == true {
             peers[index].budget.charge(bytes, as: .messages)
             passOn(key, index, now)
         }
@@ -181,12 +183,12 @@ extension DeliveryCore {
     private mutating func mayHold(
         _ bytes: Int, _ mark: WireMark, _ key: ChannelKey, on lane: LinkLane, _ index: Int
     ) throws(WireError) -> Bool {
-        guard let channel = peers[index].incoming[key], channel.isNews(mark),
-            !hasRoom || channel.next != mark.sequence || peers[index].unstoredBytes > 0
+        guard let channel = peers[index].incoming[key], channel.isNew(mark),
+            !hasSubscriberCapacity || channel.next != mark.sequence || peers[index].unstoredBytes > 0
                 || peers[index].isPreceded(key),
             !peers[index].mayHold(bytes, from: mark.outbox)
         else { return true }
-        let reason = "\(peers[index].budget[.messages] >> 20) MiB of its messages wait already"
+        let reason = "\(peers[index].budget[.messages] >> 20) MiB of its messages already wait"
         guard lane != .stream else { throw WireError(.oversized, reason) }
         report(.rejected(peerID: peers[index].peer.id, reason: reason))
         return false
@@ -206,12 +208,14 @@ extension DeliveryCore {
             if !peers[index].stalled.contains(key) { peers[index].stalled.append(key) }
             return
         }
-        var letGo = 0
-        while hasRoom, let (number, message) = peers[index].incoming[key]?.removeNext(lettingGo: &letGo) {
+        var releasedBytes = 0
+        while hasSubscriberCapacity,
+            let (number, message) = peers[index].incoming[key]?.removeNext(releasing: &releasedBytes)
+        {
             // Snapshots aren't checked: one may share the ID of the next event, and its revision shows whether it is
             // new.
             if case .envelope(let envelope) = message, !peers[index].recent.insert(MessageID(envelope.metadata)) {
-                letGo += message.heldBytes
+                releasedBytes += message.heldBytes
                 continue
             }
             if settings.isDurable {
@@ -221,14 +225,14 @@ extension DeliveryCore {
                 peers[index].noteUnstored(message.heldBytes)
                 directives.changes.append(.received(peerID: peers[index].peer.id, key, number: number, message))
             } else {
-                room -= 1
-                roomBytes -= message.payloadBytes
-                letGo += message.heldBytes
+                availableCount -= 1
+                availableBytes -= message.payloadBytes
+                releasedBytes += message.heldBytes
                 handOver(message)
             }
         }
-        peers[index].budget.release(letGo, as: .messages)
-        if !hasRoom, peers[index].incoming[key]?.hasNext() == true, !peers[index].stalled.contains(key) {
+        peers[index].budget.release(releasedBytes, as: .messages)
+        if !hasSubscriberCapacity, peers[index].incoming[key]?.hasNext() == true, !peers[index].stalled.contains(key) {
             peers[index].stalled.append(key)
             wake(by: now.elapsed + Self.stallInterval)
             // The messages that wait for the store may leave space; `stored` checks.
@@ -269,7 +273,7 @@ extension DeliveryCore {
 
     // MARK: Newest snapshots
 
-    private mutating func takeLatest(
+    private mutating func receiveLatest(
         _ snapshot: AnySessionSyncSnapshot, _ mark: WireMark, isWanted: Bool, _ index: Int, _ now: DeliveryTime
     ) {
         let key = ChannelKey(outbox: mark.outbox, featureID: snapshot.metadata.featureID)
@@ -279,7 +283,7 @@ extension DeliveryCore {
         }
         // Versions count per outbox. Of two outboxes, neither is known to be the later one.
         if before?.outbox != mark.outbox || mark.sequence > before?.version ?? 0 {
-            peers[index].hear(mark, of: key.featureID)
+            peers[index].noteNewest(mark, of: key.featureID)
             if isWanted { directives.arrivals.append(.snapshot(snapshot)) }
             if isWanted, settings.isDurable { keepNewest(snapshot, mark, index) }
         }
@@ -299,7 +303,7 @@ extension DeliveryCore {
         let peerID = peers[index].peer.id
         if peers[index].newest[snapshot.metadata.featureID]?.stored?.isNewer(than: snapshot) == true { return }
         guard peers[index].mayKeep(snapshot) else {
-            return report(.dropped(count: 1, reason: "the store keeps no more snapshots of '\(peerID)'"))
+            return report(.dropped(count: 1, reason: "the store has no more space for snapshots of '\(peerID)'"))
         }
         peers[index].keep(snapshot)
         directives.changes.append(.newest(peerID: peerID, snapshot, mark))
@@ -307,40 +311,40 @@ extension DeliveryCore {
 
     // MARK: Reports
 
-    private mutating func take(
+    private mutating func process(
         _ report: WireReport, _ index: Int, on lane: LinkLane, at address: LinkAddress, _ now: DeliveryTime
     ) {
         // A report on a kept lane proves nothing about live lanes.
         let proves = lane.isLive || settings.reliableLane == nil
-        if lane.isLive { greetingArrived(address) }
+        if lane.isLive { stopRepeatingHello(address) }
         let before = peers[index].standing.health
         if let probe = report.probe {
             peers[index].echo = .init(probe: probe, answeredAt: now.wall)
-            if lane.isLive, report.echo == nil, let number = peers[index].standing.asked(now: now.elapsed) {
+            if lane.isLive, report.echo == nil, let number = peers[index].standing.noteProbe(now: now.elapsed) {
                 peers[index].probeDue = number
             }
             let delay = peers[index].probeDue == nil ? peers[index].standing.echoDelay : 0
             peers[index].reportAt = min(peers[index].reportAt, now.elapsed + delay)
             wake(by: peers[index].reportAt)
         }
-        if lane.isLive, let silence = report.silence { peers[index].standing.announced(silence: silence) }
+        if lane.isLive, let silence = report.silence { peers[index].standing.noteAnnouncement(silence: silence) }
         if lane.isLive, let known = report.identities { peers[index].knownIdentities = known }
         if proves, let echo = report.echo,
-            peers[index].standing.answered(
+            peers[index].standing.noteEcho(
                 echo.probe.number, sentWall: echo.probe.sentAt, answeredWall: echo.answeredAt, now: now.elapsed)
         {
-            peers[index].window.recovered()
+            peers[index].window.resetBackOff()
             self.report(
                 .roundTrip(
                     peerID: peers[index].peer.id, duration: peers[index].standing.roundTrip.smoothed ?? .zero))
         }
         var newestSentAt: UInt64 = 0
         for receipt in report.receipts {
-            newestSentAt = max(newestSentAt, take(receipt, index, on: lane, proves: proves, now))
+            newestSentAt = max(newestSentAt, process(receipt, index, on: lane, proves: proves, now))
         }
-        for floor in report.floors where floor.first > 0 && floor.first <= Self.numberMax { take(floor, index, now) }
+        for floor in report.floors where floor.first > 0 && floor.first <= Self.numberMax { process(floor, index, now) }
         peers[index].dropEarlierChannels()
-        if !peers[index].hasUnderWay { peers[index].standing.owesNothing() }
+        if !peers[index].hasInFlight { peers[index].standing.noteAllAcknowledged() }
         resendOvertaken(index, newestSentAt)
         noteHealth(index, before)
         wake(by: peers[index].standing.deadline)
@@ -348,14 +352,14 @@ extension DeliveryCore {
     }
 
     /// - Returns: the latest send time of the messages that have arrived.
-    private mutating func take(
+    private mutating func process(
         _ receipt: WireReport.Receipt, _ index: Int, on lane: LinkLane, proves: Bool, _ now: DeliveryTime
     ) -> UInt64 {
         if receipt.isLatest {
             guard receipt.outbox == outbox, receipt.upTo <= lastVersion else { return 0 }
             let before = peers[index].latest[receipt.featureID]?.acknowledged ?? 0
             peers[index].latest[receipt.featureID]?.acknowledged = max(receipt.upTo, before)
-            if receipt.upTo > before { peers[index].window.recovered() }
+            if receipt.upTo > before { peers[index].window.resetBackOff() }
             return 0
         }
         let key = ChannelKey(outbox: receipt.outbox, featureID: receipt.featureID)
@@ -366,41 +370,41 @@ extension DeliveryCore {
         let end = peers[index].channels[channel].entries.next
         if key.outbox != peers[index].outbox, max(upTo, beyond.last?.upperBound ?? 0) >= end {
             // An earlier launch used these numbers after the store was copied.
-            noteOlderStore(peers[index].peer.id)
+            reportOlderStore(peers[index].peer.id)
             (upTo, beyond) = (min(upTo, end - 1), [])
         }
-        let underWay = settings.isLossy ? peers[index].underWayBytes : 0
-        let (gain, count) = peers[index].channels[channel].acknowledge(
-            upTo: upTo, beyond: beyond, messagesWanted: tellsAcknowledgements)
-        for message in gain.messages {
+        let inFlight = settings.isLossy ? peers[index].inFlightBytes : 0
+        let (acknowledgement, count) = peers[index].channels[channel].acknowledge(
+            upTo: upTo, beyond: beyond, messagesWanted: reportsAcknowledgements)
+        for message in acknowledgement.messages {
             if let metadata = message.metadata { report(.acknowledged(metadata, peerID: peers[index].peer.id)) }
         }
-        peers[index].window.acknowledged(byteCount: gain.byteCount, underWay: underWay)
-        if gain.measurableSentAt != nil || !peers[index].hasUnderWay { peers[index].window.recovered() }
-        if gain.newestSentAt > 0, proves {
-            peers[index].standing.acknowledged(sentAt: gain.measurableSentAt, now: now.elapsed)
+        peers[index].window.acknowledged(byteCount: acknowledgement.byteCount, inFlight: inFlight)
+        if acknowledgement.measurableSentAt != nil || !peers[index].hasInFlight { peers[index].window.resetBackOff() }
+        if acknowledgement.newestSentAt > 0, proves {
+            peers[index].standing.noteAcknowledgement(sentAt: acknowledgement.measurableSentAt, now: now.elapsed)
         }
-        guard count > 0 else { return gain.newestSentAt }
+        guard count > 0 else { return acknowledgement.newestSentAt }
         peers[index].outstandingCount -= count
-        peers[index].outstandingBytes -= gain.byteCount
-        directives.hasRoom = true
-        settle(index, channel)
-        return gain.newestSentAt
+        peers[index].outstandingBytes -= acknowledgement.byteCount
+        directives.resumesWaiters = true
+        noteTruncation(index, channel)
+        return acknowledgement.newestSentAt
     }
 
     /// RACK: resends messages that were sent half a round trip before one that has arrived.
     private mutating func resendOvertaken(_ index: Int, _ newestSentAt: UInt64) {
-        guard settings.isLossy, newestSentAt > 0, peers[index].address != nil, !isUnheard(index) else { return }
+        guard settings.isLossy, newestSentAt > 0, peers[index].address != nil, !isUnreachableLive(index) else { return }
         let window = (peers[index].standing.roundTrip.smoothedNanoseconds ?? 0) / 2
         guard newestSentAt > window else { return }
         var count = 0
         for channel in peers[index].channels.indices {
-            count += peers[index].channels[channel].giveUp(sentBefore: newestSentAt - window, knownOnly: true)
+            count += peers[index].channels[channel].markLost(sentBefore: newestSentAt - window, coveredOnly: true)
         }
         if count > 0 { report(.retransmitted(count: count, peerID: peers[index].peer.id)) }
     }
 
-    private mutating func take(_ floor: WireReport.Floor, _ index: Int, _ now: DeliveryTime) {
+    private mutating func process(_ floor: WireReport.Floor, _ index: Int, _ now: DeliveryTime) {
         let key = ChannelKey(outbox: floor.outbox, featureID: floor.featureID)
         guard open(key, first: floor.first, index) else { return }
         peers[index].incoming[key]?.raiseFloor(to: floor.first)

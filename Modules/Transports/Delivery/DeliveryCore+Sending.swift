@@ -15,7 +15,7 @@ extension DeliveryCore {
     }
 
     enum Admission {
-        case taken
+        case accepted
         /// The message wasn't accepted; try again when there is space.
         case full
     }
@@ -26,19 +26,19 @@ extension DeliveryCore {
         _ item: Item, mode: SessionDeliveryMode, to peerID: String?, _ now: DeliveryTime
     ) throws(SessionSyncError) -> Admission {
         let receivers = try receivers(peerID, of: item.message, mode)
-        if takeBack(item, mode: mode) { return .taken }
+        if loopBack(item, mode: mode) { return .accepted }
         switch (mode, item.message) {
         case (.reliableEventually, .envelope), (.reliableEventually, .snapshot):
             return try sendReliably(item, to: receivers, now)
         case (.latestSnapshot, .snapshot(let snapshot)):
             try publish(snapshot, to: peerID == nil ? nil : receivers)
-            return .taken
+            return .accepted
         case (.latestSnapshot, _), (.reliableEventually, _):
             throw .unsupportedDeliveryMode
         case (.realtimeBestEffort, .envelope) where settings.keptLane != nil:
             return try sendKept(item, to: receivers, now)
         case (.realtimeBestEffort, _), (.snapshotRequest, _), (.acknowledgement, _):
-            return try sendNow(item.message, to: receivers)
+            return try sendImmediately(item.message, to: receivers)
         }
     }
 
@@ -47,14 +47,14 @@ extension DeliveryCore {
     private func receivers(
         _ peerID: String?, of message: WireMessage, _ mode: SessionDeliveryMode
     ) throws(SessionSyncError) -> [Int] {
-        guard let peerID else { return peers.indices.filter { mayPass(message, $0) } }
-        guard let index = peerIndex[peerID], mode == .latestSnapshot || mayPass(message, index) else {
+        guard let peerID else { return peers.indices.filter { isVisible(message, to: $0) } }
+        guard let index = peerIndex[peerID], mode == .latestSnapshot || isVisible(message, to: index) else {
             throw .unknownPeer(id: peerID)
         }
         return [index]
     }
 
-    // MARK: Now or never
+    // MARK: Best effort
 
     /// Accepts best-effort messages for a single receiver, which is looked up only once. The result is as if `send`
     /// took each.
@@ -67,7 +67,7 @@ extension DeliveryCore {
         var count = 0
         for item in items {
             guard case .envelope = item.message,
-                connections.values[place].immediate.hasRoom(countMax: settings.immediateLimit)
+                connections.values[place].immediate.hasSpace(countMax: settings.immediateLimit)
             else { break }
             connections.values[place].immediate.append(item.message)
             count += 1
@@ -77,39 +77,40 @@ extension DeliveryCore {
     }
 
     /// - Parameter keepsUnlessReachable: true to use a live lane only for peers that are known to answer.
-    private mutating func sendNow(
+    private mutating func sendImmediately(
         _ message: WireMessage, to receivers: [Int], keepsUnlessReachable: Bool = false
     ) throws(SessionSyncError) -> Admission {
         var hasReceiver = false
-        var isTaken = false
+        var isAccepted = false
         var droppedCount = 0
         for index in receivers {
             guard let address = immediateAddress(index) else { continue }
             hasReceiver = true
             if keepsUnlessReachable, peers[index].standing.health != .reachable, let place = peers[index].keptAddress {
-                guard connections[place]?.kept.immediate.hasRoom(countMax: settings.immediateLimit) == true else {
+                guard connections[place]?.kept.immediate.hasSpace(countMax: settings.immediateLimit) == true else {
                     droppedCount += 1
                     continue
                 }
                 connections[place]?.kept.immediate.append(message)
                 directives.writable.append(place)
-                isTaken = true
+                isAccepted = true
                 continue
             }
-            guard connections[address]?.immediate.hasRoom(countMax: settings.immediateLimit) == true else {
+            guard connections[address]?.immediate.hasSpace(countMax: settings.immediateLimit) == true else {
                 droppedCount += 1
                 continue
             }
             connections[address]?.immediate.append(message)
             if directives.writable.last != address { directives.writable.append(address) }
-            isTaken = true
+            isAccepted = true
         }
         guard hasReceiver else { throw .notReachable }
-        guard isTaken else { return .full }
+        guard isAccepted else { return .full }
         if droppedCount > 0 {
-            report(.dropped(count: droppedCount, reason: "a slow peer's queue is full, and others took the message"))
+            report(
+                .dropped(count: droppedCount, reason: "the queue of a slow peer is full; other peers get the message"))
         }
-        return .taken
+        return .accepted
     }
 
     /// Accepts a best-effort event over a link with kept lanes. It goes live to peers that have answered there, and by
@@ -120,21 +121,25 @@ extension DeliveryCore {
     ) throws(SessionSyncError) -> Admission {
         guard !receivers.isEmpty else {
             try keepPending(item, now)
-            return .taken
+            return .accepted
         }
         let placed = receivers.filter { immediateAddress($0) != nil }
-        let others = receivers.filter { immediateAddress($0) == nil && (placed.isEmpty || hasRoom($0, item.byteCount)) }
+        let others = receivers.filter {
+            immediateAddress($0) == nil && (placed.isEmpty || hasSpace($0, item.byteCount))
+        }
         // If the caller has to try again after this, receivers recognize the duplicate by the event's ID.
         if !others.isEmpty, case .full = try sendReliably(item, to: others, now) { return .full }
         if placed.count + others.count < receivers.count {
-            report(.dropped(count: 1, reason: "too much waits for a peer that is not there, and others took the event"))
+            report(
+                .dropped(
+                    count: 1, reason: "the queue of a peer that isn't connected is full; other peers get the event"))
         }
-        return placed.isEmpty ? .taken : try sendNow(item.message, to: placed, keepsUnlessReachable: true)
+        return placed.isEmpty ? .accepted : try sendImmediately(item.message, to: placed, keepsUnlessReachable: true)
     }
 
     /// Returns the address for a best-effort message; nil if the peer wouldn't get it soon.
     private func immediateAddress(_ index: Int) -> LinkAddress? {
-        if let address = peers[index].address, connections[address]?.isOver == false {
+        if let address = peers[index].address, connections[address]?.isClosed == false {
             // Before the first round trip, no peer counts as gone.
             if peers[index].standing.health != .gone || peers[index].standing.isAwaited { return address }
         }
@@ -148,27 +153,28 @@ extension DeliveryCore {
         case .envelope, .snapshot, .snapshotRequest: break
         case .hello, .goodbye, .report: return
         }
-        guard connections[address]?.kept.immediate.hasRoom(countMax: settings.immediateLimit) == true else {
-            return report(.dropped(count: 1, reason: "nobody was there, and too much waits for the other way"))
+        guard connections[address]?.kept.immediate.hasSpace(countMax: settings.immediateLimit) == true else {
+            return report(
+                .dropped(count: 1, reason: "the live lane didn't deliver it, and the queue of the kept lane is full"))
         }
         connections[address]?.kept.immediate.append(message)
         directives.writable.append(address)
     }
 
-    // MARK: Reliably
+    // MARK: Reliable
 
     private mutating func sendReliably(
         _ item: Item, to receivers: [Int], _ now: DeliveryTime
     ) throws(SessionSyncError) -> Admission {
         guard !receivers.isEmpty else {
             try keepPending(item, now)
-            return .taken
+            return .accepted
         }
         // Messages that the store refused when the first peer appeared go before this one.
         sendPending(now)
-        for index in receivers where !hasRoom(index, item.byteCount) {
+        for index in receivers where !hasSpace(index, item.byteCount) {
             dropExpired(index, now)
-            guard !hasRoom(index, item.byteCount) else { continue }
+            guard !hasSpace(index, item.byteCount) else { continue }
             guard peers[index].address != nil, peers[index].standing.health != .gone else {
                 throw .queueFull(limit: settings.queueLimit)
             }
@@ -178,10 +184,10 @@ extension DeliveryCore {
         var places: [(peer: Int, channel: Int)] = []
         for index in receivers { places.append((index, try peers[index].channel(featureID))) }
         for place in places { enqueue(item, at: place, now) }
-        return .taken
+        return .accepted
     }
 
-    private func hasRoom(_ index: Int, _ byteCount: Int) -> Bool {
+    private func hasSpace(_ index: Int, _ byteCount: Int) -> Bool {
         peers[index].outstandingCount < settings.queueLimit
             && (peers[index].outstandingCount == 0
                 || peers[index].outstandingBytes + byteCount <= settings.queueBytesMax)
@@ -236,7 +242,7 @@ extension DeliveryCore {
             }
     }
 
-    // MARK: Before anybody is known
+    // MARK: Pending messages
 
     private mutating func keepPending(_ item: Item, _ now: DeliveryTime) throws(SessionSyncError) {
         dropExpiredPending(now)
@@ -268,14 +274,14 @@ extension DeliveryCore {
         var left: [(element: PendingDeliveryQueue.Element, expiresAt: UInt64?)] = []
         var isStuck = false
         for (element, expiresAt) in waiting {
-            guard !isStuck, let first = peers.indices.first(where: { mayPass(element.message, $0) }) else {
+            guard !isStuck, let first = peers.indices.first(where: { isVisible(element.message, to: $0) }) else {
                 left.append((element, expiresAt))
                 continue
             }
             var options = element.options
             options.timeToLive = expiresAt.map { .milliseconds(Int64(clamping: $0 - min($0, now.wall))) }
             let item = Item(message: element.message, byteCount: 0, options: options, isPromised: true)
-            guard case .taken? = try? sendReliably(item, to: [first], now) else {
+            guard case .accepted? = try? sendReliably(item, to: [first], now) else {
                 isStuck = true
                 left.append((element, expiresAt))
                 continue
@@ -302,7 +308,7 @@ extension DeliveryCore {
         wake(by: now.elapsed + Self.storeInterval)
     }
 
-    mutating func lookAfterPending(_ now: DeliveryTime) {
+    mutating func flushPendingIfDue(_ now: DeliveryTime) {
         guard isPendingDue else { return }
         isPendingDue = false
         if pending.isEmpty || peers.isEmpty { notePending() } else { sendPending(now) }

@@ -20,7 +20,7 @@ extension DeliveryCore {
                 peers[index].budget.release(message.heldBytes, as: .messages)
                 handOver(message)
                 noteReceipt(key, index, now)
-            case .settled, .published, .newest, .met, .forgotten, .outboxForgotten, .pending: break
+            case .truncated, .published, .newest, .met, .forgotten, .outboxForgotten, .pending: break
             }
         }
         if peers.contains(where: { !$0.stalled.isEmpty }) { directives.isStalled = true }
@@ -44,7 +44,7 @@ extension DeliveryCore {
                 noteStored(message)
                 if let index = peerIndex[peerID] { received.append((index, key, number, message)) }
             case .pending: retryPending(now)
-            case .settled, .published, .newest, .met, .forgotten, .outboxForgotten: break
+            case .truncated, .published, .newest, .met, .forgotten, .outboxForgotten: break
             }
         }
         for item in received {
@@ -56,7 +56,7 @@ extension DeliveryCore {
         }
         if !received.isEmpty { wake(by: now.elapsed + Self.storeInterval) }
         if !promised.isEmpty { putBackPending(promised, now) }
-        directives.hasRoom = true
+        directives.resumesWaiters = true
     }
 
     /// Nanoseconds between a failed write and the next try.
@@ -75,7 +75,7 @@ extension OutgoingChannel.Entry {
     }
 }
 
-// MARK: - What a store held
+// MARK: - Restoring
 
 extension DeliveryCore {
     /// Restores the unacknowledged messages that an earlier launch accepted for a peer.
@@ -120,7 +120,7 @@ extension DeliveryCore {
 
     mutating func restore(newest snapshot: AnySessionSyncSnapshot, _ mark: WireMark, from peer: SessionPeer) {
         let index = restore(peer)
-        peers[index].hear(mark, of: snapshot.metadata.featureID)
+        peers[index].noteNewest(mark, of: snapshot.metadata.featureID)
         peers[index].keep(snapshot)
     }
 
@@ -133,11 +133,11 @@ extension DeliveryCore {
 
     mutating func forget(_ peerID: String) {
         guard let index = peerIndex[peerID] else { return }
-        if let address = peers[index].address { directives.hopeless.append((address, WireGoodbye(.closing))) }
+        if let address = peers[index].address { directives.connectionsToEnd.append((address, WireGoodbye(.closing))) }
         if settings.isDurable { directives.changes.append(.forgotten(peerID: peerID)) }
         peers.remove(at: index)
         forgottenCount &+= 1
         peerIndex = Dictionary(uniqueKeysWithValues: peers.enumerated().map { ($1.peer.id, $0) })
-        directives.hasRoom = true
+        directives.resumesWaiters = true
     }
 }

@@ -74,11 +74,11 @@ struct DeliveryCore: Sendable {
         var isLossy: Bool { reliableLane == .datagram }
 
         /// Returns the rules for a peer's silence.
-        /// - Parameter asksSecond: true if the peer has the lower ID, so it probes first.
-        func silenceRules(_ agreed: WireAbilities, asksSecond: Bool) -> SilenceRules {
+        /// - Parameter probesSecond: true if the peer has the lower ID, so it probes first.
+        func silenceRules(_ agreed: WireAbilities, probesSecond: Bool) -> SilenceRules {
             guard agreed.contains(.announcedSilence) else { return .unannounced(heartbeat: heartbeat) }
             return .announced(
-                idleInterval: idleInterval, heartbeat: heartbeat, asksSecond: asksSecond,
+                idleInterval: idleInterval, heartbeat: heartbeat, probesSecond: probesSecond,
                 probesMax: keptLane == nil ? 5 : 3)
         }
     }
@@ -103,20 +103,20 @@ struct DeliveryCore: Sendable {
     /// earlier one.
     var forgottenCount: UInt32 = 0
     /// True once it was reported that a peer has more messages than this store remembers sending.
-    private var isKnownOlder = false
+    private var hasReportedOlderStore = false
     /// Number of connections that have begun.
     private var connectionCount: UInt64 = 0
     var directives = DeliveryDirectives()
     /// The earliest time at which something may be due.
     var deadline = UInt64.max
     /// Number of durable elements that the subscribers can take now. The driver sets it before each call.
-    var room = Int.max
-    /// Payload bytes that the subscribers can take; the last element may exceed it. Set together with `room`.
-    var roomBytes = Int.max
+    var availableCount = Int.max
+    /// Payload bytes that the subscribers can take; the last element may exceed it. Set together with `availableCount`.
+    var availableBytes = Int.max
     /// Received messages of all peers that wait for the store before they are passed on.
     private var unstored = (count: 0, bytes: 0)
-    /// True if there is a subscriber for acknowledgements. The driver sets it, like `room`.
-    var tellsAcknowledgements = false
+    /// True if there is a subscriber for acknowledgements. The driver sets it, like `availableCount`.
+    var reportsAcknowledgements = false
     /// The time since which messages wait for space; nil while none do.
     var stalledSince: UInt64?
 
@@ -151,7 +151,7 @@ struct DeliveryCore: Sendable {
     }
 
     /// True if the subscribers can take another element. Messages that wait for the store have their space reserved.
-    var hasRoom: Bool { room > unstored.count && roomBytes > unstored.bytes }
+    var hasSubscriberCapacity: Bool { availableCount > unstored.count && availableBytes > unstored.bytes }
 
     mutating func wake(by time: UInt64) { deadline = min(deadline, time) }
 
@@ -166,9 +166,9 @@ struct DeliveryCore: Sendable {
     var awaitsStore: Bool { unstored.count > 0 }
 
     /// Reports, once, that the store is an older copy: a peer has messages that this store doesn't remember sending.
-    mutating func noteOlderStore(_ peerID: String) {
-        if !isKnownOlder { report(.storeWentBack(peerID: peerID)) }
-        isKnownOlder = true
+    mutating func reportOlderStore(_ peerID: String) {
+        if !hasReportedOlderStore { report(.storeWentBack(peerID: peerID)) }
+        hasReportedOlderStore = true
     }
 
     mutating func report(_ event: SessionDiagnosticEvent) { directives.diagnostics.append(event) }
@@ -180,7 +180,7 @@ extension DeliveryCore {
     /// Does the work that is due and sets the next deadline. O(peers and their channels).
     mutating func tick(_ now: DeliveryTime) {
         deadline = .max
-        repeatGreetings(now)
+        repeatHellos(now)
         for index in peers.indices {
             dropExpired(index, now)
             probe(index, now)
@@ -189,13 +189,13 @@ extension DeliveryCore {
             if !peers[index].stalled.isEmpty { passOnStalled(index, now) }
             if peers[index].reportAt <= now.elapsed { markWritable(index) } else { wake(by: peers[index].reportAt) }
         }
-        lookAfterStalled(now)
-        lookAfterPending(now)
+        checkStalled(now)
+        flushPendingIfDue(now)
     }
 
     /// Tries stalled messages again every 100 ms, even if no subscriber reports space. After `stallPatience` it gives
     /// up on the full subscribers.
-    private mutating func lookAfterStalled(_ now: DeliveryTime) {
+    private mutating func checkStalled(_ now: DeliveryTime) {
         guard peers.contains(where: { !$0.stalled.isEmpty }), let since = stalledSince else {
             stalledSince = nil
             return
@@ -210,15 +210,15 @@ extension DeliveryCore {
     static var stallInterval: UInt64 { 100_000_000 }
 
     private mutating func probe(_ index: Int, _ now: DeliveryTime) {
-        guard let address = peers[index].address, connections[address]?.isOver == false else { return }
+        guard let address = peers[index].address, connections[address]?.isClosed == false else { return }
         let before = peers[index].standing.health
-        let wasUnheard = isUnheard(index)
+        let wasUnreachableLive = isUnreachableLive(index)
         if let number = peers[index].standing.probe(now: now.elapsed) {
             peers[index].probeDue = number
             directives.writable.append(address)
         }
         // Messages sent on live lanes now go by kept lanes.
-        if !wasUnheard, isUnheard(index) { rewind(index) }
+        if !wasUnreachableLive, isUnreachableLive(index) { rewind(index) }
         noteHealth(index, before)
         wake(by: peers[index].standing.deadline)
     }
@@ -242,7 +242,7 @@ extension DeliveryCore {
             report(.reachabilityChanged(peerID: peer.id, isReachable: isReachable))
         }
         // Sends that wait for the peer try again, and then throw.
-        if !isReachable { directives.hasRoom = true }
+        if !isReachable { directives.resumesWaiters = true }
     }
 
     /// Returns the time to offer a feature's newest snapshot again unless it is acknowledged before. nil if the peer
@@ -251,7 +251,7 @@ extension DeliveryCore {
     /// A lane that keeps the newest value is slower than a round trip, and a new value replaces the waiting one. There
     /// the first wait is 5 s, and each next one doubles, up to the idle interval.
     func reofferTime(of progress: LatestProgress, _ index: Int) -> UInt64? {
-        guard peers[index].address != nil, !isUnheard(index) else { return nil }
+        guard peers[index].address != nil, !isUnreachableLive(index) else { return nil }
         let timeout = peers[index].resendTimeout
         guard latestLane(index) != nil else { return settings.isLossy ? progress.sentAt + timeout : nil }
         let wait = Self.latestPatience << UInt64(min(max(progress.attempts, 1), 10) - 1)
@@ -273,21 +273,21 @@ extension DeliveryCore {
 
     /// Resends messages that a lossy lane hasn't delivered within the timeout.
     private mutating func resendOverdue(_ index: Int, _ now: DeliveryTime) {
-        guard settings.isLossy, let address = peers[index].address, !isUnheard(index) else { return }
+        guard settings.isLossy, let address = peers[index].address, !isUnreachableLive(index) else { return }
         let timeout = peers[index].resendTimeout
         guard now.elapsed >= timeout else { return wake(by: timeout) }
         var count = 0
-        for channel in peers[index].channels.indices where peers[index].channels[channel].underWayCount > 0 {
-            count += peers[index].channels[channel].giveUp(sentBefore: now.elapsed - timeout, knownOnly: false)
+        for channel in peers[index].channels.indices where peers[index].channels[channel].inFlightCount > 0 {
+            count += peers[index].channels[channel].markLost(sentBefore: now.elapsed - timeout, coveredOnly: false)
         }
         if count > 0 {
-            peers[index].window.overdue()
+            peers[index].window.noteTimeout()
             if let number = peers[index].standing.measure(now: now.elapsed) { peers[index].probeDue = number }
             report(.retransmitted(count: count, peerID: peers[index].peer.id))
         }
         let needsFloor = peers[index].channels.contains { $0.needsFloor }
         if count > 0 || needsFloor { directives.writable.append(address) }
-        if peers[index].hasUnderWay || needsFloor { wake(by: now.elapsed + timeout / 2) }
+        if peers[index].hasInFlight || needsFloor { wake(by: now.elapsed + timeout / 2) }
     }
 
     mutating func dropExpired(_ index: Int, _ now: DeliveryTime) {
@@ -298,7 +298,7 @@ extension DeliveryCore {
         }
         var earliest = UInt64.max
         for channel in peers[index].channels {
-            for number in channel.entries.first..<channel.entries.next where channel.flights[number].progress != .void {
+            for number in channel.entries.first..<channel.entries.next where channel.states[number].progress != .void {
                 earliest = min(earliest, channel.entries[number].deadline)
             }
         }
@@ -313,25 +313,25 @@ extension DeliveryCore {
             let entries = peers[index].channels[channel].void(where: isUnwanted)
             guard !entries.isEmpty else { continue }
             gone += entries
-            settle(index, channel)
+            noteTruncation(index, channel)
         }
         guard !gone.isEmpty else { return [] }
         peers[index].outstandingCount -= gone.count
         peers[index].outstandingBytes -= gone.reduce(0) { $0 + $1.byteCount }
-        directives.hasRoom = true
+        directives.resumesWaiters = true
         markWritable(index)
         return gone
     }
 
     /// Lets the store drop the messages that the channel no longer offers. The store keeps one journal per peer and
     /// feature for all launches. So it can only drop messages below the oldest channel that still holds one.
-    mutating func settle(_ index: Int, _ channel: Int) {
+    mutating func noteTruncation(_ index: Int, _ channel: Int) {
         guard settings.isDurable else { return }
         let hasEarlier = peers[index].earlierCount > 0
         let oldest = hasEarlier ? peers[index].oldestChannel(peers[index].channels[channel].key.featureID) : channel
         let channel = peers[index].channels[oldest ?? channel]
         directives.changes.append(
-            .settled(peerID: peers[index].peer.id, channel.key, first: channel.entries.first))
+            .truncated(peerID: peers[index].peer.id, channel.key, first: channel.entries.first))
     }
 
     mutating func markWritable(_ index: Int) {
@@ -342,7 +342,7 @@ extension DeliveryCore {
 
 extension WireMessage {
     /// The kind of the message and the peer that it names as its sender; nil if it names none. A hello is checked in
-    /// `meet`.
+    /// `receiveHello`.
     var sender: (what: String, id: String)? {
         switch self {
         case .envelope(let envelope): ("an event", envelope.metadata.sourcePeerID)

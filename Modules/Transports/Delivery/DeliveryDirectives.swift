@@ -22,20 +22,20 @@ struct DeliveryDirectives {
     /// Addresses with frames to send, possibly with duplicates.
     var writable: [LinkAddress] = []
     /// Connections to end, with their goodbye.
-    var hopeless: [(address: LinkAddress, farewell: WireGoodbye)] = []
+    var connectionsToEnd: [(address: LinkAddress, goodbye: WireGoodbye)] = []
     /// Messages wait for space at the subscribers.
     var isStalled = false
     /// Full subscribers have had enough time.
     var abandonsFull = false
     /// Sends that wait may be tried again.
-    var hasRoom = false
+    var resumesWaiters = false
 }
 
 /// A change to write to the store. Accepted and received messages take effect only once they are stored.
 enum DeliveryChange {
     case accepted(peerID: String, ChannelKey, number: UInt64, WireMessage, expiresAt: UInt64?)
     /// The store may drop the feature's messages before that number of that outbox.
-    case settled(peerID: String, ChannelKey, first: UInt64)
+    case truncated(peerID: String, ChannelKey, first: UInt64)
     case received(peerID: String, ChannelKey, number: UInt64, WireMessage)
     case published(LatestOffer)
     /// The receiver no longer remembers that outbox of the peer.

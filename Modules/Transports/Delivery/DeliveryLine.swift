@@ -33,7 +33,7 @@ final class DeliveryLine: @unchecked Sendable {
         /// True if the link has reported space since the last packet was handed to it.
         var hasBecomeWritable = false
         /// True if a connection has begun or ended since the last packet was handed to the link.
-        var hasBegunAnew = false
+        var connectionHasChanged = false
     }
 
     /// The reading side.
@@ -96,7 +96,7 @@ final class DeliveryLine: @unchecked Sendable {
         outgoing.packets = packets
         outgoing.pieces = FirstInFirstOut()
         outgoing.isBlocked = false
-        outgoing.hasBegunAnew = true
+        outgoing.connectionHasChanged = true
         writer.reset()
     }
 }
@@ -155,7 +155,7 @@ extension DeliveryLine {
             if next.isImmediate, !isBusy { writeMore(like: next, of: &core, for: address, &refused) }
             if isBusy, let piece = outgoing.pieces.takeFirst() { writer.writeRaw(piece) }
         }
-        writeRider(of: &core, for: address, now, &refused)
+        writePiggybackedReport(of: &core, for: address, now, &refused)
         flushJoined()
         writer.bytes.forEachChunk(of: setup.streamBytes) { chunk in
             outgoing.packets.append(LinkPacket(lane: .stream, bytes: [UInt8](chunk)))
@@ -165,7 +165,7 @@ extension DeliveryLine {
     }
 
     /// Adds a report that isn't due yet to the same write or the same datagram as the other frames.
-    private func writeRider(
+    private func writePiggybackedReport(
         of core: inout DeliveryCore, for address: LinkAddress, _ now: DeliveryTime,
         _ refused: inout [(WireMessage, any Error)]
     ) {
@@ -177,11 +177,11 @@ extension DeliveryLine {
         } else {
             return
         }
-        guard let rider = core.nextRider(for: address, on: lane, now) else { return }
+        guard let report = core.nextPiggybackedReport(for: address, on: lane, now) else { return }
         do {
-            try write(rider)
+            try write(report)
         } catch {
-            refused.append((rider.frame.message, error))
+            refused.append((report.frame.message, error))
         }
     }
 
@@ -202,8 +202,8 @@ extension DeliveryLine {
     ) {
         // With kept lanes, the core must know each message that a packet failed to deliver.
         guard first.lane == .stream || (first.lane == .datagram && core.settings.keptLane == nil) else { return }
-        guard hasRoomForMore else { return }
-        core.moreNow(for: address) { message in
+        guard hasSpaceForMore else { return }
+        core.drainImmediate(for: address) { message in
             do {
                 var next = first
                 next.frame = WireFrame(message)
@@ -211,11 +211,11 @@ extension DeliveryLine {
             } catch {
                 refused.append((message, error))
             }
-            return hasRoomForMore
+            return hasSpaceForMore
         }
     }
 
-    private var hasRoomForMore: Bool {
+    private var hasSpaceForMore: Bool {
         writer.count < Self.flushBytes && outgoing.pieces.isEmpty && outgoing.packets.count < Self.datagramsTogether
     }
 

@@ -46,7 +46,7 @@ struct DeliveryPeer: Sendable {
     /// The peer's outboxes in `incoming`, in the order in which they were first heard.
     private(set) var outboxes: [UInt32] = []
     /// The newest snapshots received, by feature.
-    var newest: [String: NewestHeard] = [:]
+    var newest: [String: NewestSnapshot] = [:]
     var budget = PeerBudget()
     /// Bytes of received messages that wait only for the store. Part of `budget`.
     private(set) var unstoredBytes = 0
@@ -97,8 +97,8 @@ struct DeliveryPeer: Sendable {
 
     /// Removes the channels of earlier launches that have nothing left to send or report.
     mutating func dropEarlierChannels() {
-        guard channels.prefix(earlierCount).contains(where: \.isOver) else { return }
-        let left = channels.prefix(earlierCount).filter { !$0.isOver }
+        guard channels.prefix(earlierCount).contains(where: \.isFinished) else { return }
+        let left = channels.prefix(earlierCount).filter { !$0.isFinished }
         channels.replaceSubrange(..<earlierCount, with: left)
         earlierCount = left.count
         channelIndex = Dictionary(uniqueKeysWithValues: channels.enumerated().map { ($1.key, $0) })
@@ -138,10 +138,10 @@ struct DeliveryPeer: Sendable {
         return best
     }
 
-    var underWayBytes: Int { channels.reduce(0) { $0 + $1.underWayBytes } }
+    var inFlightBytes: Int { channels.reduce(0) { $0 + $1.inFlightBytes } }
     /// Nanoseconds without an acknowledgement after which a packet on a lossy lane counts as lost.
-    var resendTimeout: UInt64 { standing.roundTrip.timeout(afterFailures: window.overdueCount) }
-    var hasUnderWay: Bool { channels.contains { $0.underWayCount > 0 } }
+    var resendTimeout: UInt64 { standing.roundTrip.timeout(afterFailures: window.timeoutCount) }
+    var hasInFlight: Bool { channels.contains { $0.inFlightCount > 0 } }
 
     mutating func markReceipt(_ key: ChannelKey, isLatest: Bool, at time: UInt64) {
         if isLatest {
@@ -156,16 +156,16 @@ struct DeliveryPeer: Sendable {
 
     mutating func noteStored(_ bytes: Int) { unstoredBytes = max(0, unstoredBytes - bytes) }
 
-    mutating func hear(_ mark: WireMark, of featureID: String) {
-        var heard = newest[featureID] ?? NewestHeard(outbox: mark.outbox, version: mark.sequence)
-        (heard.outbox, heard.version) = (mark.outbox, mark.sequence)
-        newest[featureID] = heard
+    mutating func noteNewest(_ mark: WireMark, of featureID: String) {
+        var snapshot = newest[featureID] ?? NewestSnapshot(outbox: mark.outbox, version: mark.sequence)
+        (snapshot.outbox, snapshot.version) = (mark.outbox, mark.sequence)
+        newest[featureID] = snapshot
     }
 
     /// Returns true if the store's budget has space for a newest snapshot in place of the feature's earlier one.
     func mayKeep(_ snapshot: AnySessionSyncSnapshot) -> Bool {
         let before = newest[snapshot.metadata.featureID]?.storedBytes ?? 0
-        return budget.hasRoom(for: WireMessage.snapshot(snapshot).heldBytes - before, as: .snapshots)
+        return budget.hasSpace(for: WireMessage.snapshot(snapshot).heldBytes - before, as: .snapshots)
     }
 
     /// Records that a newest snapshot goes to the store, in place of the feature's earlier one.
@@ -221,11 +221,11 @@ struct DeliveryPeer: Sendable {
     /// Returns true if there is space to hold a numbered message. If needed, it first drops the early messages of the
     /// peer's other outboxes: the peer may have lost the messages that they wait for.
     mutating func mayHold(_ bytes: Int, from outbox: UInt32) -> Bool {
-        if budget.hasRoom(for: bytes, as: .messages) { return true }
+        if budget.hasSpace(for: bytes, as: .messages) { return true }
         for key in Array(incoming.keys) where key.outbox != outbox {
             budget.release(incoming[key]?.forgetHeld() ?? 0, as: .messages)
         }
-        return budget.hasRoom(for: bytes, as: .messages)
+        return budget.hasSpace(for: bytes, as: .messages)
     }
 
     /// Marks all newest snapshots as not acknowledged: the peer has relaunched and may have lost them.
@@ -253,9 +253,9 @@ struct DeliveryConnection: Sendable {
     /// This side's number of the connection.
     var number: UInt64 = 0
     /// The other side's number, from its last hello; 0 if it sends none.
-    var theirNumber: UInt64 = 0
+    var peerConnectionNumber: UInt64 = 0
     /// The time to repeat the hello on a lossy lane, until the other side reports.
-    var helloAt: UInt64?
+    var nextHelloAt: UInt64?
     var helloCount = 0
     var helloSentAt: UInt64 = 0
     /// Hellos and goodbyes. They go before everything else.
@@ -263,7 +263,7 @@ struct DeliveryConnection: Sendable {
     /// Unnumbered messages: now or never.
     var immediate = WaitingMessages()
     /// True after a goodbye was sent or received: nothing more is sent or accepted.
-    var isOver = false
+    var isClosed = false
     /// The state of the platform-kept lanes. It outlives live connections.
     var kept = KeptConnection()
     /// The peer ID that the link has proven on any lane.
@@ -277,15 +277,15 @@ struct KeptConnection: Sendable {
     /// The ID of the peer that greeted last, on any lane.
     var peerID: String?
     /// Number of hellos sent on the lane `queue`. Each launch of the other side sends one and expects one.
-    var saidCount = 0
-    var heardCount = 0
+    var sentHelloCount = 0
+    var receivedHelloCount = 0
     /// The number of the launch that greeted last; 0 if the peer doesn't number launches.
-    var theirLaunch: UInt64 = 0
+    var peerLaunchNumber: UInt64 = 0
     /// True if the hello must also be put on the lane `latest`. There a relaunched peer finds out at once who is here.
-    var owesGreeting = false
+    var needsHello = false
     /// Best-effort messages that no live lane has delivered.
     var immediate = WaitingMessages()
 
     /// The key of the hello on the lane `latest`.
-    static let greetingKey = "!sessionmesh.greeting"
+    static let helloKey = "!sessionmesh.greeting"
 }

@@ -36,7 +36,7 @@ extension DeliveryShell {
         perform { state, _ in state.core.reportNow() }
         let deadline = ContinuousClock.now + grace
         while hasUnsent(), ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(1)) }
-        flush(say(goodbye: WireGoodbye(.closing)))
+        flush(queueGoodbyes(WireGoodbye(.closing)))
         await link.close()
         // Records the messages that subscribers have finished, so that they aren't offered again.
         if let archive {
@@ -75,10 +75,10 @@ extension DeliveryShell {
         }
     }
 
-    private func say(goodbye: WireGoodbye) -> [LinkAddress] {
+    private func queueGoodbyes(_ goodbye: WireGoodbye) -> [LinkAddress] {
         state.withLock { state in
             let addresses = state.lines.keys.sorted { $0.rawValue < $1.rawValue }
-            for address in addresses { state.core.say(.goodbye(goodbye), at: address) }
+            for address in addresses { state.core.queueGoodbye(goodbye, to: address) }
             return addresses
         }
     }

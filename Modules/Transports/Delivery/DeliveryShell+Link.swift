@@ -30,7 +30,7 @@ extension DeliveryShell {
     /// Returns false, and reports it, if a link that proves peers names none for this address.
     private func isNamed(_ address: LinkAddress, _ peerID: String?, _ state: inout State) -> Bool {
         if peerID != nil || !link.traits.provesPeers { return true }
-        state.core.report(.rejected(peerID: nil, reason: "the link did not say who is at '\(address)'"))
+        state.core.report(.rejected(peerID: nil, reason: "the link named no peer for the address '\(address)'"))
         return false
     }
 
@@ -54,7 +54,7 @@ extension DeliveryShell {
             for arrival in arrivals where state.phase != .closed {
                 do throws(WireError) {
                     try state.core.receive(arrival.frames, on: lane, from: address, now)
-                    if let known = arrival.identities { state.core.owe(known, to: address, now) }
+                    if let known = arrival.identities { state.core.scheduleIdentityReport(known, to: address, now) }
                     if let failure = arrival.failure { throw failure }
                 } catch {
                     state.core.cannotRead(from: address, on: lane, error, now)
@@ -114,6 +114,6 @@ extension DeliveryShell {
         }
         guard hasChanged else { return }
         // The set is read inside the lock, so the later of two calls passes on the result of both.
-        guestHandover.withLock { _ in link.admit(guests: state.withLock { $0.core.guests.all }) }
+        guestUpdate.withLock { _ in link.admit(guests: state.withLock { $0.core.guests.all }) }
     }
 }

@@ -14,7 +14,7 @@ extension DeliveryShell {
         while next < items.count {
             try Task.checkCancellation()
             let waiter: UInt64? = try perform { state, now in
-                try state.take(items, from: &next, mode: mode, to: peerID, now) ? nil : state.addWaiter()
+                try state.accept(items, from: &next, mode: mode, to: peerID, now) ? nil : state.addWaiter()
             }
             if let waiter { try await wait(waiter) }
         }
@@ -41,14 +41,14 @@ extension DeliveryShell {
 extension DeliveryShell.State {
     /// - Parameter next: index of the first message that isn't accepted yet.
     /// - Returns: true if all were accepted.
-    mutating func take(
+    mutating func accept(
         _ items: [DeliveryCore.Item], from next: inout Int, mode: SessionDeliveryMode, to peerID: String?,
         _ now: DeliveryTime
     ) throws -> Bool {
         guard phase == .idle || phase == .open else { throw SessionSyncError.closed }
         next += core.sendTogether(items[next...], mode: mode, to: peerID)
         while next < items.count {
-            guard case .taken = try core.send(items[next], mode: mode, to: peerID, now) else { return false }
+            guard case .accepted = try core.send(items[next], mode: mode, to: peerID, now) else { return false }
             next += 1
         }
         return true

@@ -47,16 +47,16 @@ extension DeliveryShell {
 extension DeliveryConfiguration {
     fileprivate func check(_ lanes: [LinkLane: PayloadLimit]) throws(DeliveryError) {
         func invalid(_ message: String) -> DeliveryError { DeliveryError(.invalidConfiguration, message) }
-        guard !lanes.isEmpty else { throw invalid("the link offers no lane") }
+        guard !lanes.isEmpty else { throw invalid("the link has no lane") }
         for (lane, limit) in lanes where limit.bytes < FrameFragmenter.datagramBytesMin {
-            throw invalid("no frame fits the \(limit.bytes) bytes of lane '\(lane.rawValue)'")
+            throw invalid("packets of \(limit.bytes) bytes on lane '\(lane.rawValue)' are too small for a frame")
         }
         guard (1...Int(IncomingChannel.window)).contains(queueLimit) else {
-            throw invalid("a queue of \(queueLimit); it may hold 1 to \(IncomingChannel.window)")
+            throw invalid("queueLimit is \(queueLimit); it must be 1 to \(IncomingChannel.window)")
         }
-        guard heartbeat > .zero else { throw invalid("a heartbeat of \(heartbeat)") }
+        guard heartbeat > .zero else { throw invalid("heartbeat is \(heartbeat); it must be positive") }
         guard queueBytesMax > 0, pendingLimit >= 0, bufferLimit > 0, featureLimit > 0 else {
-            throw invalid("a bound below 1")
+            throw invalid("bufferLimit and featureLimit must be at least 1")
         }
     }
 

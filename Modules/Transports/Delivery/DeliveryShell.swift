@@ -40,7 +40,7 @@ final class DeliveryShell: LinkObserver {
     let setup: LineSetup
     let state: Locked<State>
     /// Held while the link gets the set of guests. Never take it while holding `state`.
-    let guestHandover = Locked(())
+    let guestUpdate = Locked(())
     let problems = ProblemBoard()
 
     init(
@@ -61,7 +61,7 @@ final class DeliveryShell: LinkObserver {
         state = Locked(State(core: core))
     }
 
-    // MARK: - The core and what follows from it
+    // MARK: - Turns
 
     /// The work to do after unlocking.
     private struct Work {
@@ -69,7 +69,7 @@ final class DeliveryShell: LinkObserver {
         /// holds that lock during the cancellation handlers, which may call the transport.
         var handover = TopicHandover()
         var addresses: [LinkAddress] = []
-        var hopeless: [LinkAddress] = []
+        var disconnects: [LinkAddress] = []
         var diagnostics: [SessionDiagnosticEvent] = []
         var waiters: [CheckedContinuation<Void, any Error>] = []
         var wakesAt: UInt64?
@@ -81,19 +81,19 @@ final class DeliveryShell: LinkObserver {
     /// Addresses with frames to send, in the order in which they were found, each once.
     private struct Agenda {
         private var addresses = FirstInFirstOut<LinkAddress>()
-        private var hopeless: [LinkAddress] = []
+        private var disconnects: [LinkAddress] = []
 
-        mutating func enter(_ work: Work) {
+        mutating func add(_ work: Work) {
             for address in work.addresses where !addresses.contains(address) { addresses.append(address) }
-            hopeless += work.hopeless
+            disconnects += work.disconnects
         }
 
         mutating func next() -> LinkAddress? { addresses.takeFirst() }
 
         /// Returns true if the address must be disconnected after its goodbye.
-        mutating func isHopeless(_ address: LinkAddress) -> Bool {
-            guard let index = hopeless.firstIndex(of: address) else { return false }
-            hopeless.remove(at: index)
+        mutating func takeDisconnect(of address: LinkAddress) -> Bool {
+            guard let index = disconnects.firstIndex(of: address) else { return false }
+            disconnects.remove(at: index)
             return true
         }
     }
@@ -105,7 +105,7 @@ final class DeliveryShell: LinkObserver {
         passesOn: Bool = false, _ body: (inout State, DeliveryTime) throws -> Result
     ) rethrows -> Result {
         var agenda = Agenda()
-        defer { settle(agenda) }
+        defer { drain(agenda) }
         return try turn(passesOn: passesOn, &agenda, body)
     }
 
@@ -116,7 +116,7 @@ final class DeliveryShell: LinkObserver {
         var work = Work()
         defer {
             carryOut(work)
-            agenda.enter(work)
+            agenda.add(work)
         }
         return try state.withLock { state in
             // Read under the lock, so that the core's time never goes back.
@@ -125,15 +125,15 @@ final class DeliveryShell: LinkObserver {
             // If own packets come back, every call may pass messages on.
             let passesOn = passesOn || state.core.settings.returnsOwnPackets
             let space = passesOn ? inbox.durableSpace : nil
-            (state.core.room, state.core.roomBytes) = (space?.count ?? 0, space?.bytes ?? 0)
-            state.core.tellsAcknowledgements = passesOn && diagnostics.subscriberCount > 0
+            (state.core.availableCount, state.core.availableBytes) = (space?.count ?? 0, space?.bytes ?? 0)
+            state.core.reportsAcknowledgements = passesOn && diagnostics.subscriberCount > 0
             return try body(&state, now)
         }
     }
 
     private func collect(_ state: inout State, _ now: DeliveryTime) -> Work {
         var work = Work()
-        state.core.takeBackFrames(now)
+        state.core.loopBackFrames(now)
         let directives = state.core.takeDirectives()
         work.handover = handOver(directives.arrivals)
         work.diagnostics = directives.diagnostics
@@ -145,13 +145,13 @@ final class DeliveryShell: LinkObserver {
             // Finished inbox entries are removed with the next write. This makes sure that one comes soon.
             if archive.hasInbox { state.core.wake(by: now.elapsed + Self.inboxInterval) }
         }
-        for (address, farewell) in directives.hopeless {
-            state.core.say(.goodbye(farewell), at: address)
+        for (address, goodbye) in directives.connectionsToEnd {
+            state.core.queueGoodbye(goodbye, to: address)
             work.addresses.append(address)
-            work.hopeless.append(address)
+            work.disconnects.append(address)
         }
         for address in directives.writable where !work.addresses.contains(address) { work.addresses.append(address) }
-        if directives.hasRoom { work.waiters = state.takeWaiters() }
+        if directives.resumesWaiters { work.waiters = state.takeWaiters() }
         // A closed transport doesn't tick: a deadline in the past would be requested forever.
         let deadline = state.phase == .closed ? .max : state.core.deadline
         if deadline < .max, !state.wakes.contains(where: { $0 <= deadline }) {
@@ -220,11 +220,11 @@ final class DeliveryShell: LinkObserver {
     }
 
     /// Sends until the agenda is empty.
-    private func settle(_ first: Agenda) {
+    private func drain(_ first: Agenda) {
         var agenda = first
         while let address = agenda.next() {
             send(to: address, &agenda)
-            if agenda.isHopeless(address) { link.disconnect(address) }
+            if agenda.takeDisconnect(of: address) { link.disconnect(address) }
         }
     }
 
@@ -252,8 +252,8 @@ final class DeliveryShell: LinkObserver {
     func flush(_ addresses: [LinkAddress]) {
         var (work, agenda) = (Work(), Agenda())
         work.addresses = addresses
-        agenda.enter(work)
-        settle(agenda)
+        agenda.add(work)
+        drain(agenda)
     }
 
     /// Hands packets to the link until there are none or the link is full. Only one caller at a time sends to an
@@ -265,7 +265,7 @@ final class DeliveryShell: LinkObserver {
                 do throws(LinkError) {
                     try link.send(packet, to: address)
                 } catch {
-                    guard goesOn(after: error, packet, packets, line, address, &agenda) else { return }
+                    guard handleSendFailure(error, packet, packets, line, address, &agenda) else { return }
                     packets = []
                 }
             }
@@ -287,20 +287,21 @@ final class DeliveryShell: LinkObserver {
                     state.core.report(.sendFailed(message.metadata, mode: .reliableEventually, reason: "\(error)"))
                 }
             }
-            (line.outgoing.hasBecomeWritable, line.outgoing.hasBegunAnew) = (false, false)
+            (line.outgoing.hasBecomeWritable, line.outgoing.connectionHasChanged) = (false, false)
             let packets = line.takePackets()
             line.outgoing.isSending = !packets.isEmpty
             return packets.isEmpty ? nil : (line, packets[...])
         }
     }
 
-    private func goesOn(
-        after error: LinkError, _ packet: LinkPacket, _ rest: ArraySlice<LinkPacket>, _ line: DeliveryLine,
+    /// - Returns: true if this caller may go on sending to the address.
+    private func handleSendFailure(
+        _ error: LinkError, _ packet: LinkPacket, _ rest: ArraySlice<LinkPacket>, _ line: DeliveryLine,
         _ address: LinkAddress, _ agenda: inout Agenda
     ) -> Bool {
         turn(&agenda) { state, now in
             guard state.lines[address] === line else { return false }
-            if line.outgoing.hasBegunAnew {
+            if line.outgoing.connectionHasChanged {
                 // The packet was for an earlier connection. A live one is lost with that; the current one continues.
                 if !packet.lane.isLive { line.outgoing.packets.putBack(packet) }
                 return true

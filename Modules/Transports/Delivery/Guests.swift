@@ -27,7 +27,7 @@ struct Guests: Sendable {
 
     /// Returns true if the message may pass between this side and the guest. Hellos, goodbyes and reports always may:
     /// they concern the connection. A snapshot request names no feature, so any feature of its session will do.
-    func mayPass(_ message: WireMessage, _ peerID: String) -> Bool {
+    func isVisible(_ message: WireMessage, to peerID: String) -> Bool {
         switch message {
         case .envelope(let envelope): contains(peerID, envelope.metadata)
         case .snapshot(let snapshot): contains(peerID, snapshot.metadata)
@@ -53,15 +53,15 @@ struct Guests: Sendable {
         let others = all
         // Admitted guests stay.
         var admitted = named.filter { before.contains($0) || others.contains($0) }
-        var room = Self.peersMax - others.union(admitted).count
+        var freeCount = Self.peersMax - others.union(admitted).count
         var refused: [String] = []
         for peerID in named.subtracting(admitted).sorted() {
-            guard room > 0 else {
+            guard freeCount > 0 else {
                 refused.append(peerID)
                 continue
             }
             admitted.insert(peerID)
-            room -= 1
+            freeCount -= 1
         }
         if !admitted.isEmpty { peerIDs[scope] = admitted }
         return (admitted != before, refused)
@@ -70,20 +70,20 @@ struct Guests: Sendable {
 
 extension DeliveryCore {
     /// Returns true if the message may pass between this side and the peer, in either direction.
-    func mayPass(_ message: WireMessage, _ index: Int) -> Bool {
-        !peers[index].isGuest || guests.mayPass(message, peers[index].peer.id)
+    func isVisible(_ message: WireMessage, to index: Int) -> Bool {
+        !peers[index].isGuest || guests.isVisible(message, to: peers[index].peer.id)
     }
 
     /// Returns false for a guest's message that isn't of its sessions. The first one of each guest is reported.
-    mutating func takes(_ message: WireMessage, _ index: Int) -> Bool {
-        guard !mayPass(message, index) else { return true }
+    mutating func acceptsFromGuest(_ message: WireMessage, _ index: Int) -> Bool {
+        guard !isVisible(message, to: index) else { return true }
         peers[index].refusedCount += 1
         guard peers[index].refusedCount == 1 else { return false }
-        let what = message.metadata.map { "something of '\($0.featureID)'" } ?? "a request"
+        let what = message.metadata.map { "a message of '\($0.featureID)'" } ?? "a snapshot request"
         report(
             .rejected(
                 peerID: peers[index].peer.id,
-                reason: "it sent \(what) in a session of which it is no guest; no more of these are told"))
+                reason: "a guest sent \(what) in a session that doesn't admit it; later ones aren't reported"))
         return false
     }
 
@@ -92,7 +92,7 @@ extension DeliveryCore {
         let (hasChanged, refused) = guests.admit(named.subtracting([localPeer.id]), to: scope)
         if let first = refused.first {
             let bounds = "\(Guests.peersMax) guests of \(Guests.sessionsMax) sessions"
-            report(.rejected(peerID: first, reason: "\(refused.count) of more than \(bounds) are not let in"))
+            report(.rejected(peerID: first, reason: "\(refused.count) guests exceed the limit of \(bounds)"))
         }
         guard hasChanged else { return false }
         for index in peers.indices where peers[index].isGuest {
@@ -110,9 +110,9 @@ extension DeliveryCore {
     mutating func withdrawFromGuest(_ index: Int) {
         guard peers[index].isGuest, peers[index].outstandingCount > 0 else { return }
         let (guests, peerID) = (guests, peers[index].peer.id)
-        let gone = withdraw(index) { !guests.mayPass($0.message, peerID) }
+        let gone = withdraw(index) { !guests.isVisible($0.message, to: peerID) }
         guard !gone.isEmpty else { return }
-        report(.dropped(count: gone.count, reason: "'\(peerID)' is a guest, and of other sessions"))
+        report(.dropped(count: gone.count, reason: "the sessions of these messages don't admit the guest '\(peerID)'"))
     }
 
     /// Forgets a disconnected guest that no session names.

@@ -33,14 +33,14 @@ struct IncomingChannel: Sendable {
     static func heldBytes(_ message: WireMessage?) -> Int { message?.heldBytes ?? SessionSyncMetadata.fixedBytes }
 
     /// Returns true if the message hasn't arrived before and its number is within the window.
-    func isNews(_ mark: WireMark) -> Bool {
+    func isNew(_ mark: WireMark) -> Bool {
         mark.sequence >= next && mark.sequence - next < Self.window && !held.keys.contains(mark.sequence)
     }
 
     /// - Returns: true if the message is new. Otherwise only the floor may have changed.
-    mutating func take(_ message: WireMessage?, _ mark: WireMark) -> Bool {
+    mutating func hold(_ message: WireMessage?, _ mark: WireMark) -> Bool {
         raiseFloor(to: mark.first)
-        guard isNews(mark) else { return false }
+        guard isNew(mark) else { return false }
         held.updateValue(message, forKey: mark.sequence)
         highest = max(highest, mark.sequence)
         return true
@@ -49,8 +49,8 @@ struct IncomingChannel: Sendable {
     mutating func raiseFloor(to first: UInt64) { floor = max(floor, first) }
 
     /// Removes the next message in order; nil if it hasn't arrived.
-    /// - Parameter lettingGo: increased by the bytes of skipped messages that weren't wanted.
-    mutating func removeNext(lettingGo bytes: inout Int) -> (number: UInt64, message: WireMessage)? {
+    /// - Parameter releasing: increased by the bytes of skipped messages that weren't wanted.
+    mutating func removeNext(releasing bytes: inout Int) -> (number: UInt64, message: WireMessage)? {
         while true {
             skipMissing()
             guard let message = held.removeValue(forKey: next) else { return nil }

@@ -28,7 +28,7 @@ struct LatestProgress: Sendable {
 }
 
 /// A peer's newest snapshot of one feature, and the version of it in the store.
-struct NewestHeard: Sendable {
+struct NewestSnapshot: Sendable {
     var outbox: UInt32
     var version: UInt64
     /// The stored snapshot without its state.

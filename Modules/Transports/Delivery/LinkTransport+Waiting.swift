@@ -18,7 +18,7 @@ extension DeliveryCore {
 
     private func isAwaited(_ index: Int) -> Bool {
         let peer = peers[index]
-        guard let address = peer.address, connections[address]?.isOver == false,
+        guard let address = peer.address, connections[address]?.isClosed == false,
             peer.standing.health != .gone || peer.standing.isAwaited
         else { return false }
         return peer.standing.health != .reachable || peer.reportAt != .max || peer.outstandingCount > 0
@@ -33,6 +33,6 @@ extension DeliveryCore {
 extension DeliveryConnection {
     /// True if it has messages to send, or repeats its hello. After eight hellos without an answer, no peer is there.
     fileprivate var isAwaited: Bool {
-        !isOver && isLive && (!control.isEmpty || !immediate.isEmpty || (helloAt != nil && helloCount < 8))
+        !isClosed && isLive && (!control.isEmpty || !immediate.isEmpty || (nextHelloAt != nil && helloCount < 8))
     }
 }

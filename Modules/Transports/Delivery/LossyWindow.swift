@@ -8,30 +8,30 @@
 /// The limits of a lossy lane to one peer: bytes in flight, and the back-off of its timeout.
 struct LossyWindow: Sendable {
     static let bytesMax = 256 << 10
-    static let bytesAtFirst = 16 << 10
+    static let initialBytes = 16 << 10
     static let bytesMin = 2 << 10
     private static let datagram = 1200
 
-    private(set) var bytes = Self.bytesAtFirst
+    private(set) var bytes = Self.initialBytes
     /// Below it the window grows by the acknowledged bytes; above it, by about one datagram per round trip.
     private var threshold = Self.bytesMax
     /// Number of losses in a row that only time has found.
-    private(set) var overdueCount = 0
+    private(set) var timeoutCount = 0
 
-    mutating func overdue() {
-        overdueCount += 1
+    mutating func noteTimeout() {
+        timeoutCount += 1
         bytes = max(bytes / 2, Self.bytesMin)
         threshold = bytes
     }
 
-    /// - Parameter underWay: bytes that were in flight, including the acknowledged ones. If they filled less than half
+    /// - Parameter inFlight: bytes that were in flight, including the acknowledged ones. If they filled less than half
     ///   of the window, it doesn't grow (RFC 7661).
-    mutating func acknowledged(byteCount: Int, underWay: Int) {
-        guard underWay >= bytes / 2 else { return }
+    mutating func acknowledged(byteCount: Int, inFlight: Int) {
+        guard inFlight >= bytes / 2 else { return }
         bytes += bytes < threshold ? byteCount : byteCount * Self.datagram / bytes
         bytes = min(bytes, Self.bytesMax)
     }
 
     /// Resets the back-off: a round trip was measured, or everything has arrived.
-    mutating func recovered() { overdueCount = 0 }
+    mutating func resetBackOff() { timeoutCount = 0 }
 }

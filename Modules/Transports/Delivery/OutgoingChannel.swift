@@ -11,7 +11,7 @@ struct OutgoingChannel: Sendable {
         /// Waits for the store.
         case unstored
         case ready
-        case underWay
+        case inFlight
         /// The peer has it but can't pass it on yet, because an earlier one is missing. It may still lose it.
         case held
         /// Expired or canceled; not sent any more.
@@ -31,7 +31,7 @@ struct OutgoingChannel: Sendable {
     }
 
     /// The delivery state of an entry. Separate from the entry, so that scans don't touch messages.
-    struct Flight: Sendable {
+    struct EntryState: Sendable {
         var progress: Progress
         var byteCount: Int
         var priority: DeliveryPriority
@@ -42,7 +42,7 @@ struct OutgoingChannel: Sendable {
     let key: ChannelKey
     private(set) var entries: NumberedQueue<Entry>
     /// One for each entry.
-    private(set) var flights: NumberedQueue<Flight>
+    private(set) var states: NumberedQueue<EntryState>
     /// Up to this number, the peer has every message or knows that it never comes.
     private(set) var acknowledged: UInt64
     /// The next number that hasn't been sent on this connection.
@@ -52,28 +52,28 @@ struct OutgoingChannel: Sendable {
     var floorSentAt: UInt64?
     /// The last receipt is complete below this number and says nothing about higher ones.
     private var coverage = UInt64.max
-    private(set) var underWayCount = 0
-    private(set) var underWayBytes = 0
+    private(set) var inFlightCount = 0
+    private(set) var inFlightBytes = 0
 
     /// - Parameter acknowledged: 0 if unknown; then the peer gets a floor.
     init(_ key: ChannelKey, first: UInt64 = 1, acknowledged: UInt64 = 0) {
         self.key = key
         entries = NumberedQueue(first: first)
-        flights = NumberedQueue(first: first)
+        states = NumberedQueue(first: first)
         self.acknowledged = acknowledged
         cursor = first
     }
 
     /// True if nothing is left to send or report.
-    var isOver: Bool { entries.isEmpty && !needsFloor }
+    var isFinished: Bool { entries.isEmpty && !needsFloor }
 
     /// True if the peer must get a floor, so that it doesn't wait for missing numbers. Frames may carry an older one.
     var needsFloor: Bool { entries.first > acknowledged + 1 }
 
     mutating func append(_ entry: Entry, isStored: Bool = true) -> UInt64 {
         entries.append(entry)
-        flights.append(
-            Flight(progress: isStored ? .ready : .unstored, byteCount: entry.byteCount, priority: entry.priority))
+        states.append(
+            EntryState(progress: isStored ? .ready : .unstored, byteCount: entry.byteCount, priority: entry.priority))
         return entries.next - 1
     }
 
@@ -82,59 +82,59 @@ struct OutgoingChannel: Sendable {
     /// Returns the number and priority of the next entry to send; nil if none is ready.
     mutating func next() -> (number: UInt64, priority: DeliveryPriority)? {
         while let number = resend.first {
-            if entries.contains(number), flights[number].progress == .ready {
-                return (number, flights[number].priority)
+            if entries.contains(number), states[number].progress == .ready {
+                return (number, states[number].priority)
             }
             _ = resend.takeFirst()
         }
         cursor = max(cursor, entries.first)
         while cursor < entries.next {
-            switch flights[cursor].progress {
-            case .ready: return (cursor, flights[cursor].priority)
+            switch states[cursor].progress {
+            case .ready: return (cursor, states[cursor].priority)
             case .unstored: return nil
-            case .underWay, .held, .void: cursor += 1
+            case .inFlight, .held, .void: cursor += 1
             }
         }
         return nil
     }
 
     mutating func send(_ number: UInt64, now: UInt64) -> Entry {
-        flights[number].progress = .underWay
-        flights[number].sentAt = now
-        flights[number].attempts &+= 1
-        underWayCount += 1
-        underWayBytes += flights[number].byteCount
+        states[number].progress = .inFlight
+        states[number].sentAt = now
+        states[number].attempts &+= 1
+        inFlightCount += 1
+        inFlightBytes += states[number].byteCount
         return entries[number]
     }
 
     /// Marks everything unacknowledged for sending again, in order, when a connection begins or ends.
     mutating func rewind() {
         for number in entries.first..<entries.next {
-            switch flights[number].progress {
-            case .underWay, .held: flights[number].progress = .ready
+            switch states[number].progress {
+            case .inFlight, .held: states[number].progress = .ready
             case .unstored, .ready, .void: break
             }
         }
         resend = FirstInFirstOut()
         cursor = entries.first
         coverage = .max
-        underWayCount = 0
-        underWayBytes = 0
+        inFlightCount = 0
+        inFlightBytes = 0
         floorSentAt = nil
     }
 
     /// Marks unacknowledged entries that were sent before a moment for sending again.
-    /// - Parameter knownOnly: true to leave out numbers that the last receipt had no space for. A timeout includes
+    /// - Parameter coveredOnly: true to leave out numbers that the last receipt had no space for. A timeout includes
     ///   them: they would fill the window, nothing would be sent, and no receipt would come.
-    mutating func giveUp(sentBefore moment: UInt64, knownOnly: Bool) -> Int {
-        guard underWayCount > 0 else { return 0 }
+    mutating func markLost(sentBefore moment: UInt64, coveredOnly: Bool) -> Int {
+        guard inFlightCount > 0 else { return 0 }
         var count = 0
-        let end = min(cursor + 1, entries.next, knownOnly && coverage > entries.first ? coverage : .max)
+        let end = min(cursor + 1, entries.next, coveredOnly && coverage > entries.first ? coverage : .max)
         for number in entries.first..<end
-        where flights[number].progress == .underWay && flights[number].sentAt < moment {
-            flights[number].progress = .ready
-            underWayCount -= 1
-            underWayBytes -= flights[number].byteCount
+        where states[number].progress == .inFlight && states[number].sentAt < moment {
+            states[number].progress = .ready
+            inFlightCount -= 1
+            inFlightBytes -= states[number].byteCount
             if number < cursor { resend.append(number) }
             count += 1
         }
@@ -143,7 +143,7 @@ struct OutgoingChannel: Sendable {
 
     // MARK: - Receipts
 
-    struct Gain {
+    struct Acknowledgement {
         var messages: [WireMessage] = []
         var byteCount = 0
         /// The latest send time of the entries that have arrived.
@@ -155,18 +155,20 @@ struct OutgoingChannel: Sendable {
     /// - Parameter wanted: true to return the messages.
     mutating func acknowledge(
         upTo: UInt64, beyond: [ClosedRange<UInt64>], messagesWanted wanted: Bool
-    ) -> (gain: Gain, count: Int) {
-        var gain = Gain()
+    ) -> (acknowledgement: Acknowledgement, count: Int) {
+        var acknowledgement = Acknowledgement()
         var count = 0
         // A receipt for numbers that were never sent is ignored.
-        guard upTo < entries.next, beyond.last.map({ $0.upperBound < entries.next }) ?? true else { return (gain, 0) }
-        while entries.first <= upTo, let entry = entries.removeFirst(), let flight = flights.removeFirst() {
-            note(flight, in: &gain)
-            leave(flight)
-            guard flight.progress != .void else { continue }
+        guard upTo < entries.next, beyond.last.map({ $0.upperBound < entries.next }) ?? true else {
+            return (acknowledgement, 0)
+        }
+        while entries.first <= upTo, let entry = entries.removeFirst(), let state = states.removeFirst() {
+            note(state, in: &acknowledgement)
+            removeInFlight(state)
+            guard state.progress != .void else { continue }
             count += 1
-            gain.byteCount += entry.byteCount
-            if wanted { gain.messages.append(entry.message) }
+            acknowledgement.byteCount += entry.byteCount
+            if wanted { acknowledgement.messages.append(entry.message) }
         }
         acknowledged = max(acknowledged, upTo)
         let isWhole = beyond.count < WireReport.Receipt.rangesMax
@@ -174,35 +176,35 @@ struct OutgoingChannel: Sendable {
         for range in beyond {
             guard range.upperBound >= entries.first else { continue }
             for number in max(range.lowerBound, entries.first)...range.upperBound
-            where flights[number].progress == .underWay || flights[number].progress == .ready {
-                note(flights[number], in: &gain)
-                leave(flights[number])
-                flights[number].progress = .held
+            where states[number].progress == .inFlight || states[number].progress == .ready {
+                note(states[number], in: &acknowledgement)
+                removeInFlight(states[number])
+                states[number].progress = .held
             }
         }
         dropVoid()
-        return (gain, count)
+        return (acknowledgement, count)
     }
 
-    private func note(_ flight: Flight, in gain: inout Gain) {
-        guard flight.progress == .underWay, flight.sentAt >= gain.newestSentAt else { return }
-        gain.newestSentAt = flight.sentAt
-        gain.measurableSentAt = flight.attempts == 1 ? flight.sentAt : nil
+    private func note(_ state: EntryState, in acknowledgement: inout Acknowledgement) {
+        guard state.progress == .inFlight, state.sentAt >= acknowledgement.newestSentAt else { return }
+        acknowledgement.newestSentAt = state.sentAt
+        acknowledgement.measurableSentAt = state.attempts == 1 ? state.sentAt : nil
     }
 
-    private mutating func leave(_ flight: Flight) {
-        guard flight.progress == .underWay else { return }
-        underWayCount -= 1
-        underWayBytes -= flight.byteCount
+    private mutating func removeInFlight(_ state: EntryState) {
+        guard state.progress == .inFlight else { return }
+        inFlightCount -= 1
+        inFlightBytes -= state.byteCount
     }
 
     // MARK: - The store
 
     mutating func stored(upTo number: UInt64) {
         var index = min(number + 1, entries.next)
-        while index > entries.first, flights[index - 1].progress == .unstored {
+        while index > entries.first, states[index - 1].progress == .unstored {
             index -= 1
-            flights[index].progress = .ready
+            states[index].progress = .ready
         }
     }
 
@@ -210,10 +212,10 @@ struct OutgoingChannel: Sendable {
     /// - Returns: the removed entries.
     mutating func withdrawUnstored() -> [Entry] {
         var gone: [Entry] = []
-        while entries.next > entries.first, flights[entries.next - 1].progress == .unstored {
+        while entries.next > entries.first, states[entries.next - 1].progress == .unstored {
             gone.append(entries[entries.next - 1])
             entries.removeLast()
-            flights.removeLast()
+            states.removeLast()
         }
         return gone
     }
@@ -221,9 +223,9 @@ struct OutgoingChannel: Sendable {
     /// Returns true if there is a matching entry that the peer isn't known to have.
     func isWaiting(where isWanted: (Entry) -> Bool) -> Bool {
         (entries.first..<entries.next).contains { number in
-            switch flights[number].progress {
+            switch states[number].progress {
             case .void, .held: false
-            case .unstored, .ready, .underWay: isWanted(entries[number])
+            case .unstored, .ready, .inFlight: isWanted(entries[number])
             }
         }
     }
@@ -235,12 +237,12 @@ struct OutgoingChannel: Sendable {
     mutating func void(where isUnwanted: (Entry) -> Bool) -> [Entry] {
         var gone: [Entry] = []
         for number in entries.first..<entries.next {
-            let flight = flights[number]
-            guard flight.progress != .void, flight.progress != .unstored else { continue }
+            let state = states[number]
+            guard state.progress != .void, state.progress != .unstored else { continue }
             let entry = entries[number]
             guard isUnwanted(entry) else { continue }
-            leave(flight)
-            flights[number].progress = .void
+            removeInFlight(state)
+            states[number].progress = .void
             gone.append(entry)
         }
         if !gone.isEmpty { dropVoid() }
@@ -248,9 +250,9 @@ struct OutgoingChannel: Sendable {
     }
 
     private mutating func dropVoid() {
-        while !entries.isEmpty, flights[entries.first].progress == .void {
+        while !entries.isEmpty, states[entries.first].progress == .void {
             _ = entries.removeFirst()
-            _ = flights.removeFirst()
+            _ = states.removeFirst()
             floorSentAt = nil
         }
     }

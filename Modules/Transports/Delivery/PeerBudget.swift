@@ -35,7 +35,7 @@ struct PeerBudget: Sendable {
 
     subscript(holding: Holding) -> Int { held[holding.rawValue] }
 
-    func hasRoom(for bytes: Int, as holding: Holding) -> Bool { self[holding] + bytes <= holding.bytesMax }
+    func hasSpace(for bytes: Int, as holding: Holding) -> Bool { self[holding] + bytes <= holding.bytesMax }
 
     mutating func charge(_ bytes: Int, as holding: Holding) { held[holding.rawValue] += bytes }
 
@@ -81,7 +81,7 @@ struct WaitingMessages: Sendable {
     var isEmpty: Bool { messages.isEmpty }
 
     /// Returns true if another message may wait. The last one may exceed the bytes.
-    func hasRoom(countMax: Int) -> Bool { count < countMax && bytes < PeerBudget.immediateBytesMax }
+    func hasSpace(countMax: Int) -> Bool { count < countMax && bytes < PeerBudget.immediateBytesMax }
 
     mutating func append(_ message: WireMessage) {
         messages.append(message)
@@ -95,7 +95,7 @@ struct WaitingMessages: Sendable {
     }
 
     /// Removes the first message, and returns whether that freed half of the space.
-    mutating func takeFirst(countMax: Int) -> (message: WireMessage, freesHalf: Bool)? {
+    mutating func takeFirst(countMax: Int) -> (message: WireMessage, freedHalf: Bool)? {
         let before = bytes
         guard let first = takeFirst() else { return nil }
         let half = PeerBudget.immediateBytesMax / 2
@@ -107,18 +107,18 @@ extension DeliveryCore {
     /// Makes space for one more peer. Forgets the first peer met that has no address and no waiting messages. Messages
     /// for a guest that no session names don't count.
     /// - Throws: `oversized` if there is no such peer.
-    mutating func makeRoom(forPeer id: String) throws(WireError) {
+    mutating func makeSpace(forPeer id: String) throws(WireError) {
         guard peerIndex[id] == nil, peers.count >= PeerBudget.peersMax else { return }
         let absent = peers.first { peer in
             peer.address == nil && peer.keptAddress == nil
                 && (peer.outstandingCount == 0 || (peer.isGuest && !guests.contains(peer.peer.id)))
         }
-        guard let absent else { throw WireError(.oversized, "there is no room for more than \(peers.count) peers") }
+        guard let absent else { throw WireError(.oversized, "more than \(peers.count) peers") }
         forget(absent.peer.id)
     }
 }
 
-// MARK: - For whoever examines it
+// MARK: - For tests
 
 extension DeliveryPeer {
     /// Bytes of numbered messages that aren't passed on, counted again. O(messages).

@@ -23,25 +23,25 @@ struct PeerStanding: Sendable {
     /// Number of probes in a row without an answer.
     private var missedCount = 0
     /// Number of probes without an answer since the peer was last heard. Probes back off while nothing arrives.
-    private var unheardCount = 0
+    private var missedSinceFrame = 0
     /// The time of the last proof, or of the connection's beginning. Hearing the peer proves nothing: it may not hear
     /// this side.
     private var provenAt: UInt64 = 0
     /// The time of this side's last answer to a probe that wasn't repeated.
-    private var answeredAt: UInt64 = 0
+    private var lastAnswerAt: UInt64 = 0
     /// The time of the peer's last probe.
-    private var askedAt: UInt64?
-    private var heardAt: UInt64 = 0
-    /// Nanoseconds after `heardAt` by which the peer must speak again.
-    private var theirSilence: UInt64
+    private var peerProbedAt: UInt64?
+    private var lastFrameAt: UInt64 = 0
+    /// Nanoseconds after `lastFrameAt` by which the peer must speak again.
+    private var peerSilence: UInt64
     /// The time since which the peer owes an acknowledgement, or of the last proof in the meantime.
-    private var owedSince: UInt64?
+    private var outstandingSince: UInt64?
 
     private static let measuringMax = 8
 
     init(_ rules: SilenceRules) {
         self.rules = rules
-        theirSilence = rules.silenceMax
+        peerSilence = rules.silenceMax
     }
 
     /// Starts over for a new connection.
@@ -49,10 +49,10 @@ struct PeerStanding: Sendable {
         self.rules = rules
         isProven = false
         (probeSentAt, measuring) = (nil, [])
-        (missedCount, unheardCount) = (0, 0)
-        (provenAt, heardAt, answeredAt) = (now, now, 0)
-        (askedAt, owedSince) = (nil, nil)
-        theirSilence = rules.silenceMax
+        (missedCount, missedSinceFrame) = (0, 0)
+        (provenAt, lastFrameAt, lastAnswerAt) = (now, now, 0)
+        (peerProbedAt, outstandingSince) = (nil, nil)
+        peerSilence = rules.silenceMax
     }
 
     mutating func end() {
@@ -65,7 +65,7 @@ struct PeerStanding: Sendable {
     mutating func change(_ rules: SilenceRules) {
         guard rules != self.rules else { return }
         self.rules = rules
-        theirSilence = rules.silenceMax
+        peerSilence = rules.silenceMax
     }
 
     /// True while the connection is too new to conclude that the peer doesn't answer.
@@ -77,16 +77,16 @@ struct PeerStanding: Sendable {
     var deadline: UInt64 {
         if let probeSentAt { return probeSentAt + patience }
         guard isProven else { return 0 }
-        var due = max(provenAt, answeredAt) + rules.interval
+        var due = max(provenAt, lastAnswerAt) + rules.interval
         guard rules.isAnnounced else { return due }
-        due = min(due, heardAt + theirSilence + patience)
-        return owedSince.map { min(due, $0 + rules.patienceMax) } ?? due
+        due = min(due, lastFrameAt + peerSilence + patience)
+        return outstandingSince.map { min(due, $0 + rules.patienceMax) } ?? due
     }
 
     /// The time to wait for an echo. Before the first round trip it is short, because the other side may just be slower
     /// to begin. After that it is at least `patienceMin`.
     private var patience: UInt64 {
-        let timeout = roundTrip.timeout(afterFailures: unheardCount)
+        let timeout = roundTrip.timeout(afterFailures: missedSinceFrame)
         return min(isAwaited ? timeout : max(timeout, rules.patienceMin), rules.patienceMax)
     }
 
@@ -95,7 +95,7 @@ struct PeerStanding: Sendable {
         guard deadline <= now else { return nil }
         if probeSentAt != nil {
             missedCount += 1
-            unheardCount += 1
+            missedSinceFrame += 1
             if isProven { health = missedCount >= rules.probesMax ? .gone : .degraded }
             if missedCount >= rules.probesMax { isProven = false }
         }
@@ -103,8 +103,10 @@ struct PeerStanding: Sendable {
     }
 
     /// Returns the number of a probe that is due soon, to leave with another frame; nil if there is none.
-    mutating func probeAlong(now: UInt64) -> UInt32? {
-        guard isProven, rules.isAnnounced, probeSentAt == nil, deadline <= now + rules.alongTime else { return nil }
+    mutating func piggybackedProbe(now: UInt64) -> UInt32? {
+        guard isProven, rules.isAnnounced, probeSentAt == nil, deadline <= now + rules.piggybackWindow else {
+            return nil
+        }
         return nextProbe(now)
     }
 
@@ -126,43 +128,43 @@ struct PeerStanding: Sendable {
 
     /// Records that a message that the peer must acknowledge was sent.
     /// - Returns: true if it is the only one in flight, so `deadline` may have become earlier.
-    mutating func owes(now: UInt64) -> Bool {
-        guard owedSince == nil else { return false }
-        owedSince = now
+    mutating func noteOutstanding(now: UInt64) -> Bool {
+        guard outstandingSince == nil else { return false }
+        outstandingSince = now
         return true
     }
 
     /// Records that nothing is in flight any more.
-    mutating func owesNothing() { owedSince = nil }
+    mutating func noteAllAcknowledged() { outstandingSince = nil }
 
-    // MARK: What comes
+    // MARK: Receiving
 
     /// Records a frame from the peer.
     /// - Returns: true if `deadline` may have become earlier: a peer that speaks again is probed at once.
-    mutating func heard(now: UInt64) -> Bool {
-        heardAt = now
-        guard unheardCount > 0 else { return false }
-        unheardCount = 0
+    mutating func noteFrame(now: UInt64) -> Bool {
+        lastFrameAt = now
+        guard missedSinceFrame > 0 else { return false }
+        missedSinceFrame = 0
         return true
     }
 
     /// Records how long the peer says it may be silent, in milliseconds.
-    mutating func announced(silence milliseconds: UInt64) {
-        theirSilence = max(min(milliseconds, rules.silenceMax / 1_000_000) * 1_000_000, rules.patienceMax)
+    mutating func noteAnnouncement(silence milliseconds: UInt64) {
+        peerSilence = max(min(milliseconds, rules.silenceMax / 1_000_000) * 1_000_000, rules.patienceMax)
     }
 
     /// Records a probe from the peer.
     /// - Returns: the number of a probe to send in return, or nil. If only one direction works, this shows it to both
     ///   sides.
-    mutating func asked(now: UInt64) -> UInt32? {
-        let earlier = askedAt
-        askedAt = now
+    mutating func noteProbe(now: UInt64) -> UInt32? {
+        let earlier = peerProbedAt
+        peerProbedAt = now
         guard isProven, probeSentAt == nil else { return nil }
         if rules.isAnnounced {
             // The peer probes again because it hasn't heard the answer.
             let isRepeated = earlier.map { $0 + 2 * rules.patienceMax > now && provenAt < $0 } ?? false
             guard isRepeated else {
-                answeredAt = now
+                lastAnswerAt = now
                 return nil
             }
         } else if provenAt + rules.interval / 2 > now {
@@ -176,7 +178,7 @@ struct PeerStanding: Sendable {
 
     /// Records an echo.
     /// - Returns: true if its probe was being measured.
-    mutating func answered(_ number: UInt32, sentWall: UInt64, answeredWall: UInt64, now: UInt64) -> Bool {
+    mutating func noteEcho(_ number: UInt32, sentWall: UInt64, answeredWall: UInt64, now: UInt64) -> Bool {
         guard let index = measuring.firstIndex(where: { $0.number == number }) else { return false }
         let sentAt = measuring[index].sentAt
         measuring.removeFirst(index + 1)
@@ -196,7 +198,7 @@ struct PeerStanding: Sendable {
     }
 
     /// Records the acknowledgement of a message that was sent on this connection.
-    mutating func acknowledged(sentAt: UInt64?, now: UInt64) {
+    mutating func noteAcknowledgement(sentAt: UInt64?, now: UInt64) {
         if let sentAt, sentAt <= now { roundTrip.measure(now - sentAt) }
         probeSentAt = nil
         prove(now, now: now)
@@ -205,8 +207,8 @@ struct PeerStanding: Sendable {
     private mutating func prove(_ time: UInt64, now: UInt64) {
         isProven = true
         provenAt = time
-        if owedSince != nil { owedSince = now }
-        (missedCount, unheardCount) = (0, 0)
+        if outstandingSince != nil { outstandingSince = now }
+        (missedCount, missedSinceFrame) = (0, 0)
         health = .reachable
     }
 }

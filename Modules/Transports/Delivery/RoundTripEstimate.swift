@@ -9,7 +9,7 @@ package struct RoundTripEstimate: Hashable, Sendable {
 
     static let timeoutMin: UInt64 = 50_000_000
     static let timeoutMax: UInt64 = 10_000_000_000
-    private static let timeoutAtFirst: UInt64 = 500_000_000
+    private static let initialTimeout: UInt64 = 500_000_000
 
     init() {}
 
@@ -31,7 +31,7 @@ package struct RoundTripEstimate: Hashable, Sendable {
 
     /// Nanoseconds to wait for an answer after a number of failures in a row.
     func timeout(afterFailures count: Int = 0) -> UInt64 {
-        let timeout = smoothedNanoseconds.map { $0 + 4 * variation } ?? Self.timeoutAtFirst
+        let timeout = smoothedNanoseconds.map { $0 + 4 * variation } ?? Self.initialTimeout
         return min(max(timeout, Self.timeoutMin) << UInt64(min(count, 10)), Self.timeoutMax)
     }
 }

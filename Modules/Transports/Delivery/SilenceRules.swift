@@ -21,15 +21,15 @@ struct SilenceRules: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - heartbeat: limits the patience with a peer that owes an answer.
-    ///   - asksSecond: true for the side that waits a second longer, so that one exchange serves both.
+    ///   - probesSecond: true for the side that waits a second longer, so that one exchange serves both.
     ///   - probesMax: lower if kept lanes can take over.
     static func announced(
-        idleInterval: UInt64, heartbeat: UInt64, asksSecond: Bool, probesMax: Int
+        idleInterval: UInt64, heartbeat: UInt64, probesSecond: Bool, probesMax: Int
     ) -> SilenceRules {
         let patienceMax = min(idleInterval / 4, heartbeat)
         let second = min(1_000_000_000, patienceMax)
         return SilenceRules(
-            interval: idleInterval + (asksSecond ? second : 0), patienceMax: patienceMax, patienceMin: second,
+            interval: idleInterval + (probesSecond ? second : 0), patienceMax: patienceMax, patienceMin: second,
             probesMax: probesMax, isAnnounced: true)
     }
 
@@ -38,7 +38,7 @@ struct SilenceRules: Hashable, Sendable {
     /// True if silences are so long that the radio sleeps. Then frames that are due soon leave together.
     var isPatient: Bool { interval > 60_000_000_000 }
     /// A probe leaves with another frame if it is due within this time.
-    var alongTime: UInt64 { isPatient ? interval / 4 : 500_000_000 }
+    var piggybackWindow: UInt64 { isPatient ? interval / 4 : 500_000_000 }
     /// The time for which an echo waits for another frame. The measured round trip contains it.
     var echoDelay: UInt64 { isPatient ? 300_000_000 : 0 }
     /// The announcement for the other side; nil if there is none.

@@ -27,7 +27,7 @@ public struct LoopbackTransportPlugin: Plugin {
 
     private func makePair(_ codec: any PayloadCodec, bufferLimit: Int) -> TransportPair {
         let limit = PayloadLimit(
-            id: "loopback.fixture", bytes: 65_536, summary: "what the conformance rules run under",
+            id: "loopback.fixture", bytes: 65_536, summary: "a payload in the conformance rules",
             source: "chosen; a loopback without a budget carries any size")
         let transport = LoopbackSessionSyncTransport(
             localPeer: SessionPeer(

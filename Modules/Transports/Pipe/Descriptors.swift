@@ -111,7 +111,7 @@ final class Descriptors: Sendable {
     /// signal.
     func writeAtOnce(_ bytes: UnsafeRawBufferPointer) -> Outcome {
         guard !outputIsSocket else { return write(bytes, waits: false) }
-        return PipeSignal.withheld {
+        return PipeSignal.blockingSIGPIPE {
             write(bytes, waits: false)
         } isRaised: { outcome in
             if case .failed(EPIPE) = outcome { true } else { false }

@@ -70,7 +70,8 @@ extension PipeError {
     static func otherUser(_ user: UInt32, at path: String) -> PipeError {
         PipeError(
             code: .otherUser,
-            message: "user \(user) has \(path): name a path in a folder of your own, such as $XDG_RUNTIME_DIR",
+            message:
+                "user \(user) owns or uses \(path): choose a path in a folder of your own, such as $XDG_RUNTIME_DIR",
             errorNumber: 0)
     }
 

@@ -44,14 +44,14 @@ public final class PipeLink: TransportLink {
         /// The number of the next connection over a socket.
         var nextNumber = 0
         /// Number of running parts: the keeper and the streams that haven't ended.
-        var activities = 0
+        var runningCount = 0
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     /// The endpoint that the link was created with.
     public let endpoint: PipeEndpoint
     public let lanes: [LinkLane: PayloadLimit] = [.stream: .pipePacket]
-    private let strangers = Topic<PipeError>(bufferLimit: 64)
+    private let refusalTopic = Topic<PipeError>(bufferLimit: 64)
     private let diagnostics: Topic<SessionDiagnosticEvent>?
     private let counters = Locked(PipeStatistics())
     private let state: Locked<State>
@@ -88,7 +88,7 @@ public final class PipeLink: TransportLink {
     /// Returns a stream of the errors that keep the link from its path, one for each attempt: another user's process
     /// connected or listens there, or others may write to the folder. Ends with `close`. 64 errors wait for a slow
     /// reader; then the oldest are dropped.
-    public func refusals() -> AsyncStream<PipeError> { strangers.subscribe() }
+    public func refusals() -> AsyncStream<PipeError> { refusalTopic.subscribe() }
 
     /// Returns true: only processes of one user connect here.
     public func isOwn(_ peerID: String) -> Bool { true }
@@ -101,12 +101,14 @@ public final class PipeLink: TransportLink {
         let (descriptors, keeper) = try state.withLock { state in
             switch state.phase {
             case .closed: throw LinkError(.closed)
-            case .open: throw PipeError(code: .alreadyStarted, message: "a link opens once", errorNumber: 0)
+            case .open:
+                throw PipeError(
+                    code: .alreadyStarted, message: "`open` was already called on this link", errorNumber: 0)
             case .idle: break
             }
             state.phase = .open
             state.observer = observer
-            state.activities = state.keeper == nil ? 0 : 1
+            state.runningCount = state.keeper == nil ? 0 : 1
             defer { state.descriptors = nil }
             return (state.descriptors, state.keeper)
         }
@@ -114,7 +116,7 @@ public final class PipeLink: TransportLink {
         do {
             try keeper?.start(for: self)
         } catch {
-            activityEnded { state in
+            partEnded { state in
                 guard state.phase == .open else { return }
                 state.phase = .idle
                 state.observer = nil
@@ -161,19 +163,19 @@ public final class PipeLink: TransportLink {
         }
         keeper?.stop()
         for stream in streams { stream.finish() }
-        let giveUp = Task {
+        let deadline = Task {
             try await Task.sleep(for: grace)
             for stream in streams { stream.interrupt() }
         }
         await withCheckedContinuation { waiter in
             let hasEnded = state.withLock { state in
-                if state.activities > 0 { state.waiters.append(waiter) }
-                return state.activities == 0
+                if state.runningCount > 0 { state.waiters.append(waiter) }
+                return state.runningCount == 0
             }
             if hasEnded { waiter.resume() }
         }
-        giveUp.cancel()
-        strangers.finish()
+        deadline.cancel()
+        refusalTopic.finish()
         state.withLock { state in
             state.observer = nil
             state.keeper = nil
@@ -202,13 +204,13 @@ extension PipeLink {
     /// Reports errors that only a person can fix. A path without a listener is normal.
     func refused(_ error: PipeError) {
         guard error.code == .otherUser || error.code == .notPrivate else { return }
-        strangers.publish(error)
+        refusalTopic.publish(error)
         diagnostics?.publish(.rejected(peerID: nil, reason: error.description))
     }
 
     func serves(_ stream: PipeStream) -> Bool { state.withLock { $0.streams.contains { $0 === stream } } }
 
-    func keeperEnded() { activityEnded { $0.keeper = nil } }
+    func keeperEnded() { partEnded { $0.keeper = nil } }
 
     /// - Throws: `LinkError.closed`; `PipeError` with `systemCallFailed`.
     @discardableResult
@@ -219,7 +221,7 @@ extension PipeLink {
                 address: address, descriptors: descriptors, observer: observer, statistics: counters
             ) { self.ended($0) }
             state.streams.append(stream)
-            state.activities += 1
+            state.runningCount += 1
             return stream
         }
         try stream.start(descriptors)
@@ -231,15 +233,15 @@ extension PipeLink {
             state.streams.removeAll { $0 === stream }
             return state.keeper
         }
-        keeper?.nudge()
-        activityEnded { _ in }
+        keeper?.wakeUp()
+        partEnded { _ in }
     }
 
-    private func activityEnded(_ change: (inout State) -> Void) {
+    private func partEnded(_ change: (inout State) -> Void) {
         let waiters: [CheckedContinuation<Void, Never>] = state.withLock { state in
             change(&state)
-            state.activities -= 1
-            guard state.activities == 0 else { return [] }
+            state.runningCount -= 1
+            guard state.runningCount == 0 else { return [] }
             defer { state.waiters = [] }
             return state.waiters
         }

@@ -14,7 +14,7 @@ enum PipeSignal {
     /// thread in the meantime, and clears it if it was raised. Two system calls if it wasn't.
     ///
     /// Darwin marks descriptors instead (`F_SETNOSIGPIPE`); there this only calls `body`.
-    static func withheld<Result>(_ body: () -> Result, isRaised: (Result) -> Bool) -> Result {
+    static func blockingSIGPIPE<Result>(_ body: () -> Result, isRaised: (Result) -> Bool) -> Result {
         #if canImport(Darwin)
             return body()
         #else

@@ -7,7 +7,7 @@ extension PipeStream {
 
     /// The body of the reading thread: passes on received bytes, until the input or the connection ends.
     func read(from descriptors: Descriptors) {
-        defer { leave() }
+        defer { endUse() }
         state.withLock { $0.isAnnounced = true }
         observer.connected(address, as: nil)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readBytes, alignment: 16)

@@ -5,9 +5,9 @@ import MeshTransport
 extension PipeStream {
     private enum Admission {
         /// In the buffer. `wakes` is true if the writing thread is idle and must be woken.
-        case taken(wakes: Bool)
+        case accepted(wakes: Bool)
         /// The sender writes the packet to these descriptors.
-        case writeNow(Descriptors)
+        case writeImmediately(Descriptors)
         case full
         case gone
     }
@@ -16,8 +16,8 @@ extension PipeStream {
     /// - Throws: `full` or `unreachable`.
     func send(_ bytes: [UInt8]) throws(LinkError) {
         switch admit(bytes) {
-        case .taken(let wakes): if wakes { work.signal() }
-        case .writeNow(let descriptors): writeNow(bytes, to: descriptors)
+        case .accepted(let wakes): if wakes { work.signal() }
+        case .writeImmediately(let descriptors): writeImmediately(bytes, to: descriptors)
         case .full: throw LinkError(.full)
         case .gone: throw LinkError(.unreachable)
         }
@@ -27,24 +27,24 @@ extension PipeStream {
         state.withLock { state in
             guard state.phase == .open else { return .gone }
             guard state.unwritten == 0 || state.unwritten + bytes.count <= Self.bufferBytes else {
-                state.owesWritable = true
+                state.hasThrownFull = true
                 return .full
             }
             defer { state.unwritten += bytes.count }
             if state.unwritten == 0, !state.isWriting, let descriptors = state.descriptors, descriptors.writesAtOnce {
                 state.isWriting = true
                 state.users += 1
-                return .writeNow(descriptors)
+                return .writeImmediately(descriptors)
             }
             let wakes = state.filling.isEmpty && !state.isWriting
             state.filling.append(contentsOf: bytes)
-            return .taken(wakes: wakes)
+            return .accepted(wakes: wakes)
         }
     }
 
     /// Writes on the sender's thread. The writing thread handles the bytes that the system doesn't take at once, and
     /// errors.
-    private func writeNow(_ bytes: [UInt8], to descriptors: Descriptors) {
+    private func writeImmediately(_ bytes: [UInt8], to descriptors: Descriptors) {
         let count =
             if case .moved(let count) = bytes.withUnsafeBytes({ descriptors.writeAtOnce($0) }) { count } else { 0 }
         noteWrite(count)
@@ -55,12 +55,12 @@ extension PipeStream {
             return !state.filling.isEmpty || state.phase != .open
         }
         if wakes { work.signal() }
-        leave()
+        endUse()
     }
 
     /// The body of the writing thread: writes the accepted bytes, as many at once as have collected.
     func write(to descriptors: Descriptors) {
-        defer { leave() }
+        defer { endUse() }
         var batch: [UInt8] = []
         while true {
             switch nextStep(&batch) {
@@ -119,12 +119,12 @@ extension PipeStream {
             statistics.writeCount += 1
             statistics.bytesSent += UInt64(count)
         }
-        let hasRoomAgain = state.withLock { state in
+        let hasSpaceAgain = state.withLock { state in
             state.unwritten -= count
-            guard state.owesWritable, state.unwritten < Self.bufferBytes / 2 else { return false }
-            state.owesWritable = false
+            guard state.hasThrownFull, state.unwritten < Self.bufferBytes / 2 else { return false }
+            state.hasThrownFull = false
             return true
         }
-        if hasRoomAgain { observer.writable(address) }
+        if hasSpaceAgain { observer.writable(address) }
     }
 }

@@ -27,7 +27,7 @@ final class PipeStream: Sendable {
         /// True while the writing thread or a sender writes.
         var isWriting = false
         /// True if `send` has thrown `full`.
-        var owesWritable = false
+        var hasThrownFull = false
         /// Number of threads and senders that use the descriptors. The last one releases them.
         var users = 0
         var isAnnounced = false
@@ -73,7 +73,7 @@ final class PipeStream: Sendable {
             try begin { self.read(from: descriptors) }
         } catch {
             interrupt()
-            for _ in startedCount..<2 { leave() }
+            for _ in startedCount..<2 { endUse() }
             throw error
         }
     }
@@ -116,7 +116,7 @@ final class PipeStream: Sendable {
     }
 
     /// Ends one use of the descriptors. Each user calls it last.
-    func leave() {
+    func endUse() {
         let end: (isAnnounced: Bool, reason: String?)? = state.withLock { state in
             state.users -= 1
             guard state.users == 0 else { return nil }
@@ -134,6 +134,6 @@ extension PipeStream.State {
     /// The reason that the connection ended; nil for an orderly end.
     fileprivate var reason: String? {
         if let failure { return failure }
-        return hasReceived || isClosedHere ? nil : "the other side ended before it said anything"
+        return hasReceived || isClosedHere ? nil : "the other side ended the connection before it sent anything"
     }
 }

@@ -76,7 +76,7 @@ final class SocketKeeper: Sendable {
     var isListening: Bool { listens.withLock { $0 } }
 
     /// Wakes the thread after a connection has ended.
-    func nudge() { wake.signal() }
+    func wakeUp() { wake.signal() }
 
     // MARK: - The thread
 
@@ -86,7 +86,7 @@ final class SocketKeeper: Sendable {
         var random = SplitMix64(seed: seed)
         var backoff = Self.backoff
         var isFirst = true
-        while goesOn {
+        while isRunning {
             do throws(PipeError) {
                 if let listener = try nextListener() { serve(listener, for: link) }
             } catch {
@@ -94,7 +94,7 @@ final class SocketKeeper: Sendable {
             }
             if !isFirst { pause(for: backoff.next(&random)) }
             isFirst = false
-            guard goesOn, role != .listens else { continue }
+            guard isRunning, role != .listens else { continue }
             do throws(PipeError) {
                 if keep(try path.connect(), for: link) { backoff.reset() }
             } catch {
@@ -112,13 +112,13 @@ final class SocketKeeper: Sendable {
         return role == .connects ? nil : try SocketListener(path)
     }
 
-    private var goesOn: Bool { isStopped.withLock { !$0 } }
+    private var isRunning: Bool { isStopped.withLock { !$0 } }
 
     /// Accepts connections until the keeper is stopped or the listener breaks.
     private func serve(_ listener: SocketListener, for link: PipeLink) {
         listens.withLock { $0 = true }
         defer { listens.withLock { $0 = false } }
-        while goesOn {
+        while isRunning {
             switch wake.wait(for: listener.descriptor, POLLIN) {
             case .woken, .timedOut: wake.clear()
             case .failed: return
@@ -142,7 +142,7 @@ final class SocketKeeper: Sendable {
                 throw PipeError(
                     code: .otherUser,
                     message:
-                        "a process of user \(user) came to \(path.value) and was turned away: run both as one user",
+                        "rejected a process of user \(user) that connected to \(path.value): run both as one user",
                     errorNumber: 0)
             }
         } catch {
@@ -158,7 +158,7 @@ final class SocketKeeper: Sendable {
     private func keep(_ descriptor: Int32, for link: PipeLink) -> Bool {
         let start = ContinuousClock.now
         guard let stream = link.adopt(descriptor) else { return false }
-        while goesOn, link.serves(stream) {
+        while isRunning, link.serves(stream) {
             _ = wake.wait()
             wake.clear()
         }
@@ -167,7 +167,7 @@ final class SocketKeeper: Sendable {
 
     private func pause(for duration: Duration) {
         let deadline = ContinuousClock.now + duration
-        while goesOn, ContinuousClock.now < deadline {
+        while isRunning, ContinuousClock.now < deadline {
             let rest = (deadline - .now) / .milliseconds(1)
             // The end of a connection doesn't shorten the pause.
             _ = wake.wait(timeoutMilliseconds: Int32(max(1, min(rest, 60_000))))

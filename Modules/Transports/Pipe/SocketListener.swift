@@ -19,63 +19,63 @@ import MeshBase
 final class SocketListener: Sendable {
     let descriptor: Int32
     private let path: UnixSocketPath
-    private let claim: Int32
+    private let lockFile: Int32
 
     /// - Throws: `PipeError` with `addressInUse`, `otherUser`, `notPrivate`, `invalidPath` if another kind of file is
     ///   at the path, or `systemCallFailed`.
     init(_ path: UnixSocketPath) throws(PipeError) {
         try path.checkFolder()
-        let claim = try Self.claim(path)
+        let lockFile = try Self.lock(path)
         do throws(PipeError) {
             try Self.removeStale(path)
             descriptor = try path.listen(backlog: Int32(PipeLink.connectionsMax))
         } catch {
-            Self.release(claim, of: path)
+            Self.release(lockFile, of: path)
             throw error
         }
         self.path = path
-        self.claim = claim
+        self.lockFile = lockFile
     }
 
     /// Removes the socket's file, and lets another process listen.
     deinit {
         unlink(path.value)
         close(descriptor)
-        Self.release(claim, of: path)
+        Self.release(lockFile, of: path)
     }
 
     private static func lockPath(_ path: UnixSocketPath) -> String { path.value + ".lock" }
 
-    private static func claim(_ path: UnixSocketPath) throws(PipeError) -> Int32 {
+    private static func lock(_ path: UnixSocketPath) throws(PipeError) -> Int32 {
         while true {
-            let claim = open(lockPath(path), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            let lockFile = open(lockPath(path), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
             let number = errno
-            let access = claim >= 0 ? FileAccess(descriptor: claim) : FileAccess(linkAt: lockPath(path))
+            let access = lockFile >= 0 ? FileAccess(descriptor: lockFile) : FileAccess(linkAt: lockPath(path))
             if let access, access.owner != FileAccess.thisUser {
-                if claim >= 0 { close(claim) }
+                if lockFile >= 0 { close(lockFile) }
                 throw .otherUser(access.owner, at: lockPath(path))
             }
-            guard claim >= 0 else { throw .systemCallFailed("open \(lockPath(path))", number) }
-            guard flock(claim, LOCK_EX | LOCK_NB) == 0 else {
-                defer { close(claim) }
+            guard lockFile >= 0 else { throw .systemCallFailed("open \(lockPath(path))", number) }
+            guard flock(lockFile, LOCK_EX | LOCK_NB) == 0 else {
+                defer { close(lockFile) }
                 guard errno == EWOULDBLOCK else { throw .systemCallFailed("flock \(lockPath(path))", errno) }
                 throw .addressInUse(path)
             }
-            if isCurrent(claim, of: path) { return claim }
-            close(claim)
+            if isCurrent(lockFile, of: path) { return lockFile }
+            close(lockFile)
         }
     }
 
     /// Returns true if the locked file is still the one at the path.
-    private static func isCurrent(_ claim: Int32, of path: UnixSocketPath) -> Bool {
+    private static func isCurrent(_ lockFile: Int32, of path: UnixSocketPath) -> Bool {
         var (mine, found) = (stat(), stat())
-        guard fstat(claim, &mine) == 0, lstat(lockPath(path), &found) == 0 else { return false }
+        guard fstat(lockFile, &mine) == 0, lstat(lockPath(path), &found) == 0 else { return false }
         return mine.st_ino == found.st_ino && mine.st_dev == found.st_dev
     }
 
-    private static func release(_ claim: Int32, of path: UnixSocketPath) {
+    private static func release(_ lockFile: Int32, of path: UnixSocketPath) {
         unlink(lockPath(path))
-        close(claim)
+        close(lockFile)
     }
 
     /// Removes a stale socket file. Called with the lock held: the file belongs to a process that has ended, or to one
@@ -85,18 +85,24 @@ final class SocketListener: Sendable {
         guard lstat(path.value, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             throw PipeError(
-                code: .invalidPath, message: "\(path.value) exists and is no socket", errorNumber: 0)
+                code: .invalidPath, message: "\(path.value) isn't a socket", errorNumber: 0)
         }
         try path.checkOwner()
         do throws(PipeError) {
             close(try path.connect())
-        } catch  where error.code == .otherUser {
-            throw error
-        } catch  where error.errorNumber != EAGAIN {
-            // No process listens. A full connection queue would mean that one does.
-            unlink(path.value)
+        } catch {
+            switch error.errorNumber {
+            // No process listens.
+            case ECONNREFUSED: unlink(path.value)
+            // Another process has just removed the file.
+            case ENOENT: break
+            // A process listens, and its connection queue is full.
+            case EAGAIN: throw .addressInUse(path)
+            // Such as too many open files: it doesn't show that no process listens.
+            default: throw error
+            }
             return
-        } catch {}
+        }
         throw .addressInUse(path)
     }
 }

@@ -21,12 +21,12 @@ struct UnixSocketPath: Hashable, Sendable {
     init(_ value: String) throws(PipeError) {
         let bytes = value.utf8
         guard !bytes.isEmpty, !bytes.contains(0) else {
-            throw PipeError(code: .invalidPath, message: "a socket needs a path, not '\(value)'", errorNumber: 0)
+            throw PipeError(code: .invalidPath, message: "'\(value)' isn't the path of a socket", errorNumber: 0)
         }
         guard bytes.count <= Self.bytesMax else {
             throw PipeError(
                 code: .invalidPath,
-                message: "the path of a socket may have \(Self.bytesMax) bytes, not \(bytes.count): \(value)",
+                message: "a socket's path of \(bytes.count) bytes exceeds the limit of \(Self.bytesMax): \(value)",
                 errorNumber: 0)
         }
         self.value = value

@@ -15,7 +15,7 @@ struct Direction {
     var conditions: ScenarioConditions?
     var isCut = false
     /// The false state that the sending side gets; nil for the truth.
-    var claim: Bool?
+    var claimedReachability: Bool?
     /// The connection that the sending side knows of; nil while it believes that there is none.
     var view: UInt64?
     /// The newest connection that the sending side has used, or missed a part of.
@@ -28,7 +28,7 @@ struct Direction {
     var kept: [LinkLane: KeptLane] = [:]
     var latest: [String: LatestLane] = [:]
     /// True if `send` has thrown `full` for another key.
-    var isLatestAwaited = false
+    var hasThrownFullForLatest = false
 
     init(from: (index: Int, id: String), to: (index: Int, id: String), seed: UInt64) {
         (self.from, self.to) = (from.index, to.index)
@@ -60,7 +60,7 @@ struct StreamLane {
     /// Bytes that have arrived but aren't delivered yet: a random rest, or bytes that wait for the direction to open.
     var held: [UInt8] = []
     /// True if `send` has thrown `full`.
-    var isAwaited = false
+    var hasThrownFull = false
 }
 
 /// A lane on which packets arrive once and in order: the waiting packets, and the number of scheduled arrivals.
@@ -68,11 +68,11 @@ struct KeptLane {
     var waiting = FirstInFirstOut<[UInt8]>()
     var scheduledCount = 0
     var lastArrival: UInt64 = 0
-    var isAwaited = false
+    var hasThrownFull = false
 }
 
 /// The lane `latest` for one key. Only the newest packet arrives: one is in flight and one waits behind it.
 struct LatestLane {
-    var underWay: [UInt8]?
+    var inFlight: [UInt8]?
     var waiting: [UInt8]?
 }

@@ -12,7 +12,7 @@ extension NetworkCore {
     ) -> (any LinkObserver)? {
         let member = member(id)
         let replaced = members[member].end?.observer
-        if replaced != nil { vanish(member) }
+        if replaced != nil { removeAbruptly(member) }
         members[member].end = End(linkID: linkID, lanes: lanes, observer: observer)
         members[member].hasJoined = true
         for other in members.indices where other != member && members[other].hasJoined {
@@ -32,11 +32,11 @@ extension NetworkCore {
     /// - Returns: the link's observer, for the caller to notify.
     mutating func crash(_ id: String) -> (any LinkObserver)? {
         guard let member = knownMember(id), let end = members[member].end else { return nil }
-        vanish(member)
+        removeAbruptly(member)
         return end.observer
     }
 
-    private mutating func vanish(_ member: Int) {
+    private mutating func removeAbruptly(_ member: Int) {
         members[member].end = nil
         for outward in directions.indices where directions[outward].from == member {
             directions[outward].view = nil
@@ -50,7 +50,7 @@ extension NetworkCore {
         members[member].end = nil
         for outward in directions.indices where directions[outward].from == member {
             directions[outward].view = nil
-            beginEnd(outward, rest: 0)
+            scheduleEnd(outward, rest: 0)
         }
     }
 
@@ -59,10 +59,10 @@ extension NetworkCore {
         guard let member = knownMember(id), members[member].end?.linkID == linkID,
             let other = knownMember(address.rawValue), other != member
         else { return }
-        beginEnd(direction(from: member, to: other), rest: limits.restAfterEnd)
+        scheduleEnd(direction(from: member, to: other), rest: limits.restAfterEnd)
     }
 
-    private mutating func beginEnd(_ outward: Int, rest: UInt64) {
+    private mutating func scheduleEnd(_ outward: Int, rest: UInt64) {
         let pair = outward / 2
         guard pairs[pair].isUp, !pairs[pair].isEnding else { return }
         pairs[pair].isEnding = true
@@ -126,25 +126,25 @@ extension NetworkCore {
         pairs[pair].reason = reason
         for index in [2 * pair, 2 * pair + 1] {
             directions[index].stream = StreamLane()
-            if isOrderly { schedule(.tell(index), after: 0) } else { announce(index) }
+            if isOrderly { schedule(.updateView(index), after: 0) } else { announce(index) }
         }
         if !isOrderly { pairs[pair].restsUntil = 0 }
     }
 
     private mutating func announce(_ index: Int) {
         let delay = drawLatency(index)
-        schedule(.tell(index), after: delay)
+        schedule(.updateView(index), after: delay)
     }
 
     /// Updates a sender's view of its connection. It reads the state, or the false claim, only now, so that a short
     /// interruption is reported once.
-    mutating func tell(_ index: Int) {
+    mutating func updateView(_ index: Int) {
         let pair = index / 2
         let direction = directions[index]
         guard members[direction.from].end != nil else { return }
-        guard direction.claim ?? pairs[pair].isUp else {
+        guard direction.claimedReachability ?? pairs[pair].isUp else {
             if direction.view != nil {
-                disconnect(index, reason: pairs[pair].isUp ? "said to be out of reach" : pairs[pair].reason)
+                disconnect(index, reason: pairs[pair].isUp ? "reported as unreachable" : pairs[pair].reason)
             }
             return
         }
@@ -159,7 +159,7 @@ extension NetworkCore {
             begin(pair)
             announce(index ^ 1)
         }
-        if direction.view != nil { disconnect(index, reason: pairs[pair].reason ?? "the connection was made anew") }
+        if direction.view != nil { disconnect(index, reason: pairs[pair].reason ?? "a new connection has begun") }
         directions[index].view = pairs[pair].generation
         directions[index].lastSeen = pairs[pair].generation
         record(isConnected: true, index)
@@ -188,13 +188,13 @@ extension NetworkCore {
             members[directions[index].to].end != nil
         else { return false }
         let back = index ^ 1
-        if directions[back].claim == false {
+        if directions[back].claimedReachability == false {
             directions[back].lastSeen = generation
             return false
         }
         if directions[back].view == generation { return true }
         guard directions[back].lastSeen != generation else { return false }
-        tell(back)
+        updateView(back)
         return true
     }
 }
@@ -222,8 +222,8 @@ extension NetworkCore {
     }
 
     /// Sets the claim that the sending side of a direction gets about the other; nil restores the truth.
-    mutating func setClaim(_ claim: Bool?, _ index: Int) {
-        directions[index].claim = claim
-        schedule(.tell(index), after: 0)
+    mutating func setClaimedReachability(_ isReachable: Bool?, _ index: Int) {
+        directions[index].claimedReachability = isReachable
+        schedule(.updateView(index), after: 0)
     }
 }

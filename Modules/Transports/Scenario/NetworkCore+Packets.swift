@@ -15,7 +15,7 @@ extension NetworkCore {
             return LinkError(.oversized, "\(packet.bytes.count) bytes, limit \(limit.bytes) (\(limit.id))")
         }
         guard let receiver = knownMember(address.rawValue), receiver != sender, members[receiver].hasJoined else {
-            return LinkError(.unreachable, "nobody is at \(address)")
+            return LinkError(.unreachable, "no peer is at \(address)")
         }
         let index = direction(from: sender, to: receiver)
         if packet.lane.isLive {
@@ -70,8 +70,8 @@ extension NetworkCore {
             return nil
         }
         guard directions[index].stream.byteCount + bytes.count <= limits.streamBytes else {
-            directions[index].stream.isAwaited = true
-            return LinkError(.full, "\(directions[index].stream.byteCount) bytes are under way")
+            directions[index].stream.hasThrownFull = true
+            return LinkError(.full, "\(directions[index].stream.byteCount) bytes are in flight")
         }
         directions[index].stream.byteCount += bytes.count
         schedulePiece(bytes, on: index, after: dependableDelay(index))
@@ -88,7 +88,7 @@ extension NetworkCore {
 
     private mutating func keep(_ bytes: [UInt8], on index: Int, _ lane: LinkLane) -> LinkError? {
         guard directions[index].kept[lane]?.waiting.count ?? 0 < limits.keptPackets else {
-            directions[index].kept[lane]?.isAwaited = true
+            directions[index].kept[lane]?.hasThrownFull = true
             return LinkError(.full, "\(limits.keptPackets) packets are kept")
         }
         directions[index].kept[lane, default: KeptLane()].waiting.append(bytes)
@@ -106,7 +106,7 @@ extension NetworkCore {
 
     private mutating func replace(_ bytes: [UInt8], key: String, on index: Int) -> LinkError? {
         guard directions[index].latest[key] != nil || directions[index].latest.count < limits.latestKeys else {
-            directions[index].isLatestAwaited = true
+            directions[index].hasThrownFullForLatest = true
             return LinkError(.full, "\(limits.latestKeys) keys are kept")
         }
         directions[index].latest[key, default: LatestLane()].waiting = bytes
@@ -116,10 +116,10 @@ extension NetworkCore {
 
     /// Sends the waiting packet, unless another is in flight.
     private mutating func launchLatest(_ index: Int, key: String) {
-        guard isOpen(index, .latest), let lane = directions[index].latest[key], lane.underWay == nil,
+        guard isOpen(index, .latest), let lane = directions[index].latest[key], lane.inFlight == nil,
             let next = lane.waiting
         else { return }
-        directions[index].latest[key] = LatestLane(underWay: next, waiting: nil)
+        directions[index].latest[key] = LatestLane(inFlight: next, waiting: nil)
         let delay = dependableDelay(index)
         schedule(.latest(index, key: key), after: delay)
     }
@@ -198,10 +198,11 @@ extension NetworkCore {
         } else {
             record(.stream, piece, on: index, .lost)
         }
-        guard directions[index].stream.isAwaited, directions[index].stream.byteCount <= limits.streamBytes / 2 else {
+        guard directions[index].stream.hasThrownFull, directions[index].stream.byteCount <= limits.streamBytes / 2
+        else {
             return
         }
-        directions[index].stream.isAwaited = false
+        directions[index].stream.hasThrownFull = false
         push(.writable(directions[index].toAddress), to: directions[index].from)
     }
 
@@ -210,15 +211,15 @@ extension NetworkCore {
         // While the direction is cut or the receiver is gone, the packet stays; `resumeKept` schedules it again.
         guard isOpen(index, lane), let bytes = directions[index].kept[lane]?.waiting.takeFirst() else { return }
         deliver(bytes, on: index, lane)
-        guard let kept = directions[index].kept[lane], kept.isAwaited, kept.waiting.count <= limits.keptPackets / 2
+        guard let kept = directions[index].kept[lane], kept.hasThrownFull, kept.waiting.count <= limits.keptPackets / 2
         else { return }
-        directions[index].kept[lane]?.isAwaited = false
+        directions[index].kept[lane]?.hasThrownFull = false
         push(.writable(directions[index].toAddress), to: directions[index].from)
     }
 
     mutating func arriveLatest(_ index: Int, key: String) {
-        guard var lane = directions[index].latest[key], let arrived = lane.underWay else { return }
-        lane.underWay = nil
+        guard var lane = directions[index].latest[key], let arrived = lane.inFlight else { return }
+        lane.inFlight = nil
         guard isOpen(index, .latest) else {
             lane.waiting = lane.waiting ?? arrived
             directions[index].latest[key] = lane
@@ -227,8 +228,10 @@ extension NetworkCore {
         directions[index].latest[key] = lane.waiting == nil ? nil : lane
         deliver(arrived, on: index, .latest)
         launchLatest(index, key: key)
-        guard directions[index].isLatestAwaited, directions[index].latest.count < limits.latestKeys else { return }
-        directions[index].isLatestAwaited = false
+        guard directions[index].hasThrownFullForLatest, directions[index].latest.count < limits.latestKeys else {
+            return
+        }
+        directions[index].hasThrownFullForLatest = false
         push(.writable(directions[index].toAddress), to: directions[index].from)
     }
 
@@ -246,7 +249,7 @@ extension NetworkCore {
     }
 }
 
-// MARK: - Going on
+// MARK: - Resuming
 
 extension NetworkCore {
     /// Schedules the packets that the network keeps.

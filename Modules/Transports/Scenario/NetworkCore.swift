@@ -37,7 +37,7 @@ struct NetworkCore {
         case kept(Int, LinkLane)
         case latest(Int, key: String)
         /// The sending side updates its view of the connection.
-        case tell(Int)
+        case updateView(Int)
         /// The last packet of a closed link has arrived.
         case end(pair: Int, generation: UInt64)
         /// A connection may begin again after a rest.
@@ -181,7 +181,7 @@ extension NetworkCore {
         case .piece(let index, let generation, let bytes): arrivePiece(index, generation: generation, bytes)
         case .kept(let index, let lane): arriveKept(index, lane)
         case .latest(let index, let key): arriveLatest(index, key: key)
-        case .tell(let index): tell(index)
+        case .updateView(let index): updateView(index)
         case .end(let pair, let generation): end(pair, generation: generation)
         case .refresh(let pair): refresh(pair)
         case .wake: break

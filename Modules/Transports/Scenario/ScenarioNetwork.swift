@@ -213,7 +213,7 @@ extension ScenarioNetwork {
     /// A peer that believes that there is no connection can't use it, and misses what is sent to it. The other side
     /// notices nothing until it is connected again.
     public func setReachable(_ isReachable: Bool?, of peer: SessionPeer, seenBy observer: SessionPeer) {
-        withDirection(from: observer, to: peer) { $0.setClaim(isReachable, $1) }
+        withDirection(from: observer, to: peer) { $0.setClaimedReachability(isReachable, $1) }
     }
 
     /// Ends a peer's link as if its process had died: its packets in flight are lost, except on lanes that the network

@@ -43,7 +43,7 @@ public struct ScenarioTransportPlugin: Plugin {
     private func makePair(_ codec: any PayloadCodec, bufferLimit: Int = 4096) throws -> TransportPair {
         let network = ScenarioNetwork(seed: 1)
         let limit = PayloadLimit(
-            id: "scenario.fixture", bytes: 65_536, summary: "what the conformance rules run under",
+            id: "scenario.fixture", bytes: 65_536, summary: "a payload in the conformance rules",
             source: "chosen; without a budget delivery's own limit holds")
         var configuration = DeliveryConfiguration()
         (configuration.payloadLimit, configuration.codec, configuration.bufferLimit) = (limit, codec, bufferLimit)

@@ -44,7 +44,7 @@ import Testing
         #expect(meeting.peer.heldBytes == 0)
     }
 
-    @Test func `Nobody's refused and expired messages fill memory either`() throws {
+    @Test func `Refused and expired messages don't fill memory`() throws {
         var meeting = try Meeting(on: .datagram, provenID: "right")
         for index in 0..<DeliveryPeer.channelsMax {
             for number in 2...170 as ClosedRange<UInt64> {
@@ -56,7 +56,7 @@ import Testing
         #expect(meeting.delivered.isEmpty)
     }
 
-    @Test func `What came early from an outbox that is lost makes room for the one after it`() throws {
+    @Test func `Early messages of a lost outbox make space for the next outbox`() throws {
         var meeting = try Meeting(on: .datagram)
         for number in 2...100 as ClosedRange<UInt64> {
             try meeting.receive(number, feature: "workout", bytes: 1 << 20, outbox: 1)
@@ -66,7 +66,7 @@ import Testing
         #expect(meeting.delivered["workout"] == [1, 2])
     }
 
-    @Test func `What waits for the store is held to the same budget`() throws {
+    @Test func `Messages that wait for the store count against the same budget`() throws {
         var meeting = try Meeting(on: .datagram, isDurable: true)
         for number in 1...200 as ClosedRange<UInt64> {
             try meeting.receive(number, feature: "workout", bytes: 1 << 20)
@@ -79,18 +79,18 @@ import Testing
         #expect(meeting.peer.budget[.messages] == 0)
     }
 
-    @Test func `What waits for the store takes no more than there is room for at the subscribers`() throws {
+    @Test func `Messages that wait for the store never exceed the subscribers' space`() throws {
         var meeting = try Meeting(on: .stream, isDurable: true)
         for number in 1...100 as ClosedRange<UInt64> {
-            meeting.core.room = 10
+            meeting.core.availableCount = 10
             try meeting.receive(number, feature: "workout")
         }
         let first = meeting.core.takeDirectives().changes
         #expect(first.count == 10)
-        meeting.core.room = 0
+        meeting.core.availableCount = 0
         meeting.core.stored(first, meeting.now)
         #expect(meeting.core.takeDirectives().isStalled)
-        meeting.core.room = 5
+        meeting.core.availableCount = 5
         meeting.core.tick(meeting.now)
         #expect(meeting.core.takeDirectives().changes.count { if case .received = $0 { true } else { false } } == 5)
         let isBounded = meeting.core.isWithinBudgets
@@ -115,7 +115,7 @@ import Testing
         #expect(meeting.core.takeDirectives().changes.count == 1)
     }
 
-    @Test func `What is now or never waits for a peer that reads nothing, up to its bytes`() throws {
+    @Test func `Best-effort messages wait for a peer that reads nothing, up to the limit in bytes`() throws {
         var meeting = try Meeting(on: .stream)
         let bytes = EncodedPayload(bytes: [UInt8](repeating: 1, count: 1_000_000), codec: CompactCodec())
         var takenCount = 0
@@ -123,20 +123,46 @@ import Testing
             let envelope = AnySessionSyncEnvelope(metadata: metadata(sequence), payload: bytes)
             let item = DeliveryCore.Item(message: .envelope(envelope), byteCount: 1_000_000)
             let admission = try meeting.core.send(item, mode: .realtimeBestEffort, to: nil, meeting.now)
-            if case .taken = admission { takenCount += 1 }
+            if case .accepted = admission { takenCount += 1 }
         }
         // The last to find room may exceed the bytes.
         #expect(takenCount == PeerBudget.immediateBytesMax / (1_000_000 + SessionSyncMetadata.fixedBytes) + 1)
         // Half of it gone, whoever waits is told.
         _ = meeting.core.takeDirectives()
         var sentCount = 0
-        while !meeting.core.directives.hasRoom, meeting.core.nextFrame(for: "link", meeting.now) != nil {
+        while !meeting.core.directives.resumesWaiters, meeting.core.nextFrame(for: "link", meeting.now) != nil {
             sentCount += 1
         }
         #expect(sentCount > 30 && sentCount < 40)
     }
 
-    @Test func `Of peers that come and go only so many are remembered, and who is owed something stays`() throws {
+    @Test func `Receipts that don't fit a report stay due for the next one`() throws {
+        var meeting = try Meeting(on: .datagram)
+        let features = (0..<WireReport.entriesMax).map { "feature \($0)" }
+        let states = (0..<10).map { "state \($0)" }
+        for feature in features { try meeting.receive(1, feature: feature) }
+        // The first feature needs several receipts.
+        for gap in 1...2 * UInt64(WireReport.Receipt.rangesMax) {
+            try meeting.receive(1 + 2 * gap, feature: features[0])
+        }
+        for state in states {
+            let frame = try largeSnapshot(1, feature: state, bytes: 1)
+            try meeting.core.receive(frame, on: .datagram, from: "link", meeting.now)
+        }
+        meeting.now.elapsed += 1_000_000_000
+        var counts: [Int] = []
+        var acknowledged: Set<String> = []
+        while let next = meeting.core.nextFrame(for: "link", meeting.now) {
+            guard case .report(let report) = next.frame.message else { continue }
+            counts.append(report.receipts.count)
+            acknowledged.formUnion(report.receipts.map(\.featureID))
+        }
+        #expect(counts.count == 2 && counts.allSatisfy { $0 <= WireReport.entriesMax })
+        #expect(acknowledged == Set(features + states))
+        #expect(meeting.peer.reportAt == .max)
+    }
+
+    @Test func `The number of remembered peers is bounded, and a peer with waiting messages stays`() throws {
         let settings = DeliveryCore.Settings(lanes: [.stream], codec: 2, codecs: [2])
         var core = DeliveryCore(localPeer: peer("left"), settings: settings, outbox: 1)
         let now = DeliveryTime(elapsed: 1, wall: 1)
@@ -155,7 +181,7 @@ import Testing
         #expect(core.peers.last?.peer.id == "peer \(2 * PeerBudget.peersMax - 1)")
     }
 
-    @Test func `A name longer than the limit is refused by whoever sends it and by whoever reads it`() async throws {
+    @Test func `A name longer than the limit is refused by the sender and by the receiver`() async throws {
         let pair = try Pair()
         pair.wire.connect()
         pair.settle()

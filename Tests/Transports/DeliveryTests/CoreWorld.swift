@@ -109,7 +109,7 @@ struct CoreWorld {
         let sequence = (sequences[feature] ?? 0) + 1
         let envelope = try encodedEnvelope(sequence, feature: feature)
         let item = DeliveryCore.Item(message: .envelope(envelope), byteCount: 100, options: options)
-        guard case .taken = try cores[side.rawValue].send(item, mode: .reliableEventually, to: nil, time) else {
+        guard case .accepted = try cores[side.rawValue].send(item, mode: .reliableEventually, to: nil, time) else {
             return false
         }
         sequences[feature] = sequence
@@ -157,7 +157,7 @@ struct CoreWorld {
         schedule(.reconnect, at: now + nanoseconds)
     }
 
-    // MARK: What follows
+    // MARK: Directives
 
     private mutating func settle(_ side: Side) {
         while true {

@@ -49,7 +49,7 @@ import Testing
         check(world, 1)
     }
 
-    @Test("What was withdrawn or has expired holds nothing up", arguments: 0..<12 as Range<UInt64>)
+    @Test("Withdrawn and expired messages delay no others", arguments: 0..<12 as Range<UInt64>)
     func withdrawn(seed: UInt64) throws {
         var conditions = CoreWorld.Conditions()
         conditions.lane = seed % 4 == 3 ? .stream : .datagram
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: 0..<8 as Range<UInt64>)
-    func `A new greeting is answered at once, although everything else seems well`(seed: UInt64) throws {
+    func `A new hello is answered at once, although the connection seems healthy`(seed: UInt64) throws {
         var conditions = CoreWorld.Conditions()
         (conditions.lossRate, conditions.duplicationRate, conditions.reorderingRate) = (0, 0, 0)
         var world = CoreWorld(seed: seed, conditions)
@@ -107,8 +107,17 @@ import Testing
         }
     }
 
+    @Test func `A hello is repeated after a heartbeat that is shorter than the timeout`() {
+        var configuration = DeliveryConfiguration()
+        configuration.heartbeat = .milliseconds(100)
+        let settings = DeliveryCore.Settings(configuration, lanes: [.datagram], codec: 2, codecs: [2])
+        var core = DeliveryCore(localPeer: peer("left"), settings: settings, outbox: 1)
+        core.connected("link", as: nil, DeliveryTime(elapsed: 1, wall: 1))
+        #expect(core.deadline == 100_000_001)
+    }
+
     @Test(arguments: [false, true])
-    func `A flood of greetings does not become a flood of answers`(numbersConnections: Bool) throws {
+    func `A flood of hellos causes no flood of answers`(numbersConnections: Bool) throws {
         let settings = DeliveryCore.Settings(lanes: [.datagram], codec: 2, codecs: [2])
         var core = DeliveryCore(localPeer: peer("left"), settings: settings, outbox: 1)
         var now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)
@@ -129,7 +138,7 @@ import Testing
         #expect(numbersConnections ? greetings > 10 : greetings < 5)
     }
 
-    @Test func `A connection whose peer greets on another one is ended, and that is told`() throws {
+    @Test func `A connection ends, with a report, when its peer sends a hello on another one`() throws {
         let settings = DeliveryCore.Settings(lanes: [.stream], codec: 2, codecs: [2])
         var core = DeliveryCore(localPeer: peer("left"), settings: settings, outbox: 1)
         let now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)
@@ -139,14 +148,14 @@ import Testing
             try core.receive(hello, on: .stream, from: address, now)
         }
         let directives = core.takeDirectives()
-        #expect(directives.hopeless.map(\.address) == ["first"])
-        #expect(directives.hopeless.first?.farewell.reason == .displaced)
+        #expect(directives.connectionsToEnd.map(\.address) == ["first"])
+        #expect(directives.connectionsToEnd.first?.goodbye.reason == .displaced)
         let isTold = directives.diagnostics.contains { if case .displaced("right") = $0 { true } else { false } }
         #expect(isTold)
     }
 
     @Test(arguments: [true, false])
-    func `Who says farewell has left; whose connection ends without it has not`(saysFarewell: Bool) throws {
+    func `A peer that says goodbye has left; one whose connection just ends hasn't`(saysFarewell: Bool) throws {
         let settings = DeliveryCore.Settings(lanes: [.stream], codec: 2, codecs: [2])
         var cores = ["left", "right"].map { DeliveryCore(localPeer: peer($0), settings: settings, outbox: 1) }
         var now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)
@@ -167,7 +176,7 @@ import Testing
             for side in 0...1 { cores[side].connected("link", as: nil, now) }
             try exchange()
             if leaves {
-                cores[1].say(.goodbye(WireGoodbye(.closing)), at: "link")
+                cores[1].queueGoodbye(WireGoodbye(.closing), to: "link")
                 try exchange()
             }
             for side in 0...1 { cores[side].disconnected("link", reason: nil, now) }
@@ -179,7 +188,7 @@ import Testing
         #expect(changes.map(\.hasLeft) == [false, saysFarewell, false, false])
     }
 
-    @Test func `A farewell at a place that the peer has left for another says nothing of the peer`() throws {
+    @Test func `A goodbye at an address that the peer has left doesn't count`() throws {
         let settings = DeliveryCore.Settings(lanes: [.stream], codec: 2, codecs: [2])
         var cores = ["left", "right"].map { DeliveryCore(localPeer: peer($0), settings: settings, outbox: 1) }
         var now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)

@@ -11,7 +11,7 @@ import Testing
 
 /// What a store is for: both sides may go and come back.
 @Suite struct DurabilityTests {
-    @Test func `M16: what was accepted before anybody was known outlives a relaunch`() async throws {
+    @Test func `M16: messages that were accepted before a peer was known survive a relaunch`() async throws {
         let store = MemoryStore()
         let wire = MemoryWire()
         do {
@@ -29,7 +29,7 @@ import Testing
         #expect(await log.sequences(3) == [1, 2, 3])
     }
 
-    @Test func `M11: what was accepted and not acknowledged outlives a relaunch, once and in order`() async throws {
+    @Test func `M11: unacknowledged messages survive a relaunch, once and in order`() async throws {
         let stores = (left: MemoryStore(), right: MemoryStore())
         let wire = MemoryWire()
         var received: [UInt64] = []
@@ -54,7 +54,7 @@ import Testing
         #expect(received == Array(1...45))
     }
 
-    @Test func `What has been acknowledged and not looked at is offered again after a relaunch`() async throws {
+    @Test func `Acknowledged messages that no subscriber has read are offered again after a relaunch`() async throws {
         let stores = (left: MemoryStore(), right: MemoryStore())
         let wire = MemoryWire()
         do {
@@ -77,7 +77,7 @@ import Testing
         #expect(await log.sequences(4) == [1, 2, 3, 4])
     }
 
-    @Test func `What nobody has looked at when a transport is let go of is offered by the next one`() async throws {
+    @Test func `Messages that are unread when a transport is abandoned are offered by the next one`() async throws {
         let store = MemoryStore()
         let wire = MemoryWire()
         let pair = try Pair(wire, rightStore: store)
@@ -95,7 +95,7 @@ import Testing
         withExtendedLifetime((pair, subscription)) {}
     }
 
-    @Test func `A transport that was let go writes nothing beneath the next one`() async throws {
+    @Test func `An abandoned transport writes nothing to the store of the next one`() async throws {
         let store = SlowStore()
         let pair = try Pair(leftStore: store)
         let archive = try #require(pair.left.shell.archive)
@@ -123,14 +123,14 @@ import Testing
         _ = (await first.result, await second.result)
     }
 
-    @Test func `What is not stored is not acknowledged, whatever nobody wants lies behind it`() throws {
+    @Test func `An unstored message isn't acknowledged, nor is an unwanted one after it`() throws {
         var channel = IncomingChannel(first: 1)
         let message = WireMessage.envelope(try envelope(1))
         for (number, message) in [(1, message), (2, nil), (3, message), (4, nil)] as [(UInt64, WireMessage?)] {
-            _ = channel.take(message, WireMark(outbox: 1, sequence: number, first: 1))
+            _ = channel.hold(message, WireMark(outbox: 1, sequence: number, first: 1))
         }
-        var letGo = 0
-        while let (number, _) = channel.removeNext(lettingGo: &letGo) { channel.noteUnstored(number) }
+        var releasedBytes = 0
+        while let (number, _) = channel.removeNext(releasing: &releasedBytes) { channel.noteUnstored(number) }
         #expect(channel.acknowledged == 0)
         channel.noteStored(1)
         #expect(channel.acknowledged == 1)
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func `What waits for the first peer waits on while the store fails, and goes before what comes later`()
+    @Test func `Pending messages wait while the store fails, and go before later messages`()
         async throws
     {
         let store = FailingStore()
@@ -211,7 +211,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `What waits for the first peer is tried again by itself, and outlives a relaunch beneath a failing store`(
+    func `Pending messages are retried, and survive a relaunch with a failing store`(
         isRelaunched: Bool
     ) async throws {
         let store = FailingStore()
@@ -236,7 +236,7 @@ import Testing
         #expect(await log.sequences(3) == [1, 2, 3])
     }
 
-    @Test func `What waits beyond a peer's queue goes when there is room again`() async throws {
+    @Test func `A message that waits for space in a peer's queue is sent when there is space`() async throws {
         var configuration = DeliveryConfiguration()
         configuration.queueLimit = 2
         let pair = try Pair(configuration: configuration)

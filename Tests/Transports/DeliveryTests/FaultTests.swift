@@ -13,7 +13,7 @@ import Testing
         #expect(!reference, "the scenario does not show the fault")
     }
 
-    @Test func `M11 what the link lost after the send returned arrives all the same`() async throws {
+    @Test func `M11 a message that the link lost after the send returned still arrives`() async throws {
         let pair = try Pair()
         let log = Log(pair.right.receiveEnvelopes())
         pair.wire.connect()
@@ -53,7 +53,7 @@ import Testing
         expect(got == ["timer 1", "workout 2"], reference.subscribe().contains(2))
     }
 
-    @Test func `M16 what waits for the first peer is bounded, says so, and outlives the process`() async throws {
+    @Test func `M16 pending messages are bounded, throw when full, and survive the process`() async throws {
         let store = MemoryStore()
         let wire = MemoryWire()
         var accepted: [UInt64] = []
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `M20 best effort is never kept: it throws when nobody is there`() async throws {
+    @Test func `M20 best effort is never kept: it throws when no peer is connected`() async throws {
         let pair = try Pair()
         let log = Log(pair.right.receiveEnvelopes())
         pair.wire.connect()

@@ -36,7 +36,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
     }
 
     @Test(arguments: [reliable, bestEffort], [true, false])
-    func `Of a guest only its session's messages are taken, and others of everybody else`(
+    func `A guest's messages are accepted only in its session, other peers' in every session`(
         mode: SessionDeliveryMode, isGuest: Bool
     ) async throws {
         let pair = try Self.pair(guestAt: isGuest ? "right" : nil)
@@ -114,7 +114,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
         #expect(await requests.atLeast(1).map(\.sessionID) == [sessionID])
     }
 
-    @Test func `What is sent to a guest by name and is not of its sessions is an error, but a newest snapshot waits`()
+    @Test func `Sending another session's message to a guest throws, but a newest snapshot waits`()
         async throws
     {
         let pair = try Self.pair(guestAt: "left")
@@ -150,7 +150,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
         #expect(await snapshots.atLeast(1).map(\.revision) == [5])
     }
 
-    @Test func `What was owed to a peer that comes back as a guest is withdrawn, but for its sessions`() async throws {
+    @Test func `Messages for a peer that returns as a guest are withdrawn, except for its sessions`() async throws {
         let pair = try Self.pair(guestAt: nil)
         let envelopes = Log(pair.right.receiveEnvelopes())
         let diagnostics = Log(pair.left.diagnosticEvents())
@@ -178,7 +178,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
         #expect(await envelopes.atLeast(4).map(\.metadata.featureID).last == "score")
     }
 
-    @Test func `What waits for the first peer waits for one that may have it`() async throws {
+    @Test func `A pending message waits for a peer that may have it`() async throws {
         let pair = try Self.pair(guestAt: "left")
         let envelopes = Log(pair.right.receiveEnvelopes())
         try await pair.left.send(envelope(1, feature: "score"), mode: reliable, to: nil)
@@ -196,7 +196,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
         #expect(await envelopes.sequences(4, feature: "score") == [1, 2, 3])
     }
 
-    @Test func `A guest of nothing is nobody: nothing passes, and once gone it is forgotten`() async throws {
+    @Test func `A guest of no session gets nothing and is forgotten once disconnected`() async throws {
         let pair = try Self.pair(guestAt: "left")
         let (there, back) = (Log(pair.right.receiveEnvelopes()), Log(pair.left.receiveEnvelopes()))
         pair.wire.connect()
@@ -231,7 +231,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
         #expect(pair.wire.admitted(at: "left") == [["right"], ["right", "watch"], ["right"], []])
     }
 
-    @Test func `Over a link that asks nobody who he is nothing happens`() throws {
+    @Test func `Admitting guests does nothing over a link that doesn't prove peers`() throws {
         let link = Unasking()
         let transport = try LinkTransport(localPeer: peer("left"), link: link)
         transport.admitGuests(["right"], toSession: sessionID, featureID: "workout")
@@ -241,7 +241,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
     // MARK: - Over relaunches
 
     @Test(arguments: [true, false])
-    func `A guest that was known before a relaunch is one after it, and holds up nobody`(isGuest: Bool) async throws {
+    func `A guest stays a guest after a relaunch and delays no other peer`(isGuest: Bool) async throws {
         let store = MemoryStore()
         var configuration = DeliveryConfiguration()
         configuration.queueLimit = 8
@@ -279,7 +279,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
 
     // MARK: - Bounds
 
-    @Test func `Whoever is in stays in, and of those that are new the highest find no room`() {
+    @Test func `Admitted guests stay, and the new ones with the highest IDs are rejected`() {
         var guests = Guests()
         func scope(_ feature: String) -> Guests.Scope { Guests.Scope(sessionID: sessionID, featureID: feature) }
         func ids(_ range: Range<Int>) -> Set<String> { Set(range.map { String(format: "peer %03d", $0) }) }
@@ -305,7 +305,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
         #expect(guests.admit(ids(0..<1), to: scope("session 19")).hasChanged)
     }
 
-    @Test func `Whoever finds no room is reported`() async throws {
+    @Test func `A rejected guest is reported`() async throws {
         let pair = try Self.pair(guestAt: nil)
         let diagnostics = Log(pair.left.diagnosticEvents())
         pair.left.admitGuests(

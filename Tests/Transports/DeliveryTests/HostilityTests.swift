@@ -22,7 +22,7 @@ import Testing
         for _ in 0..<2000 {
             now.elapsed += random.upTo(2_000_000_000)
             now.wall = random.happens(rate: 0.01) ? number(&random) : now.wall &+ 1
-            core.room = Int(random.upTo(3))
+            core.availableCount = Int(random.upTo(3))
             switch random.upTo(5) {
             case 0:
                 let item = DeliveryCore.Item(
@@ -47,13 +47,14 @@ import Testing
         #expect(right.outstandingBytes >= 0)
         #expect(right.incoming.count <= DeliveryPeer.channelsMax)
         for channel in right.incoming.values { #expect(channel.heldCount <= Int(IncomingChannel.window)) }
-        for channel in right.channels { #expect(channel.underWayCount >= 0 && channel.underWayBytes >= 0) }
+        for channel in right.channels { #expect(channel.inFlightCount >= 0 && channel.inFlightBytes >= 0) }
         let isBounded = core.isWithinBudgets
         #expect(isBounded)
     }
 
     /// Finds a bound that was let go, or a name that nobody checks, with its first seeds.
-    @Test("A peer that lies and floods speaks for nobody else and fills nothing", arguments: 0..<10 as Range<UInt64>)
+    @Test(
+        "A hostile peer that floods can't send as another peer and fills no memory", arguments: 0..<10 as Range<UInt64>)
     func liar(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let lane: LinkLane = seed % 2 == 0 ? .stream : .datagram
@@ -69,8 +70,8 @@ import Testing
         try meet()
         for _ in 0..<20 {
             now.elapsed += random.upTo(1_000_000_000)
-            core.room = random.happens(rate: 0.3) ? 0 : Int(random.upTo(5000))
-            core.roomBytes = random.happens(rate: 0.3) ? 0 : Int(random.upTo(64 << 20))
+            core.availableCount = random.happens(rate: 0.3) ? 0 : Int(random.upTo(5000))
+            core.availableBytes = random.happens(rate: 0.3) ? 0 : Int(random.upTo(64 << 20))
             if random.happens(rate: 0.2) { core.tick(now) }
             do {
                 for frame in try flood(&random) { try core.receive(frame, on: lane, from: "link", now) }

@@ -28,7 +28,7 @@ import Testing
         #expect(await log.sequences(1) == [1])
     }
 
-    @Test func `What a side had taken and lost with its relaunch is offered again`() async throws {
+    @Test func `Messages that a side received and lost with its relaunch are offered again`() async throws {
         let wire = KeptWire([.queue])
         let clock = ManualClock()
         let left = try wire.launch("left", clock)
@@ -101,7 +101,7 @@ import Testing
         #expect(await atLeft.sequences(2) == [1, 2])
     }
 
-    @Test func `A connection on which nobody answers keeps nothing from the lanes that are kept`() async throws {
+    @Test func `A connection without answers holds nothing back from the kept lanes`() async throws {
         let wire = KeptWire([.datagram, .queue])
         let clock = ManualClock()
         let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
@@ -118,7 +118,7 @@ import Testing
         #expect(wire.queuedCount < 20, "each goes once")
     }
 
-    @Test func `What is now or never goes the other way when the link says that it has not been delivered`()
+    @Test func `A best-effort message uses the kept lane if the link reports it as undelivered`()
         async throws
     {
         let wire = KeptWire([.datagram, .queue])
@@ -134,7 +134,7 @@ import Testing
         #expect(await log.sequences(1) == [1])
     }
 
-    @Test func `A best-effort event is kept from the first call on, also before anybody has greeted`() async throws {
+    @Test func `A best-effort event is kept from the first call, even before any hello`() async throws {
         let wire = KeptWire([.datagram, .queue])
         let clock = ManualClock()
         let left = try wire.launch("left", clock)
@@ -170,7 +170,7 @@ import Testing
     }
 
     /// A process held 2 and 3, because 1 was missing, said so on a lane that the platform keeps, and ended.
-    @Test func `What a process held before its turn, and said so on a kept lane, is offered to the next one`()
+    @Test func `Early messages that a process reported on a kept lane are offered to the next launch`()
         async throws
     {
         let wire = KeptWire([.datagram, .queue])
@@ -248,7 +248,7 @@ import Testing
         #expect(right.latestPeerSnapshot(featureID: "workout")?.revision == 1, "a new connection begins at once")
     }
 
-    @Test func `A newest snapshot is handed to the platform once while nobody answers, and never after its receipt`()
+    @Test func `A newest snapshot goes to the platform once while no peer answers, and never after its receipt`()
         async throws
     {
         let wire = KeptWire([.datagram, .queue, .latest])
@@ -423,7 +423,7 @@ final class KeptWire: Sendable {
                 state.ends[other]?.queue.append(packet)
                 return .success(nil)
             case .latest:
-                if packet.key != KeptConnection.greetingKey { state.snapshotCount += 1 }
+                if packet.key != KeptConnection.helloKey { state.snapshotCount += 1 }
                 guard !state.losesLatest else { return .success(nil) }
                 state.ends[other]?.latest[packet.key] = packet
                 return .success(state.ends[other]?.observer)

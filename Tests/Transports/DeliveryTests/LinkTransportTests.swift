@@ -33,7 +33,7 @@ import Testing
         #expect(await log.sequences(101) == Array(1...101))
     }
 
-    @Test func `What is sent while the peer is away arrives when it is back, after what was under way`() async throws {
+    @Test func `A message sent while the peer is away arrives later, after those in flight`() async throws {
         let pair = try Pair()
         let log = Log(pair.right.receiveEnvelopes())
         pair.wire.connect()
@@ -51,7 +51,7 @@ import Testing
         #expect(await log.sequences(20) == Array(1...20))
     }
 
-    @Test func `What a peer had sent before it closed arrives, though it can be sent nothing any more`() async throws {
+    @Test func `Messages that a peer sent before it closed arrive, although nothing can be sent to it`() async throws {
         let pair = try Pair()
         let (log, back) = (Log(pair.left.receiveEnvelopes()), Log(pair.right.receiveEnvelopes()))
         pair.wire.connect()
@@ -70,7 +70,7 @@ import Testing
         #expect(await back.sequences(1) == [1])
     }
 
-    @Test func `What is sent before anybody is known waits for the first peer`() async throws {
+    @Test func `A message that is sent while no peer is known waits for the first one`() async throws {
         let pair = try Pair()
         let log = Log(pair.right.receiveEnvelopes())
         for sequence in 1...200 as ClosedRange<UInt64> {
@@ -157,7 +157,7 @@ import Testing
         #expect(await log.sequences(10_000) == Array(1...10_000))
     }
 
-    @Test func `What comes for a feature before it subscribes waits for it, whoever else does before`() async throws {
+    @Test func `A feature's messages wait for its subscriber, even if other features subscribe earlier`() async throws {
         let pair = try Pair()
         pair.wire.connect()
         for sequence in 1...10 as ClosedRange<UInt64> {

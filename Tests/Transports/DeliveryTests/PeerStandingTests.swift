@@ -13,7 +13,7 @@ import Testing
 
         init(
             _ rules: SilenceRules = .announced(
-                idleInterval: nanoseconds(20), heartbeat: nanoseconds(5), asksSecond: false, probesMax: 5)
+                idleInterval: nanoseconds(20), heartbeat: nanoseconds(5), probesSecond: false, probesMax: 5)
         ) {
             standing = PeerStanding(rules)
             standing.begin(rules, now: 0)
@@ -31,20 +31,20 @@ import Testing
         }
 
         func answer(_ number: UInt32? = nil, at time: Double) {
-            _ = standing.heard(now: nanoseconds(time))
-            _ = standing.answered(number ?? lastProbe, sentWall: 0, answeredWall: 0, now: nanoseconds(time))
+            _ = standing.noteFrame(now: nanoseconds(time))
+            _ = standing.noteEcho(number ?? lastProbe, sentWall: 0, answeredWall: 0, now: nanoseconds(time))
         }
 
         func ask(at time: Double) -> Bool {
-            _ = standing.heard(now: nanoseconds(time))
-            guard let number = standing.asked(now: nanoseconds(time)) else { return false }
+            _ = standing.noteFrame(now: nanoseconds(time))
+            guard let number = standing.noteProbe(now: nanoseconds(time)) else { return false }
             lastProbe = number
             return true
         }
 
-        func owes(at time: Double) -> Bool { standing.owes(now: nanoseconds(time)) }
+        func owes(at time: Double) -> Bool { standing.noteOutstanding(now: nanoseconds(time)) }
 
-        func hears(at time: Double) -> Bool { standing.heard(now: nanoseconds(time)) }
+        func hears(at time: Double) -> Bool { standing.noteFrame(now: nanoseconds(time)) }
 
         /// Probes whenever one is due until the peer is gone.
         /// - Returns: when that is.
@@ -98,7 +98,7 @@ import Testing
 
     @Test func `A peer that has announced a shorter silence is suspected after it`() {
         let bench = Bench()
-        bench.standing.announced(silence: 8_000)
+        bench.standing.noteAnnouncement(silence: 8_000)
         _ = bench.hears(at: 3)
         #expect(bench.due == 12, "8 s and the least patience after it was heard")
     }
@@ -106,7 +106,7 @@ import Testing
     @Test(arguments: [0, 1, 21_000, .max] as [UInt64])
     func `No announcement makes this side probe all the time, or wait for ever`(milliseconds: UInt64) {
         let bench = Bench()
-        bench.standing.announced(silence: milliseconds)
+        bench.standing.noteAnnouncement(silence: milliseconds)
         #expect((5.0...20).contains(bench.due))
         #expect(bench.probeUntilGone() <= 26)
     }
@@ -117,9 +117,9 @@ import Testing
         #expect(!bench.owes(at: 12))
         #expect(bench.due == 15)
         _ = bench.hears(at: 13)
-        bench.standing.acknowledged(sentAt: nil, now: nanoseconds(13))
+        bench.standing.noteAcknowledgement(sentAt: nil, now: nanoseconds(13))
         #expect(bench.due == 18, "more is under way")
-        bench.standing.owesNothing()
+        bench.standing.noteAllAcknowledged()
         #expect(bench.due == 33)
     }
 

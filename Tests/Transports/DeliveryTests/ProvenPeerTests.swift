@@ -8,7 +8,9 @@ import Testing
 /// What a transport makes of a link that proves who is there.
 @Suite struct ProvenPeerTests {
     @Test(arguments: [SessionDeliveryMode.realtimeBestEffort, .reliableEventually])
-    func `An event of somebody else is refused, and nothing beside it is lost`(mode: SessionDeliveryMode) async throws {
+    func `An event that names another sender is refused, and no other event is lost`(mode: SessionDeliveryMode)
+        async throws
+    {
         let pair = try Pair(MemoryWire(provesPeers: true))
         let log = Log(pair.right.receiveEnvelopes())
         let diagnostics = Log(pair.right.diagnosticEvents())
@@ -19,7 +21,7 @@ import Testing
         try await pair.left.send(envelope(3), mode: mode, to: nil)
         pair.settle(.seconds(10))
         #expect(await log.sequences(2) == [1, 3])
-        #expect(await diagnostics.refused("it sent an event of 'phone' as if it were its own"))
+        #expect(await diagnostics.refused("it sent an event that names 'phone' as its sender"))
     }
 
     @Test func `A link that proves nothing carries what it is given`() async throws {
@@ -49,7 +51,7 @@ import Testing
         pair.settle(.seconds(10))
         #expect(await log.atLeast(2).map(\.revision) == [1, 3])
         #expect(pair.right.latestPeerSnapshot(featureID: "forged") == nil)
-        #expect(await diagnostics.refused("it sent a snapshot of 'phone' as if it were its own"))
+        #expect(await diagnostics.refused("it sent a snapshot that names 'phone' as its sender"))
         // Its number is taken: it does not come again and again.
         pair.wire.disconnect()
         pair.wire.connect()
@@ -59,7 +61,7 @@ import Testing
     }
 
     @Test
-    func `A request in somebody else's name is refused, and one in one's own comes from whom the link has proven`()
+    func `A request that names another requester is refused, and others come from the proven peer`()
         async throws
     {
         let pair = try Pair(MemoryWire(provesPeers: true))
@@ -74,7 +76,7 @@ import Testing
         }
         pair.settle()
         #expect(await log.atLeast(2).map(\.requester?.id) == ["left", "left"])
-        #expect(await diagnostics.refused("it sent a request of 'phone' as if it were its own"))
+        #expect(await diagnostics.refused("it sent a request that names 'phone' as its sender"))
     }
 
     @Test func `A member's own snapshot may tell of others' events`() async throws {

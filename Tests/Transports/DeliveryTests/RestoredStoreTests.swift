@@ -36,7 +36,9 @@ import Testing
     }
 
     @Test(arguments: LinkKind.allCases)
-    func `What several launches have accepted arrives once, in the order of the launches`(kind: LinkKind) async throws {
+    func `Messages that several launches accepted arrive once, in the order of the launches`(kind: LinkKind)
+        async throws
+    {
         let ends = Ends(kind)
         try ends.launch("right")
         try ends.launch("left")
@@ -136,15 +138,15 @@ import Testing
         #expect(directives.arrivals.count == 4)
     }
 
-    @Test func `What waits for room goes before what the next launch sent of the same feature`() throws {
+    @Test func `Messages that wait for space go before the next launch's of the same feature`() throws {
         var core = try meeting(isDurable: false)
-        core.room = 0
+        core.availableCount = 0
         try core.receive(frame(1, outbox: 1, sequence: 1), on: .stream, from: "link", now)
-        core.room = 1
+        core.availableCount = 1
         try core.receive(frame(1, outbox: 2, sequence: 2), on: .stream, from: "link", now)
         #expect(core.takeDirectives().arrivals.isEmpty)
         core.tick(now)
-        core.room = 1
+        core.availableCount = 1
         core.tick(now)
         let sequences = core.takeDirectives().arrivals.compactMap { arrival in
             if case .durable(let envelope) = arrival { envelope.metadata.sequence } else { nil }
@@ -152,7 +154,7 @@ import Testing
         #expect(sequences == [1, 2])
     }
 
-    @Test func `What an earlier version wrote is read: nothing of it is lost, and its outbox is not used again`()
+    @Test func `A store of an earlier version is read without loss, and its outbox isn't reused`()
         async throws
     {
         let ends = Ends(.stream)

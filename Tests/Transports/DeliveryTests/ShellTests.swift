@@ -36,13 +36,9 @@ import Testing
         #expect(pair.clock.pendingCount == 0)
     }
 
-    @Test func `What is noted while a store in memory is written follows, and never overtakes`() throws {
+    @Test func `Changes noted during a write to a memory store follow it and never overtake it`() throws {
         let store = BusyStore()
-        let codecs = try CodecTable([CompactCodec()])
-        let setup = LineSetup(
-            codec: CompactCodec(), codecs: codecs, compression: .stored, datagramLimit: nil, streamBytes: 65_536,
-            firstFragment: 0)
-        let archive = try DeliveryArchive(store, setup, outbox: 1)
+        let archive = try makeArchive(store)
         func accepted(_ number: UInt64) throws -> DeliveryChange {
             .accepted(
                 peerID: "right", ChannelKey(outbox: 1, featureID: "list"), number: number,
@@ -71,6 +67,41 @@ import Testing
         #expect(try store.entries(of: "delivery/to/1", from: 1, maxBytes: 1 << 20).map(\.position) == [1, 2])
     }
 
+    @Test func `A failed write gives back only the positions that it took`() throws {
+        let store = BusyStore()
+        let archive = try makeArchive(store)
+        func received(_ number: UInt64) throws -> DeliveryChange {
+            .received(
+                peerID: "right", ChannelKey(outbox: 1, featureID: "list"), number: number,
+                .envelope(try encodedEnvelope(number, feature: "list")))
+        }
+        let failedCounts = Locked<[Int]>([])
+        func write(_ changes: [DeliveryChange]) {
+            archive.note(changes)
+            archive.write(
+                doneCount: { 0 },
+                done: { changes, error in if error != nil { failedCounts.withLock { $0.append(changes.count) } } })
+        }
+        let (second, third) = (try received(2), try received(3))
+        write([try received(1)])
+        store.duringCommit = {
+            archive.note([third])
+            throw StorageError(.full, "no space")
+        }
+        write([second])
+        #expect(failedCounts.withLock { $0 } == [2])
+        write([second, third])
+        #expect(failedCounts.withLock { $0 } == [2])
+        #expect(try store.entries(of: "delivery/inbox", from: 0, maxBytes: 1 << 20).map(\.position) == [0, 1, 2])
+    }
+
+    private func makeArchive(_ store: BusyStore) throws -> DeliveryArchive {
+        let setup = LineSetup(
+            codec: CompactCodec(), codecs: try CodecTable([CompactCodec()]), compression: .stored,
+            datagramLimit: nil, streamBytes: 65_536, firstFragment: 0)
+        return try DeliveryArchive(store, setup, outbox: 1)
+    }
+
     @Test func `A sender that comes back to another connection leaves it alone`() throws {
         let link = ReconnectingLink()
         let transport = try LinkTransport(localPeer: peer("left"), link: link, clock: ManualClock())
@@ -83,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: [LinkError.Code.full, .unreachable])
-    func `What the old connection says while a new one begins does not hold up that one`(
+    func `An error of the old connection doesn't block a new one that begins`(
         _ code: LinkError.Code
     ) throws {
         // Where a platform keeps packets, both connections are one place.
@@ -99,9 +130,9 @@ import Testing
 /// A store in memory during whose first commit something else happens.
 private final class BusyStore: SessionStore {
     private let base = MemoryStore()
-    private let hook = Locked<(@Sendable () -> Void)?>(nil)
+    private let hook = Locked<(@Sendable () throws -> Void)?>(nil)
 
-    var duringCommit: (@Sendable () -> Void)? {
+    var duringCommit: (@Sendable () throws -> Void)? {
         get { hook.withLock { $0 } }
         set { hook.withLock { $0 = newValue } }
     }
@@ -109,7 +140,7 @@ private final class BusyStore: SessionStore {
     var durability: StoreDurability { .memory }
 
     func commit(_ batch: StoreBatch) throws {
-        hook.withLock { $0.take() }?()
+        try hook.withLock { $0.take() }?()
         try base.commit(batch)
     }
 

@@ -37,7 +37,7 @@ import Testing
         try await pair.left.send(events, mode: .realtimeBestEffort, to: nil)
         pair.settle()
         #expect(await log.sequences(8) == [1, 2, 3, 4, 6, 7, 8, 9])
-        #expect(await diagnostics.refused("it sent an event of 'phone' as if it were its own"))
+        #expect(await diagnostics.refused("it sent an event that names 'phone' as its sender"))
     }
 
     @Test(arguments: lanes)

@@ -25,7 +25,7 @@ import Testing
         return nil
     }
 
-    @Test func `What is sent has come back when the call returns`() throws {
+    @Test func `A sent message has come back when the call returns`() throws {
         let (link, witness) = (LoopbackLink(), Witness())
         try link.open(witness)
         try link.send(LinkPacket(lane: .stream, bytes: [1, 2]), to: LoopbackLink.address)

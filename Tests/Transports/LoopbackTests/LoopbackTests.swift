@@ -163,7 +163,7 @@ private struct Unencodable: Codable {
 }
 
 @Suite struct LoopbackDeliveryTests {
-    @Test func `A reliable send is passed on at once, and nobody is told that it waits`() async throws {
+    @Test func `A reliable send is passed on at once and isn't reported as waiting`() async throws {
         var transport: LoopbackSessionSyncTransport? = LoopbackSessionSyncTransport(
             localPeer: SessionPeer(id: "me", deviceClass: .phone, appInstanceID: "1", topology: .sameHost))
         let events = try #require(transport).delivery.diagnosticEvents()

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    // MARK: - What passes
+    // MARK: - Bytes
 
     @Test("Packets of every size arrive whole and in order each way", arguments: [false, true])
     func sizes(overSocket: Bool) async throws {
@@ -81,7 +81,7 @@ import Testing
         await second.link.close()
     }
 
-    @Test func `What gathers is written at once`() async throws {
+    @Test func `Packets that have collected are written together`() async throws {
         let tapped = try Tapped()
         try tapped.end.open()
         _ = await tapped.end.recorder.connection()
@@ -137,7 +137,7 @@ import Testing
         close(tapped.tap)
     }
 
-    @Test func `What cannot be sent is refused with its reason`() async throws {
+    @Test func `A packet that can't be sent is refused with the reason`() async throws {
         let tapped = try Tapped()
         let link = tapped.end.link
         func code(_ packet: LinkPacket, _ address: LinkAddress = "pipe") -> LinkError.Code? {
@@ -223,7 +223,7 @@ import Testing
         close(tapped.feed)
         let end = await tapped.end.recorder.untilEnd()
         #expect(end.bytes == Array(text.utf8))
-        #expect(end.reason == (text.isEmpty ? "the other side ended before it said anything" : nil))
+        #expect(end.reason == (text.isEmpty ? "the other side ended the connection before it sent anything" : nil))
         await tapped.end.link.close()
         close(tapped.tap)
     }

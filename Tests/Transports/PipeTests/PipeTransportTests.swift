@@ -104,7 +104,7 @@ import Testing
         try await sending
     }
 
-    // MARK: - What a peer may send
+    // MARK: - Hostile input
 
     static func connection() throws -> [[UInt8]] {
         try Sample.frames([

@@ -32,6 +32,26 @@ enum Plumbing {
         return (ends[0], ends[1])
     }
 
+    /// A socket that is bound to the path and takes datagrams, so nothing can connect to it as a stream.
+    static func datagramSocket(at path: String) throws -> Int32 {
+        #if canImport(Glibc)
+            let kind = Int32(SOCK_DGRAM.rawValue)
+        #else
+            let kind = SOCK_DGRAM
+        #endif
+        let descriptor = socket(AF_UNIX, kind, 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let result = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else { throw Failed() }
+        return descriptor
+    }
+
     /// A process that says what it hears, and the ends of the pipes to it and from it, which are the caller's to close.
     static func startEcho() throws -> (Process, to: Int32, from: Int32) {
         try startingAlone {

@@ -19,7 +19,7 @@ import Testing
         [.listening(path: path), .connecting(path: path), .meeting(path: path)]
     }
 
-    @Test func `Whoever sat at the path first is refused when the link opens`() async throws {
+    @Test func `Another user's file or process at the path is refused when the link opens`() async throws {
         for (script, line) in [(Stranger.listens, "listens"), (Stranger.locks, "locks")] {
             let place = try sharedPlace()
             let stranger = try await Stranger.start(script, at: place.path, says: line)
@@ -64,7 +64,7 @@ import Testing
         #expect(place.contents.contains("socket"))
     }
 
-    @Test func `Who connects as another user is turned away unheard, and the own user's processes come in`()
+    @Test func `Another user's process is rejected unread, and own processes connect`()
         async throws
     {
         let place = try Place()

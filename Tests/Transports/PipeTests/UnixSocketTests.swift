@@ -50,7 +50,9 @@ import Testing
             #expect(await members[number].recorder.bytes(1) == Array("\(number % 10)".utf8))
         }
         let oneTooMany = try Member(.connecting(path: place.path))
-        #expect(await oneTooMany.recorder.untilEnd().reason == "the other side ended before it said anything")
+        #expect(
+            await oneTooMany.recorder.untilEnd().reason == "the other side ended the connection before it sent anything"
+        )
         #expect(listener.recorder.connections.count == PipeLink.connectionsMax)
         // It keeps trying, and takes the place of one that leaves, under an address that nobody had.
         await members[3].link.close()
@@ -94,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `A path at which somebody listens is refused`() async throws {
+    @Test func `A path at which another process listens is refused`() async throws {
         let place = try Place()
         let listener = try Member(.listening(path: place.path))
         let second = try PipeLink(.listening(path: place.path))
@@ -138,7 +140,19 @@ import Testing
         await nowhere.close()
     }
 
-    @Test func `A folder that others may write is refused, unless nobody can remove there what is another's`()
+    @Test func `A socket stays if the error doesn't show that no process listens`() async throws {
+        let place = try Place()
+        let socket = try Plumbing.datagramSocket(at: place.path)
+        defer { close(socket) }
+        let link = try PipeLink(.listening(path: place.path))
+        let error = #expect(throws: PipeError.self) { try link.open(LinkRecorder()) }
+        #expect(error?.code == .systemCallFailed)
+        #expect(error?.errorNumber == EPROTOTYPE)
+        #expect(place.contents == ["socket"])
+        await link.close()
+    }
+
+    @Test func `A folder that others may write is refused, unless they can't remove each other's files`()
         async throws
     {
         let place = try Place()

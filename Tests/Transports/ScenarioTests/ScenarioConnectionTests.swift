@@ -32,7 +32,7 @@ import Testing
         #expect(b.stream == [5])
     }
 
-    @Test func `A partition that ends before anybody is told still broke the connection`() throws {
+    @Test func `A partition that ends before either side is notified still breaks the connection`() throws {
         let (network, a, b) = pair()
         try a.send([1], .stream, to: b)
         network.partition([a.peer], [b.peer])
@@ -44,7 +44,7 @@ import Testing
         #expect(b.stream == [])
     }
 
-    @Test func `One way that is cut is told to nobody, and the other passes`() throws {
+    @Test func `A cut in one direction is reported to neither side, and the other direction works`() throws {
         let (network, a, b) = pair()
         network.partition(from: a.peer, to: b.peer)
         try a.send([1], to: b)
@@ -73,11 +73,11 @@ import Testing
         #expect(a.words == [.connected("b")] && b.words == [.connected("a")])
     }
 
-    @Test func `Who is told wrongly that there is no connection cannot use it until it is made anew`() throws {
+    @Test func `A side with a false report of no connection can't use it until the next one`() throws {
         let (network, a, b) = pair()
         network.setReachable(false, of: b.peer, seenBy: a.peer)
         network.runUntilIdle()
-        #expect(a.words.last == .disconnected("b", reason: "said to be out of reach"))
+        #expect(a.words.last == .disconnected("b", reason: "reported as unreachable"))
         #expect(throws: LinkError.self) { try a.send([1], to: b) }
         try b.send([2], .stream, to: a)
         network.runUntilIdle()
@@ -94,7 +94,7 @@ import Testing
         #expect(a.stream == [3] && b.stream == [4])
     }
 
-    @Test func `Who is told wrongly that there is a connection talks to nobody`() throws {
+    @Test func `A side with a false report of a connection reaches no peer`() throws {
         let (network, a, b) = pair()
         network.setReachable(true, of: b.peer, seenBy: a.peer)
         network.partition([a.peer], [b.peer])
@@ -112,8 +112,7 @@ import Testing
         #expect(a.words.last == .connected("c"), "though nobody is there")
     }
 
-    @Test func `Who ends a connection has sent what it had to say, and both are connected anew a second later`() throws
-    {
+    @Test func `Packets sent before a disconnect arrive, and both sides reconnect a second later`() throws {
         let (network, a, b) = pair()
         try a.send([1], .stream, to: b)
         a.link.disconnect("b")
@@ -180,7 +179,7 @@ import Testing
         #expect(network.trace.map(\.description) == Self.golden)
     }
 
-    @Test func `What one direction does is independent of what others carry`() throws {
+    @Test func `The effects in one direction are independent of the packets in others`() throws {
         func deliveries(noise: Bool) throws -> [ScenarioTraceEntry] {
             let network = ScenarioNetwork(seed: 5, conditions: .rough)
             let (a, b) = (Witness("a", on: network), Witness("b", on: network))

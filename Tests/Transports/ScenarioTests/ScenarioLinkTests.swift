@@ -39,7 +39,7 @@ import Testing
         #expect(a.packets() == [], "own packets do not come back")
     }
 
-    @Test func `A packet that is too large, or for nobody, or on a lane that is not there, is refused`() throws {
+    @Test func `A packet that is too large, to an unknown address or on a missing lane is refused`() throws {
         let (network, a, b) = pair()
         #expect(code { try a.send([UInt8](repeating: 0, count: 1201), to: b) } == .oversized)
         #expect(code { try a.send([1], .queue, to: b) } == .unreachable)
@@ -147,7 +147,7 @@ import Testing
         #expect(a.words.contains(.writable("b")))
     }
 
-    @Test func `What was sent before closing arrives, and then the other side learns of it`() async throws {
+    @Test func `Packets sent before closing arrive, and then the other side is notified`() async throws {
         let (network, a, b) = pair(.rough)
         for _ in 0..<50 { try a.send([1, 2, 3], .stream, to: b) }
         await a.link.close()

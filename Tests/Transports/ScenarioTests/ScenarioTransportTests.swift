@@ -66,7 +66,7 @@ import Testing
         #expect(await heard.all().sequences() == [1, 3])
     }
 
-    @Test func `What is withdrawn before its peer is there never arrives`() async throws {
+    @Test func `A message that is withdrawn before its peer appears never arrives`() async throws {
         let network = ScenarioNetwork(seed: 2)
         let phone: any SessionSyncTransport = network.makeTransport(localPeer: a)
         let envelopes = (1...3 as ClosedRange<UInt64>).map { Party.envelope($0, from: "a") }
@@ -173,7 +173,7 @@ import Testing
         if lanes[.latest] == nil { #expect(revisions == revisions.sorted(), "seed \(seed)") }
     }
 
-    @Test func `Who joins late receives the newest snapshots of those who are there`() async throws {
+    @Test func `A late peer receives the newest snapshots of the others`() async throws {
         let network = ScenarioNetwork(seed: 1)
         let phone = network.makeTransport(localPeer: a)
         try await phone.publish(1)
@@ -222,7 +222,7 @@ import Testing
         #expect(await heard.sequences(1) == [1])
     }
 
-    @Test("What was accepted survives crashes of a sender that has a store", arguments: 0..<10 as Range<UInt64>)
+    @Test("Accepted messages survive crashes of a sender that has a store", arguments: 0..<10 as Range<UInt64>)
     func crashes(seed: UInt64) async throws {
         let network = ScenarioNetwork(seed: seed, conditions: .rough)
         let store = MemoryStore()
@@ -243,7 +243,7 @@ import Testing
         #expect(await heard.all().sequences() == Array(1...60), "seed \(seed)")
     }
 
-    @Test func `What was accepted before closing still arrives`() async throws {
+    @Test func `Messages that were accepted before closing still arrive`() async throws {
         let network = ScenarioNetwork(seed: 1)
         let phone = network.makeTransport(localPeer: a)
         let heard = Listener(network.makeTransport(localPeer: b))
@@ -340,7 +340,7 @@ import Testing
     }
 
     @Test
-    func `Of two of whom one is not heard both learn of it soon, and believe in each other after a round trip`()
+    func `Both sides soon notice that one isn't heard, and recover after a round trip`()
         async throws
     {
         let network = ScenarioNetwork(seed: 1)
@@ -360,7 +360,7 @@ import Testing
         #expect(phone.delivery.health(of: b) == .reachable)
     }
 
-    @Test func `Who is told wrongly that a peer is gone sends when the lie ends`() async throws {
+    @Test func `A side with a false report that a peer is gone sends when the report ends`() async throws {
         let network = ScenarioNetwork(seed: 1)
         let phone = network.makeTransport(localPeer: a)
         let watch = network.makeTransport(localPeer: b)
@@ -377,7 +377,7 @@ import Testing
         #expect(await heard.all().sequences() == [2])
     }
 
-    @Test func `Who is told wrongly that a peer is there finds out`() async throws {
+    @Test func `A side with a false report that a peer is connected notices it`() async throws {
         let network = ScenarioNetwork(seed: 1)
         let phone = network.makeTransport(localPeer: a)
         network.makeTransport(localPeer: b)
