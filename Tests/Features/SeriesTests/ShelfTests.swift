@@ -7,8 +7,8 @@ import Testing
 
 /// What devices hold of series and say of them, without a session.
 @Suite struct ShelfTests {
-    private func shelf(_ peerID: String, byteCountMax: Int = .max) -> SeriesShelf {
-        SeriesShelf(peerID: peerID, prefix: "series/", byteCountMax: byteCountMax, newLife: { 1 })
+    private func shelf(_ peerID: String, byteCountMax: Int = .max, launch: UInt64 = 1) -> SeriesShelf {
+        SeriesShelf(peerID: peerID, prefix: "series/", byteCountMax: byteCountMax, newLife: { launch })
     }
 
     private func write(_ shelf: inout SeriesShelf, to store: MemoryStore, operationsMax: Int = 100) throws {
@@ -232,6 +232,96 @@ import Testing
                 try store.entries(of: journal, from: 0, maxBytes: .max)
                     == wanted.entries(of: journal, from: 0, maxBytes: .max))
         }
+    }
+
+    @Test func `Retention covers the series of earlier launches`() throws {
+        let store = MemoryStore()
+        let series = Series<Int>("a", keeping: .newest(1500))
+        for launch in 1...20 as ClosedRange<UInt64> {
+            var watch = shelf("watch", launch: launch)
+            try watch.load(from: store)
+            for number in 0..<700 { try watch.record(number, in: series, at: Int64(launch) * 700 + Int64(number)) }
+            try watch.record(1, in: Series("b"), at: 0)
+            try write(&watch, to: store)
+            let held = watch.extents.filter { $0.id.name == "a" }
+            let count = held.reduce(0) { $0 + ($1.next - $1.first) }
+            #expect((min(1500, 700 * launch)...1500 + 1023).contains(count), "launch \(launch)")
+            #expect(held.map(\.id.life).min() == max(3, launch) - 2, "the oldest are removed")
+        }
+        var loaded = shelf("watch", launch: 21)
+        try loaded.load(from: store)
+        #expect(loaded.summary(named: "a", by: nil).count == 2100)
+        #expect(loaded.summary(named: "b", by: nil).count == 20, "a series that keeps all samples")
+        let catalog = try store.catalog(prefix: "series/")
+        #expect(catalog.keys.count == 3 + 20 + 1, "of a removed series nothing stays in the store")
+        #expect(catalog.journals.allSatisfy { journal in catalog.keys.contains { journal.name.hasPrefix($0 + "/") } })
+    }
+
+    @Test func `A new launch replaces the oldest one's series if there are as many series as there may be`() throws {
+        let store = MemoryStore()
+        let series = Series<Int>("a", keeping: .newest(100_000))
+        var watch = shelf("watch")
+        try watch.record(0, in: series, at: 0)
+        for number in 1..<SeriesLimits.seriesMax { try watch.record(number, in: Series("\(number)"), at: 0) }
+        try write(&watch, to: store, operationsMax: 4 * SeriesLimits.seriesMax)
+        for launch in 2...4 as ClosedRange<UInt64> {
+            watch = shelf("watch", launch: launch)
+            try watch.load(from: store)
+            #expect(throws: StorageError.self) { try watch.record(1, in: Series("b"), at: 1) }
+            try watch.record(1, in: series, at: Int64(launch))
+            try write(&watch, to: store)
+            #expect(watch.extents.filter { $0.id.name == "a" }.map(\.id.life) == [launch])
+            #expect(watch.extents.count == SeriesLimits.seriesMax)
+        }
+    }
+
+    /// Otherwise peers would offer it forever.
+    @Test func `A series that retention removed is acknowledged, and isn't taken back`() throws {
+        let (store, other) = (MemoryStore(), MemoryStore())
+        var (watch, phone) = (shelf("watch"), shelf("phone"))
+        let series = Series<Int>("a", keeping: .newest(1000))
+        for number in 0..<10 { try watch.record(number, in: series, at: Int64(number)) }
+        try write(&watch, to: store)
+        let id = try #require(watch.ownID(of: "a"))
+        for message in exchange(&watch, with: ["phone"]) {
+            _ = try phone.receive(message.checked(), from: "watch", isMember: true)
+        }
+        try catchUp(&phone, from: watch, in: store)
+        try write(&phone, to: other)
+
+        watch = shelf("watch", launch: 2)
+        try watch.load(from: store)
+        for number in 0..<2000 { try watch.record(number, in: series, at: 10 + Int64(number)) }
+        try write(&watch, to: store)
+        #expect(watch.places[id] == nil)
+        for isRelaunched in [false, true] {
+            if isRelaunched {
+                watch = shelf("watch", launch: 3)
+                try watch.load(from: store)
+            }
+            phone.greet("watch")
+            #expect(phone.isLacking(["watch"]))
+            for message in exchange(&phone, with: ["watch"]) {
+                _ = try watch.receive(message.checked(), from: "phone", isMember: true)
+            }
+            #expect(watch.isAskedAgain && watch.nextRequest(limit: 32_000) == nil)
+            let answers = exchange(&watch, with: ["phone"])
+            #expect(!watch.isAskedAgain)
+            let holdings = answers.flatMap(\.holdings).filter { $0.id == id }
+            #expect(holdings == [SeriesMessage.Holding(id: id, first: 10, next: 10)])
+            for message in answers + answers {
+                _ = try phone.receive(message.checked(), from: "watch", isMember: true)
+            }
+            #expect(!phone.isLacking(["watch"]) && !phone.isAskedAgain)
+        }
+        var request = SeriesMessage(receiver: "phone")
+        request.requests = [.init(id: id, first: 0, count: 10, wantsColumns: true)]
+        let serving = try #require(try phone.receive(request.checked(), from: "watch", isMember: true))
+        for message in try serving.messages(from: other, limit: 32_000) {
+            #expect(!message.pieces.isEmpty)
+            _ = try watch.receive(message.checked(), from: "phone", isMember: true)
+        }
+        #expect(watch.places[id] == nil)
     }
 
     /// A piece that was accepted and could not be loaded again cost the whole session.

@@ -233,7 +233,21 @@ struct SeriesRun {
         let ends = devices.map { device in
             Dictionary(uniqueKeysWithValues: device.shelf.extents.map { ($0.id, $0.next) })
         }
-        return ends.allSatisfy { $0 == ends[0] } && devices.allSatisfy { !$0.shelf.hasUnwritten }
+        let all = ends.reduce(into: [SeriesID: UInt64]()) { all, ends in all.merge(ends) { max($0, $1) } }
+        return devices.indices.allSatisfy { device in
+            !devices[device].shelf.hasUnwritten
+                && all.allSatisfy { ends[device][$0.key] == $0.value || isRemoved($0.key, by: device) }
+        }
+    }
+
+    /// True if a device has removed its own series, and still holds as many newer samples as it is to keep.
+    private func isRemoved(_ id: SeriesID, by device: Int) -> Bool {
+        let extents = devices[device].shelf.extents
+        guard case .newest(let count) = retention, id.peerID == devices[device].name,
+            !extents.contains(where: { $0.id == id })
+        else { return false }
+        return extents.filter { $0.id.peerID == id.peerID && $0.id.name == id.name }
+            .reduce(0) { $0 + ($1.next - $1.first) } >= UInt64(count)
     }
 
     private var account: String {
@@ -248,7 +262,7 @@ struct SeriesRun {
     private func check(_ device: Int) throws {
         let (shelf, disk) = (devices[device].shelf, devices[device].disk)
         let ends = Dictionary(uniqueKeysWithValues: shelf.extents.map { ($0.id, $0.next) })
-        for (id, end) in devices[device].settled where (ends[id] ?? 0) < end {
+        for (id, end) in devices[device].settled where (ends[id] ?? 0) < end && !isRemoved(id, by: device) {
             throw Violation(
                 description: "\(devices[device].name) lost samples of \(id) from \(ends[id] ?? 0) to \(end)")
         }

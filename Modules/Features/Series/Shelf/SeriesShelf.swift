@@ -28,7 +28,12 @@ package struct SeriesShelf: Sendable {
     private var counts: [String: Int] = [:]
     /// The series into which this device records, by name.
     private var own: [String: Int] = [:]
-    private var retention: [Int: SeriesRetention] = [:]
+    /// The retention by name. It covers the own series of all launches.
+    private var retention: [String: SeriesRetention] = [:]
+    /// Digests of own series of earlier launches that retention removed, oldest first. Peers may still hold them.
+    private var removed: [UInt64] = []
+    /// Removed series that peers have announced since the last answer.
+    private var announcedRemoved: [UInt64: SeriesMessage.Holding] = [:]
     private var nextNumber = 0
     /// The batch that `settle` hasn't confirmed, and operations that must precede the next batch.
     private var underWay = StoreBatch()
@@ -74,6 +79,8 @@ package struct SeriesShelf: Sendable {
     package static var peersMax: Int { 64 }
     /// Maximum number of series recorded by others. One peer may have half as many.
     private static var foreignMax: Int { SeriesLimits.seriesMax * 3 / 4 }
+    /// Maximum number of removed series to remember.
+    private static var removedMax: Int { SeriesLimits.seriesMax }
     /// Maximum number of samples per batch.
     private static var batchMax: Int { 8 * SeriesLimits.blockSamples }
     /// Exchanges after which another peer is asked, even if this one is still sending.
@@ -113,7 +120,12 @@ package struct SeriesShelf: Sendable {
                     cause: error)
             }
         }
+        // Without the list, peers give removed series back, and retention removes them again.
+        let bytes = try store.value(for: removedKey)
+        removed = bytes.flatMap { try? CompactCodec().decode([UInt64].self, from: $0) } ?? []
     }
+
+    private var removedKey: String { prefix + "removed" }
 
     @discardableResult
     private mutating func add(_ stream: SeriesStream) -> Int {
@@ -152,6 +164,11 @@ package struct SeriesShelf: Sendable {
         self.life = life
         let id = SeriesID(peerID: peerID, life: life, name: series.name, columns: columns.digest)
         try id.check()
+        retention[series.name] = series.keeping
+        if case .newest(let count) = series.keeping {
+            let isFull = places[id] == nil && streams.count >= SeriesLimits.seriesMax
+            erasures.append(contentsOf: try trim(series.name, to: count, removesOldest: isFull).operations)
+        }
         guard ownByteCount < byteCountMax else {
             throw StorageError(
                 .oversized, "series have \(ownByteCount) bytes, the limit is \(byteCountMax); keep fewer samples")
@@ -162,7 +179,6 @@ package struct SeriesShelf: Sendable {
         }
         let place = places[id] ?? makeStream(id, columns, first: 0)
         own[series.name] = place
-        retention[place] = series.keeping
         return place
     }
 
@@ -181,14 +197,85 @@ package struct SeriesShelf: Sendable {
         erasures = StoreBatch()
         // Encoding more samples at once would block the main actor for too long.
         var room = Self.batchMax
+        var names: Set<String> = []
         for place in streams.indices where streams[place].hasUntaken && room > 0 {
             try streams[place].take(into: &underWay, room: &room)
-            if case .newest(let count) = retention[place] {
-                let next = streams[place].next
-                streams[place].giveUp(before: next - min(next, UInt64(clamping: count)), in: &underWay)
-            }
+            if streams[place].id.peerID == peerID { names.insert(streams[place].id.name) }
+        }
+        for name in names.sorted() {
+            guard case .newest(let count) = retention[name] else { continue }
+            underWay.append(contentsOf: try trim(name, to: count).operations)
         }
         return underWay
+    }
+
+    /// Removes the oldest samples of a name, including those of earlier launches.
+    ///
+    /// Only samples in the store or in a batch count as kept: a crash may lose the others.
+    /// - Parameter removesOldest: true to make room for one more series, by removing the oldest one if no other goes.
+    /// - Returns: the operations that remove the samples from the store.
+    private mutating func trim(_ name: String, to count: Int, removesOldest: Bool = false) throws -> StoreBatch {
+        var batch = StoreBatch()
+        var remaining = UInt64(clamping: count)
+        var gone: [Int] = []
+        let ordered = ownPlaces(of: name)
+        for place in ordered {
+            let stream = streams[place]
+            if remaining == 0, isRemovable(place) {
+                gone.append(place)
+            } else {
+                streams[place].giveUp(before: stream.takenEnd - min(stream.takenEnd, remaining), in: &batch)
+            }
+            remaining -= min(remaining, stream.takenEnd - stream.first)
+        }
+        if removesOldest, gone.isEmpty, let oldest = ordered.last(where: isRemovable) { gone = [oldest] }
+        guard !gone.isEmpty else { return batch }
+        // The oldest first, as in `removed`.
+        for place in gone.reversed() {
+            streams[place].remove(in: &batch)
+            removed.append(streams[place].id.longDigest)
+        }
+        removed.removeFirst(max(0, removed.count - Self.removedMax))
+        batch.set(try CompactCodec().encode(removed), for: removedKey)
+        remove(Set(gone))
+        return batch
+    }
+
+    /// Returns the places of all own series of a name, the newest first.
+    private func ownPlaces(of name: String) -> [Int] {
+        streams.indices.filter { streams[$0].id.peerID == peerID && streams[$0].id.name == name }.sorted {
+            let (left, right) = (streams[$0], streams[$1])
+            // This launch's series come first, even if the clock was set back.
+            let (isLeft, isRight) = (isOwn(left.id), isOwn(right.id))
+            return isLeft == isRight ? (right.latest, right.id) < (left.latest, left.id) : isLeft
+        }
+    }
+
+    /// Indicates whether a series can be removed completely. A series of this launch can't: its next sample would get a
+    /// number that was given before.
+    private func isRemovable(_ place: Int) -> Bool { !isOwn(streams[place].id) && streams[place].unwritten.isEmpty }
+
+    private mutating func remove(_ gone: Set<Int>) {
+        for place in gone {
+            let id = streams[place].id
+            idsByDigest[PeerDigest(id)]?.removeAll { $0 == id }
+            if idsByDigest[PeerDigest(id)]?.isEmpty == true { idsByDigest[PeerDigest(id)] = nil }
+            counts[id.peerID, default: 0] -= 1
+            wanted[id] = nil
+            fetch?.ends[id] = nil
+        }
+        if fetch?.ends.isEmpty == true { fetch = nil }
+        let kept = streams.indices.filter { !gone.contains($0) }
+        let newPlaces = Dictionary(uniqueKeysWithValues: kept.enumerated().map { ($1, $0) })
+        func moved(_ ends: [Int: UInt64]) -> [Int: UInt64] {
+            Dictionary(uniqueKeysWithValues: ends.compactMap { place, end in newPlaces[place].map { ($0, end) } })
+        }
+        streams = kept.map { streams[$0] }
+        places = Dictionary(uniqueKeysWithValues: streams.enumerated().map { ($1.id, $0) })
+        own = own.compactMapValues { newPlaces[$0] }
+        told = moved(told)
+        pushed = moved(pushed)
+        heldBy = heldBy.mapValues { moved($0) }
     }
 
     /// True if the caller must first remove what the store has already done from the batch (`StoreBatch.without`).
@@ -358,6 +445,20 @@ extension SeriesShelf {
         empty.mayAbbreviate = telling == .news
         var news = empty
         var room = limit
+        func add(_ holding: SeriesMessage.Holding) {
+            if news.holdings.count == SeriesMessage.holdingsMax || room <= 0 {
+                messages.append(news)
+                news = empty
+                room = limit
+            }
+            news.holdings.append(holding)
+            room -= holding.id.estimatedByteCount
+        }
+        if answers {
+            // No samples, up to the end of the peer's: so the peer doesn't offer them again.
+            for holding in announcedRemoved.values.sorted(by: { $0.id < $1.id }) { add(holding) }
+            announcedRemoved = [:]
+        }
         for place in streams.indices {
             let stream = streams[place]
             let isTold =
@@ -372,13 +473,7 @@ extension SeriesShelf {
             // `giveUp` may drop blocks that aren't stored yet. Then `written` lies below `first`.
             guard stream.written > stream.first, isTold else { continue }
             told[place] = stream.written
-            if news.holdings.count == SeriesMessage.holdingsMax || room <= 0 {
-                messages.append(news)
-                news = empty
-                room = limit
-            }
-            news.holdings.append(.init(id: stream.id, first: stream.first, next: stream.written))
-            room -= stream.id.estimatedByteCount
+            add(.init(id: stream.id, first: stream.first, next: stream.written))
             if pushesSamples { push(place, into: &news, room: &room) }
         }
         if !news.holdings.isEmpty { messages.append(news) }
@@ -486,11 +581,15 @@ extension SeriesShelf {
         let place = places[id]
         if let place {
             let before = heldBy[peerID]?[place] ?? 0
-            if id.peerID == peerID, before >= holding.next, streams[place].written >= holding.next {
+            // A holding without samples answers this device's.
+            let isRepeated = holding.first < holding.next && before >= holding.next
+            if id.peerID == peerID, isRepeated, streams[place].written >= holding.next {
                 told[place] = nil
                 isAskedAgain = true
             }
             heldBy[peerID, default: [:]][place] = holding.next
+        } else if isMember, isRemoved(id) {
+            return noteRemoved(id, end: holding.next)
         }
         guard hasBudget, !isOwn(id), id.peerID == peerID || isMember, place != nil || hasRoom(for: id) else { return }
         let next = place.map { streams[$0].next } ?? 0
@@ -500,6 +599,22 @@ extension SeriesShelf {
         if place != nil, holding.first > next, id.peerID != peerID { return }
         guard wanted[id].map({ $0.next < holding.next }) ?? (wanted.count < SeriesLimits.seriesMax) else { return }
         wanted[id] = Wanted(peerID: peerID, first: holding.first, next: holding.next)
+    }
+
+    /// Indicates whether retention has removed an own series. Peers may not give it back.
+    private func isRemoved(_ id: SeriesID) -> Bool {
+        id.peerID == peerID && places[id] == nil && removed.contains(id.longDigest)
+    }
+
+    /// Notes that a peer holds a removed series and waits for an acknowledgement.
+    private mutating func noteRemoved(_ id: SeriesID, end: UInt64) {
+        let digest = id.longDigest
+        // Of the oldest only those stay remembered that a peer still holds.
+        removed.removeAll { $0 == digest }
+        removed.append(digest)
+        let end = max(end, announcedRemoved[digest]?.next ?? 0)
+        announcedRemoved[digest] = SeriesMessage.Holding(id: id, first: end, next: end)
+        isAskedAgain = true
     }
 
     /// True while stored bytes and unwritten samples of others are below their limits.
@@ -518,7 +633,7 @@ extension SeriesShelf {
         _ piece: SeriesMessage.Piece, from peerID: String, isMember: Bool, hasBudget: Bool
     ) throws {
         let id = piece.id
-        guard !isOwn(id), id.peerID == peerID || isMember else { return }
+        guard !isOwn(id), !isRemoved(id), id.peerID == peerID || isMember else { return }
         if fetch?.ends[id] != nil { fetch?.isHeard = true }
         wanted[id]?.vainCount = 0
         let known = places[id]

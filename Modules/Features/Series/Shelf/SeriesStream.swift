@@ -55,12 +55,14 @@ struct SeriesStream: Sendable {
 
     var wholeEnd: UInt64 { first + UInt64(spans.count) * Self.blockSamples }
     /// The number after the last sample that is stored or in a batch.
-    private var takenEnd: UInt64 { wholeEnd + UInt64(tailCount) }
+    var takenEnd: UInt64 { wholeEnd + UInt64(tailCount) }
     /// The number after the last stored sample.
     var written: UInt64 { takenEnd - UInt64(takenCount) }
     /// The number of the next sample.
     var next: UInt64 { takenEnd + UInt64(unwritten.count - takenCount) }
     var hasUntaken: Bool { unwritten.count > takenCount }
+    /// The latest time of a sample that is stored or in a batch; `Int64.min` if there is none.
+    var latest: Int64 { max(whole.latest, partial.latest) }
     /// Number of samples held.
     var count: UInt64 { next - first }
 
@@ -176,6 +178,14 @@ struct SeriesStream: Sendable {
         first += UInt64(count) * Self.blockSamples
         batch.truncate(names.blocks, below: first / Self.blockSamples)
         batch.truncate(names.spans, below: first / Self.blockSamples)
+    }
+
+    /// Removes the whole series from the store. The caller must then drop this value.
+    ///
+    /// - Precondition: All samples are in the store.
+    func remove(in batch: inout StoreBatch) {
+        for journal in [names.blocks, names.spans, names.tail] { batch.erase(journal) }
+        batch.removeValue(for: names.head)
     }
 
     /// Keeps only the block with the first sample not known to be stored, and everything after it.
