@@ -32,7 +32,7 @@ package struct SeriesMessage: Sendable, Codable {
     package var requests: [Request] = []
     package var pieces: [Piece] = []
     /// True if digests may replace the IDs of the sender's series. A repetition has full IDs: the receiver may have lost them.
-    package var mayAbbreviate = false
+    package var canUseDigests = false
 
     private enum CodingKeys: CodingKey { case receiver, holdings, requests, pieces }
 

@@ -16,7 +16,7 @@ extension SampleRow {
         }
         if let failure = sink.failure { throw failure }
         guard !sink.row.columns.isEmpty else {
-            throw WireError(.encodingFailed, "a sample without a number has no place in a series")
+            throw WireError(.encodingFailed, "a sample needs at least one number, date or Boolean")
         }
         self = sink.row
         self.columns = try self.columns.checked()

@@ -185,7 +185,7 @@ extension SessionCore {
         if engine.isViewWanted { return .deciding }
         if !engine.missing.isEmpty || isLagging { return .missing }
         if !isSettled || series.isFetching { return .regular }
-        if series.isWanting(of: seriesPeers) { return .samples }
+        if series.lacksSamples(from: seriesPeers) { return .samples }
         return mayBeSilent ? .settled : .idle
     }
 
@@ -221,7 +221,7 @@ extension SessionCore {
         directives.showsStatus = true
         guard change.isReachable else { return }
         exchange.forgetRepeats()
-        series.greet(change.peer?.id)
+        series.forgetKnowledge(of: change.peer?.id)
         sendAllEphemerals()
         if let staleSnapshot {
             // A live peer now vouches for it.
@@ -286,7 +286,7 @@ extension SessionCore {
     var isSomebodyBehind: Bool {
         acknowledgedByReachableMembers.contains { $0 < engine.held[engine.source] }
             || engine.hasEnded && reachableMembers.contains { !engine.knowsEnd($0) }
-            || series.isBehind(seriesPeers)
+            || series.needsExchange(with: seriesPeers)
     }
 
     var acknowledgedByReachableMembers: [UInt64] {

@@ -39,14 +39,14 @@ struct SeriesSchedule {
 
 /// Series. They share the store's writes with events, but bypass the engine.
 extension SessionCore {
-    /// Returns an empty shelf, to be loaded from the store if there is one.
+    /// Returns an empty replica, to be loaded from the store if there is one.
     static func makeSeries(
         _ featureID: String, _ sessionID: UUID, _ peerID: String,
         _ configuration: SyncedSessionConfiguration<State, Event>
-    ) -> SeriesShelf {
-        SeriesShelf(
+    ) -> SeriesReplica {
+        SeriesReplica(
             peerID: peerID, prefix: SessionArchive<State, Event>.seriesPrefix(featureID, sessionID),
-            byteCountMax: configuration.seriesBytesMax, newLife: configuration.randomSeed)
+            byteCountMax: configuration.seriesBytesMax, makeIncarnation: configuration.randomSeed)
     }
 
     /// - Returns: true if `beginWritingSamples` is to be called.
@@ -63,10 +63,10 @@ extension SessionCore {
 
     /// Reports samples after they were written.
     mutating func settleSeries() {
-        series.settle()
+        series.batchCommitted()
         directives.showsSeries = true
         if series.hasUnwritten { wake() }
-        if series.hasForeignNews { seriesSchedule.news = (seriesSchedule.news?.since ?? moment.now, moment.now) }
+        if series.owesAcknowledgement { seriesSchedule.news = (seriesSchedule.news?.since ?? moment.now, moment.now) }
         scheduleSeries()
     }
 
@@ -74,11 +74,11 @@ extension SessionCore {
     /// - Parameter isClosing: sends everything that a peer lacks, because no more will come.
     mutating func tellSeries(isClosing: Bool = false) {
         guard !isAlone else { return }
-        series.ageFetch(reachable: seriesPeers)
+        series.expireFetch(reachable: seriesPeers)
         let isFull = isDue(&seriesSchedule.fullAt, after: configuration.exchangeInterval * 300)
         let isLacking = isClosing || seriesRetry.map { $0 <= moment.now } ?? false
-        let telling: SeriesShelf.Telling = isFull ? .everything : isLacking ? .lacking : .news
-        tellSeries(telling, atOnce: isClosing, answers: true)
+        let scope: SeriesReplica.AnnouncementScope = isFull ? .all : isLacking ? .unacknowledged : .unannounced
+        tellSeries(scope, atOnce: isClosing, answers: true)
     }
 
     /// Reports between exchanges without a control.
@@ -86,7 +86,7 @@ extension SessionCore {
         guard isRunning, !isAlone else { return }
         let isRetry = seriesRetry.map { $0 <= moment.now } ?? false
         if isRetry || seriesDue.map({ $0 <= moment.now }) ?? false {
-            tellSeries(isRetry ? .lacking : .news)
+            tellSeries(isRetry ? .unacknowledged : .unannounced)
         } else {
             scheduleSeries()
         }
@@ -95,7 +95,7 @@ extension SessionCore {
     /// Adds news that is due within a second to a round that shows values, because that round wakes the radio anyway.
     mutating func tellSeriesAlong(in round: inout OutgoingQueue) {
         guard let due = seriesDue, due <= moment.now + 2 * seriesLeeway else { return }
-        tellSeries(.news, atOnce: true)
+        tellSeries(.unannounced, atOnce: true)
         round.seriesMessages += outgoing.seriesMessages
         outgoing.seriesMessages = []
     }
@@ -105,19 +105,21 @@ extension SessionCore {
     /// - Parameters:
     ///   - atOnce: true to send new samples before they are due.
     ///   - answers: true to acknowledge samples before that is due.
-    private mutating func tellSeries(_ telling: SeriesShelf.Telling, atOnce: Bool = false, answers: Bool = false) {
+    private mutating func tellSeries(
+        _ scope: SeriesReplica.AnnouncementScope, atOnce: Bool = false, answers: Bool = false
+    ) {
         // Peers request samples that are announced without being sent.
-        let isDueNow = atOnce || telling != .news || series.unpushedCount >= SeriesSchedule.pushedMax
+        let isDueNow = atOnce || scope != .unannounced || series.unsentCount >= SeriesSchedule.pushedMax
         let pushes = isDue(&seriesSchedule.pushedAt, after: isDueNow ? .zero : configuration.seriesInterval)
-        let answers = answers || telling != .news || answersDue.map { $0 <= moment.now } ?? false
+        let answers = answers || scope != .unannounced || answersDue.map { $0 <= moment.now } ?? false
         if answers { seriesSchedule.news = nil }
-        let hasNews = pushes && series.unpushedCount > 0
+        let hasNews = pushes && series.unsentCount > 0
         let messages = series.messages(
-            reachable: seriesPeers, telling: telling, pushesSamples: pushes, answers: answers,
+            reachable: seriesPeers, scope: scope, pushesSamples: pushes, answers: answers,
             limit: seriesMessageBytes)
         if messages.contains(where: { !$0.holdings.isEmpty }) {
             seriesSchedule.toldAt = moment.now
-            seriesSchedule.retryCount = telling == .news || hasNews ? 0 : seriesSchedule.retryCount + 1
+            seriesSchedule.retryCount = scope == .unannounced || hasNews ? 0 : seriesSchedule.retryCount + 1
         }
         outgoing.seriesMessages += messages
         if !outgoing.seriesMessages.isEmpty { wake() }
@@ -134,8 +136,8 @@ extension SessionCore {
     private var seriesDue: Date? {
         let interval = configuration.seriesInterval.seconds
         var dates: [Date] = []
-        if series.unpushedCount > 0 {
-            let isMuch = series.unpushedCount >= SeriesSchedule.pushedMax
+        if series.unsentCount > 0 {
+            let isMuch = series.unsentCount >= SeriesSchedule.pushedMax
             // Wait for the next shown value.
             let isShowing = ephemeralsSentAt.map { moment.now < $0 + 4 * seriesLeeway } ?? false
             let due = seriesSchedule.pushedAt + interval + (isShowing ? seriesLeeway : 0)
@@ -148,7 +150,7 @@ extension SessionCore {
     /// The time at which recorders are to get an acknowledgement; nil if they have it.
     private var answersDue: Date? {
         // Peers may ask often, but one report per exchange interval answers all of them.
-        if series.isAskedAgain {
+        if series.owesRepeatedAcknowledgement {
             return max(moment.now, seriesSchedule.toldAt + configuration.exchangeInterval.seconds)
         }
         guard let news = seriesSchedule.news else { return nil }
@@ -158,7 +160,7 @@ extension SessionCore {
 
     /// The time at which series are reported again to a peer that lacks samples; nil if none lacks any.
     private var seriesRetry: Date? {
-        guard series.isLacking(seriesPeers) else { return nil }
+        guard series.hasUnacknowledgedSamples(for: seriesPeers) else { return nil }
         return seriesSchedule.toldAt + seriesSchedule.retryIntervals * configuration.seriesInterval.seconds
     }
 
@@ -178,7 +180,7 @@ extension SessionCore {
 
     /// - Throws: `WireError` for a message that no honest peer sends.
     mutating func receiveSeries(
-        _ erased: AnySessionSyncEnvelope, _ read: (AnySessionSyncEnvelope, SeriesShelf) throws -> SeriesMessage
+        _ erased: AnySessionSyncEnvelope, _ read: (AnySessionSyncEnvelope, SeriesReplica) throws -> SeriesMessage
     ) throws {
         let peerID = erased.metadata.sourcePeerID
         guard peerID != engine.localPeerID, engine.hears(peerID) else { return }
@@ -195,8 +197,8 @@ extension SessionCore {
             if series.isFetching { scheduleExchange(.regular) }
             wake()
         }
-        if let serving = try series.receive(message, from: peerID, isMember: isOpenMember(peerID)) {
-            directives.servings.append(serving)
+        if let response = try series.receive(message, from: peerID, isMember: isOpenMember(peerID)) {
+            directives.servings.append(response)
         }
     }
 }
