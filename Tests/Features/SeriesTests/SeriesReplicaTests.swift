@@ -47,7 +47,7 @@ import Testing
     }
 
     /// Otherwise the session that waits for them would wake again and again.
-    @Test func `Samples that peers were told of aren't new any more, whether or not they were pushed`() throws {
+    @Test func `Announced samples aren't unsent any more, even if they weren't sent`() throws {
         let store = MemoryStore()
         var watch = replica("watch")
         for number in 0..<100 { try watch.record(number, in: Series("a", keeping: .newest(1)), at: Int64(number)) }
@@ -61,7 +61,7 @@ import Testing
         #expect(watch.unsentCount == 101)
     }
 
-    @Test func `A digest names a series that each peer in reach has named, and in nothing that is told again`() throws {
+    @Test func `A digest names only series that each reachable peer has named, and never in a repetition`() throws {
         let store = MemoryStore()
         var (watch, phone) = (replica("watch"), replica("phone"))
         try watch.record(1, in: Series("a"), at: 1)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `A device that tells its series again is answered, and stays to be answered until it is`() throws {
+    @Test func `A device that repeats its holdings is owed an acknowledgement until it gets one`() throws {
         let store = MemoryStore()
         var watch = replica("watch")
         var phone = replica("phone")
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: [1, 1023, 1024, 1025, 40_000])
-    func `A peer gets all of it, whatever is in blocks and what is not`(count: Int) throws {
+    func `A peer gets all samples, inside and outside of complete blocks`(count: Int) throws {
         let (store, other) = (MemoryStore(), MemoryStore())
         var watch = replica("watch")
         for number in 0..<count { try watch.record(number, in: Series("a"), at: Int64(number)) }
@@ -166,7 +166,7 @@ import Testing
         #expect(loaded.summary(named: "a", by: nil) == watch.summary(named: "a", by: nil))
     }
 
-    @Test func `Who promises what it does not give keeps nobody waiting`() throws {
+    @Test func `A peer that doesn't deliver the samples it announced delays no other peer's`() throws {
         let store = MemoryStore()
         var watch = replica("watch")
         try watch.record(1, in: Series("z"), at: 0)
@@ -189,7 +189,7 @@ import Testing
         #expect(asked.contains("z"), "asked \(asked.count) times, and never the one who has something")
     }
 
-    @Test func `Where there is no room nothing is asked for`() throws {
+    @Test func `A device without free space requests no samples`() throws {
         let (store, other) = (MemoryStore(), MemoryStore())
         var watch = replica("watch")
         for number in 0..<5000 { try watch.record(number &* 7919, in: Series("a"), at: Int64(number)) }
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `A batch of which nobody knows whether it was done is done once`(isDone: Bool) throws {
+    func `A batch with an unknown outcome is committed once`(isDone: Bool) throws {
         let (store, wanted) = (MemoryStore(), MemoryStore())
         var before = StoreBatch()
         before.append([1], to: "a", at: 0)
@@ -328,7 +328,7 @@ import Testing
 
     /// A piece that was accepted and could not be loaded again cost the whole session.
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `Whatever is accepted from a peer can be written and loaded again`(seed: UInt64) throws {
+    func `Every piece accepted from a peer can be stored and loaded again`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let kinds: [SeriesColumn.Kind] = [.integer, .unsigned, .bool, .float, .date]
         let columns = (0..<Int.random(in: 0...3, using: &random)).map {

@@ -116,7 +116,7 @@ package struct SeriesReplica: Sendable {
             } catch let error where !(error is StorageError) {
                 damage = StorageError(
                     .damaged,
-                    "series \(number) cannot be read and is set aside; restore the store from a copy to get it back",
+                    "series \(number) can't be read and is set aside; restore the store from a copy to get it back",
                     cause: error)
             }
         }
