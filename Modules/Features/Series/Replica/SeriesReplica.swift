@@ -613,7 +613,7 @@ extension SeriesReplica {
     /// Notes that a peer holds a removed series and waits for an acknowledgement.
     private mutating func noteRemoved(_ id: SeriesID, end: UInt64) {
         let digest = id.longDigest
-        // Of the oldest only those stay remembered that a peer still holds.
+        // Moves it to the end, because the list forgets its oldest series first.
         removed.removeAll { $0 == digest }
         removed.append(digest)
         let end = max(end, announcedRemoved[digest]?.next ?? 0)
