@@ -97,7 +97,7 @@ extension Budget {
     /// A member names series until there is no room for more, gives each a sample, and one as many as may wait for the store.
     /// Then every peer says what it holds.
     func fillSeries() throws -> Any {
-        var shelf = SeriesShelf(peerID: "self", prefix: "series/", byteCountMax: 256 << 20, newLife: { 1 })
+        var replica = SeriesReplica(peerID: "self", prefix: "series/", byteCountMax: 256 << 20, makeIncarnation: { 1 })
         func id(_ number: Int) -> (SeriesID, [SeriesColumn]) {
             let columns = (0..<SeriesLimits.columnsMax).map { column in
                 SeriesColumn(
@@ -117,7 +117,7 @@ extension Budget {
         for (id, columns) in all {
             var message = SeriesMessage()
             message.pieces = [.init(id: id, columns: columns, first: 0, bytes: rows(1, columns))]
-            _ = try shelf.receive(message.checked(), from: "peer 0", isMember: true)
+            _ = try replica.receive(message.checked(), from: "peer 0", isMember: true)
         }
         let (first, columns) = all[0]
         let block = SeriesLimits.blockSamples
@@ -125,17 +125,17 @@ extension Budget {
         for number in 0..<SeriesLimits.unwrittenMax / block + 2 {
             var message = SeriesMessage()
             message.pieces = [.init(id: first, columns: nil, first: UInt64(1 + number * block), bytes: bytes)]
-            _ = try shelf.receive(message.checked(), from: "peer 0", isMember: true)
+            _ = try replica.receive(message.checked(), from: "peer 0", isMember: true)
         }
-        for peer in 0..<2 * SeriesShelf.peersMax {
+        for peer in 0..<2 * SeriesReplica.peersMax {
             for start in stride(from: 0, to: all.count, by: SeriesMessage.holdingsMax) {
                 var message = SeriesMessage()
                 message.holdings = all[start..<start + SeriesMessage.holdingsMax].map {
                     .init(id: $0.0, first: 0, next: 1 << 40)
                 }
-                _ = try shelf.receive(message.checked(), from: "peer \(peer)", isMember: true)
+                _ = try replica.receive(message.checked(), from: "peer \(peer)", isMember: true)
             }
         }
-        return shelf
+        return replica
     }
 }

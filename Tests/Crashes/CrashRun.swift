@@ -196,12 +196,12 @@
         private func samples(in folder: URL) throws -> [Recorder: [Int]] {
             let store = try SQLiteStore(path: folder.appendingPathComponent("session.sqlite").path)
             defer { store.close() }
-            var shelf = SeriesShelf(
+            var replica = SeriesReplica(
                 peerID: "", prefix: TapArchive.seriesPrefix(SideFolder.featureID, SideFolder.sessionID),
-                byteCountMax: .max, newLife: { 0 })
-            try shelf.load(from: store)
+                byteCountMax: .max, makeIncarnation: { 0 })
+            try replica.load(from: store)
             var numbers: [Recorder: [Int]] = [:]
-            for extent in shelf.extents {
+            for extent in replica.extents {
                 guard let side = Side.allCases.first(where: { "\($0)" == extent.id.peerID }) else { continue }
                 try extent.reading.forEachTable(in: .min ... .max, of: store) { table in
                     let reader = SampleReader(table)

@@ -69,7 +69,8 @@
                 return Inspector(service, feed, token)
             } catch {
                 throw InspectorError(
-                    .unavailable, "port \(port) of 127.0.0.1 cannot be served; choose another, or 0 for a free one",
+                    .unavailable,
+                    "the inspector can't listen on port \(port) of 127.0.0.1; choose another port, or 0 for a free one",
                     cause: error)
             }
         }

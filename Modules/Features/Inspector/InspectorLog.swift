@@ -13,7 +13,7 @@ struct InspectorLog {
     let byteCountMax: Int
 
     init(limit: Int, byteCountMax: Int = .max) {
-        precondition(limit > 0, "an inspector needs room for one entry")
+        precondition(limit > 0, "an inspector's limit must be at least one entry")
         self.limit = limit
         self.byteCountMax = byteCountMax
     }

@@ -9,7 +9,9 @@ package enum SampleTime {
     /// - Throws: `WireError.Code.invalidValue` beyond `max`.
     package static func microseconds(_ moment: Date) throws(WireError) -> Int64 {
         let value = (moment.timeIntervalSince1970 * 1_000_000).rounded()
-        guard abs(value) <= Double(max) else { throw WireError(.invalidValue, "a sample of no time: \(moment)") }
+        guard abs(value) <= Double(max) else {
+            throw WireError(.invalidValue, "the time of a sample is out of range: \(moment)")
+        }
         return Int64(value)
     }
 

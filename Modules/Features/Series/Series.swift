@@ -30,7 +30,9 @@ public struct Series<Sample: Codable & Sendable>: Hashable, Sendable {
 public enum SeriesRetention: Hashable, Sendable {
     /// All samples, until the session is forgotten.
     case all
-    /// At least this number of each launch's newest samples, and at most 1,023 more.
+    /// At least this number of the device's newest samples under the name, and at most 1,023 more. Counts the samples of all
+    /// launches, and applies when a launch records under the name. In a session with ``SeriesLimits/seriesMax`` series, the
+    /// oldest launch's samples make room for the next launch's, even if fewer are then left.
     case newest(Int)
 }
 

@@ -32,7 +32,7 @@ package struct SeriesMessage: Sendable, Codable {
     package var requests: [Request] = []
     package var pieces: [Piece] = []
     /// True if digests may replace the IDs of the sender's series. A repetition has full IDs: the receiver may have lost them.
-    package var mayAbbreviate = false
+    package var canUseDigests = false
 
     private enum CodingKeys: CodingKey { case receiver, holdings, requests, pieces }
 
@@ -127,13 +127,16 @@ package struct SeriesMessage: Sendable, Codable {
 
 extension SeriesID {
     /// A 32-bit name for the series, for messages to peers that know the series.
-    package var digest: UInt32 {
+    package var digest: UInt32 { UInt32(truncatingIfNeeded: longDigest ^ longDigest >> 32) }
+
+    /// A 64-bit hash of all parts.
+    var longDigest: UInt64 {
         var digest = NameDigest()
         digest.add(peerID)
         digest.add(name)
         digest.add(life)
         digest.add(columns)
-        return UInt32(truncatingIfNeeded: digest.value ^ digest.value >> 32)
+        return digest.value
     }
 
     /// The encoded size with two numbers, rounded up.

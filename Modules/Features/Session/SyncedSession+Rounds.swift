@@ -64,7 +64,7 @@ extension SyncedSession {
         let prefix = SessionArchive<State, Event>.seriesPrefix(featureID, sessionID)
         try await writer.perform { [batch, store = writer.store] in
             var batch = batch
-            batch.append(contentsOf: series.without(try store.catalog(prefix: prefix)).operations)
+            batch.append(contentsOf: series.removingCommitted(in: try store.catalog(prefix: prefix)).operations)
             try store.commit(batch)
         }
     }

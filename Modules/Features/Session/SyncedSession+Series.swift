@@ -91,8 +91,8 @@ extension SyncedSession {
     // MARK: - For peers
 
     /// Reads samples that peers have requested and sends them, one peer after another.
-    func serve(_ requests: [SeriesServing]) {
-        for request in requests.suffix(SeriesShelf.peersMax) { servings[request.receiver] = request }
+    func serve(_ requests: [SeriesResponse]) {
+        for request in requests.suffix(SeriesReplica.peersMax) { servings[request.receiver] = request }
         guard phase == .running, !isServing else { return }
         isServing = true
         servingTask.hold([
@@ -106,7 +106,7 @@ extension SyncedSession {
         ])
     }
 
-    private func answer(_ request: SeriesServing) async {
+    private func answer(_ request: SeriesResponse) async {
         do {
             let messages = try await seriesWriter.perform {
                 [store = seriesWriter.store, limit = core.seriesMessageBytes] in

@@ -123,7 +123,7 @@ where
     @ObservationIgnored let digestTask = OwnedTasks()
     @ObservationIgnored let servingTask = OwnedTasks()
     /// The latest series request of each peer.
-    @ObservationIgnored var servings: [String: SeriesServing] = [:]
+    @ObservationIgnored var servings: [String: SeriesResponse] = [:]
     @ObservationIgnored var isServing = false
     @ObservationIgnored let drainOwner = OwnedTasks()
     @ObservationIgnored var drain: Task<Void, Never>?

@@ -8,12 +8,12 @@ struct JSONScanner {
     mutating func document() throws -> JSONValue {
         let value = try value(depth: 0)
         skipSpace()
-        guard index == bytes.count else { throw invalid("something after its end") }
+        guard index == bytes.count else { throw invalid("there are bytes after its end") }
         return value
     }
 
     private mutating func value(depth: Int) throws -> JSONValue {
-        guard depth < JSONFields.depthMax else { throw invalid("too deep") }
+        guard depth < JSONFields.depthMax else { throw invalid("it is nested too deeply") }
         switch try next() {
         case UInt8(ascii: "{"): return .object(try members(depth: depth))
         case UInt8(ascii: "["): return JSONValue(elements: try elements(depth: depth))
@@ -66,7 +66,7 @@ struct JSONScanner {
         while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
             index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1
         }
-        guard index < bytes.count else { throw invalid("a string without its end") }
+        guard index < bytes.count else { throw invalid("a string isn't closed") }
         index += 1
         return String(decoding: bytes[start..<index], as: UTF8.self)
     }
@@ -87,11 +87,11 @@ struct JSONScanner {
 
     private mutating func next() throws -> UInt8 {
         skipSpace()
-        guard index < bytes.count else { throw invalid("the end comes too soon") }
+        guard index < bytes.count else { throw invalid("the bytes end too early") }
         return bytes[index]
     }
 
     private func invalid(_ what: String) -> DecodingError {
-        .dataCorrupted(.init(codingPath: [], debugDescription: "no JSON, at byte \(index): \(what)"))
+        .dataCorrupted(.init(codingPath: [], debugDescription: "invalid JSON at byte \(index): \(what)"))
     }
 }

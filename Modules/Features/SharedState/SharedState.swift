@@ -88,7 +88,7 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
 
     /// Takes values that were set before versions existed. They count as older than every change, and their order is unknown.
     /// The last one stays. The others are listed in `conflicts`, or merged by the app's own merge.
-    package func adopt(undated values: [State]) { replica.adopt(undated: values) }
+    package func adopt(unversioned values: [State]) { replica.adopt(unversioned: values) }
 
     /// Notes why a counterpart that reads only application contexts hasn't been shown the value; nil once it has.
     package func noteContext(_ error: (any Error)?) {
@@ -96,7 +96,7 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     }
 
     /// Excludes a known peer of the transport that doesn't use shared states: nothing is sent to it, and `isSynced` ignores it.
-    package func leaveOut(_ peer: SessionPeer) { replica.leaveOut(peer.id) }
+    package func exclude(_ peer: SessionPeer) { replica.exclude(peer.id) }
 
     /// Forgets a peer that won't come back. If it does, it gets everything.
     public func forget(_ peer: SessionPeer) { replica.forget(peer.id) }

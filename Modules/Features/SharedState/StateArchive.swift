@@ -39,7 +39,7 @@ struct StateArchive: Codable, Sendable {
             throw error
         } catch {
             throw StorageError(
-                .damaged, "what is stored is no state; restore the store from a copy, or begin with a new one",
+                .damaged, "the stored bytes aren't a shared state; restore the store from a copy, or use a new one",
                 cause: error)
         }
     }
@@ -47,19 +47,19 @@ struct StateArchive: Codable, Sendable {
     /// Repairs what earlier versions accepted: implausible stamps, which no change could replace; entries that no peer could
     /// acknowledge; and more entries than the limits allow.
     /// - Returns: true if the register has changed.
-    mutating func mend(by peerID: String) -> Bool {
+    mutating func repair(as peerID: String) -> Bool {
         let before = register
-        let isFalse = { (stamp: HybridTimestamp) in !stamp.isPlausible }
+        let isImplausible = { (stamp: HybridTimestamp) in !stamp.isPlausible }
         for (id, peer) in peers {
-            peers[id]?.known.removeAll(where: isFalse)
-            if let holds = peer.holds, isFalse(holds.stamp) { peers[id]?.holds = nil }
+            peers[id]?.known.removeAll(where: isImplausible)
+            if let holds = peer.holds, isImplausible(holds.stamp) { peers[id]?.holds = nil }
         }
         let incarnation = UInt32.random(in: 0 ... .max)
         // Peers that still believe such a stamp would ignore all later changes of this author.
-        if register.vector.stamps[author].map(isFalse) ?? false {
+        if register.vector.stamps[author].map(isImplausible) ?? false {
             author = StateVersion.author(peerID: peerID, incarnation: incarnation ^ 1)
         }
-        register.mend(by: StateVersion.author(peerID: peerID, incarnation: incarnation), where: isFalse)
+        register.repair(as: StateVersion.author(peerID: peerID, incarnation: incarnation), where: isImplausible)
         for id in peers.keys { peers[id]?.known.keep(authorsOf: register.vector) }
         return register != before
     }

@@ -47,7 +47,7 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
     }
 
     /// Indicates whether two values are equal if NaN counts as equal to itself.
-    func isSame(_ left: State, _ right: State) -> Bool {
+    func areEquivalent(_ left: State, _ right: State) -> Bool {
         if left == right { return true }
         guard CodingLoss(from: left, to: right) == nil, let left = try? fields(of: left),
             let right = try? fields(of: right)
@@ -140,7 +140,7 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
     }
 
     /// Indicates whether library versions that reject NaN and infinity can read the register.
-    func isPlain(_ register: StateRegister) -> Bool {
+    func isReadableByOldVersions(_ register: StateRegister) -> Bool {
         guard isDefault, !register.isEmpty else { return true }
         let values =
             merge.kind == .fields
@@ -229,6 +229,6 @@ private struct StateReader<State: Codable & Sendable & Equatable> {
     }
 
     private func isRead(_ fields: [String: Data]) -> Bool {
-        (try? coder.value(of: fields)).map { coder.isSame($0, value) } ?? false
+        (try? coder.value(of: fields)).map { coder.areEquivalent($0, value) } ?? false
     }
 }

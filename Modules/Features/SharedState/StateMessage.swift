@@ -51,7 +51,8 @@ struct StateMessage: Sendable {
     /// - Throws: `incompatiblePeer` for any other payload type.
     static func check(_ payloadType: String) throws(ConnectionError) {
         guard payloadType != Self.payloadType else { return }
-        throw .incompatiblePeer(reason: "its state is '\(payloadType)'; '\(Self.payloadType)' is understood here")
+        throw .incompatiblePeer(
+            reason: "its state has the type '\(payloadType)'; this device reads '\(Self.payloadType)'")
     }
 }
 
@@ -141,13 +142,15 @@ extension StateMessage: Codable {
             .dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: description))
         }
         func entry(_ form: ItemForm) throws -> StateEntry {
-            guard authors.indices.contains(form.author) else { throw invalid("an author that is not there") }
+            guard authors.indices.contains(form.author) else { throw invalid("an author's number is out of range") }
             return StateEntry(
                 version: StateVersion(stamp: HybridTimestamp(rawValue: form.stamp), author: authors[form.author]),
                 replaced: HybridTimestamp(rawValue: form.replaced ?? 0), bytes: form.bytes)
         }
         func vector(_ stamps: [UInt64]) throws -> StateVector {
-            guard stamps.count == authors.count else { throw invalid("not a stamp for each author") }
+            guard stamps.count == authors.count else {
+                throw invalid("the number of stamps isn't the number of authors")
+            }
             var vector = StateVector()
             for (author, stamp) in zip(authors, stamps) where stamp != 0 {
                 vector.note(StateVersion(stamp: HybridTimestamp(rawValue: stamp), author: author))

@@ -19,9 +19,9 @@ struct StatePeer: Sendable {
     var sent: StateVector?
     var sentFallback: StateVersion?
     /// True if the peer has sent a message in this launch.
-    var isMet = false
+    var hasResponded = false
     /// True if the peer has heard of this launch, and knows no change of this author that is missing here.
-    var hasVouched = false
+    var hasConfirmedAuthor = false
     var isDue = false
     var owesReport = false
     /// True if the next message asks the peer for an answer.
@@ -50,7 +50,7 @@ struct StatePeer: Sendable {
         lost.removeAll { base.covers($0.winner) }
     }
 
-    func lacks(_ register: StateRegister) -> Bool { lacksFallback(register) || register.isLacked(by: known) }
+    func lacks(_ register: StateRegister) -> Bool { lacksFallback(register) || register.hasEntries(missingFrom: known) }
 
     func lacksFallback(_ register: StateRegister) -> Bool {
         guard register.needsFallback, let fallback = register.fallback else { return false }
@@ -59,7 +59,7 @@ struct StatePeer: Sendable {
 
     /// Indicates whether everything that the peer lacks has been sent.
     func isSent(_ register: StateRegister) -> Bool {
-        guard let sent, !register.isLacked(by: sent) else { return false }
+        guard let sent, !register.hasEntries(missingFrom: sent) else { return false }
         return !lacksFallback(register) || sentFallback == register.fallback?.version
     }
 }

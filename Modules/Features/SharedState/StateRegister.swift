@@ -93,7 +93,7 @@ struct StateRegister: Hashable, Sendable, Codable {
         fallback = newest.map { StateEntry(version: $0, bytes: bytes) }
     }
 
-    mutating func take(fallback entry: StateEntry) -> Bool {
+    mutating func adopt(fallback entry: StateEntry) -> Bool {
         guard fallback.map({ entry.wins(over: $0) }) ?? true else { return false }
         fallback = entry
         return true
@@ -101,12 +101,12 @@ struct StateRegister: Hashable, Sendable, Codable {
 
     /// Forgets removed fields that all peers know of, the oldest first.
     /// - Parameter kept: fields to keep, because without an entry they would have their initial content again.
-    mutating func forgetRemoved(knownTo everybody: [StateVector], keeping kept: some Collection<String> = [String]()) {
-        guard kind == .fields, !everybody.isEmpty else { return }
+    mutating func forgetRemoved(knownTo peers: [StateVector], keeping kept: some Collection<String> = [String]()) {
+        guard kind == .fields, !peers.isEmpty else { return }
         let removed = slots.filter { $0.value.last?.bytes == nil && !kept.contains($0.key) }
         guard removed.count > StateLimits.removedMax else { return }
         let forgettable = removed.compactMap { name, entries in entries.last.map { (name, $0.version) } }
-            .filter { _, version in everybody.allSatisfy { $0.covers(version) } }
+            .filter { _, version in peers.allSatisfy { $0.covers(version) } }
             .sorted { $0.1 < $1.1 }
         for (name, version) in forgettable.prefix(removed.count - StateLimits.removedMax / 2) {
             slots[name] = nil
@@ -114,7 +114,7 @@ struct StateRegister: Hashable, Sendable, Codable {
         }
     }
 
-    // MARK: - Stamps that nobody can have drawn
+    // MARK: - Implausible stamps
 
     var stamps: [HybridTimestamp] {
         let entries = slots.values.joined() + [fallback].compactMap { $0 }
@@ -124,10 +124,10 @@ struct StateRegister: Hashable, Sendable, Codable {
     /// Replaces implausible stamps by the oldest stamps there are, so that any change wins. Does the same to default entries
     /// that the vector doesn't cover: no peer could acknowledge them. All other entries count as seen.
     /// - Parameter author: a new author, used by no peer.
-    mutating func mend(by author: String, where isFalse: (HybridTimestamp) -> Bool) {
-        vector.removeAll(where: isFalse)
-        forgotten.removeAll(where: isFalse)
-        for entry in slots.values.joined() where !entry.isDefault && !isFalse(entry.version.stamp) {
+    mutating func repair(as author: String, where isImplausible: (HybridTimestamp) -> Bool) {
+        vector.removeAll(where: isImplausible)
+        forgotten.removeAll(where: isImplausible)
+        for entry in slots.values.joined() where !entry.isDefault && !isImplausible(entry.version.stamp) {
             vector.note(entry.version)
         }
         vector.join(forgotten)
@@ -136,15 +136,15 @@ struct StateRegister: Hashable, Sendable, Codable {
         for name in slots.keys.sorted() {
             let entries = entries(name).map { entry in
                 var entry = entry
-                if isFalse(entry.replaced) { entry.replaced = .zero }
-                guard isFalse(entry.version.stamp) || !seen.covers(entry.version) else { return entry }
+                if isImplausible(entry.replaced) { entry.replaced = .zero }
+                guard isImplausible(entry.version.stamp) || !seen.covers(entry.version) else { return entry }
                 stamp = stamp.successor
                 entry.version = StateVersion(stamp: stamp, author: author)
                 return entry
             }
             slots[name] = Self.newest(entries.sorted { $0.version < $1.version })
         }
-        if let last = fallback, isFalse(last.version.stamp) || isFalse(last.replaced) {
+        if let last = fallback, isImplausible(last.version.stamp) || isImplausible(last.replaced) {
             stamp = stamp.successor
             fallback = StateEntry(version: StateVersion(stamp: stamp, author: author), bytes: last.bytes)
         }
@@ -196,20 +196,20 @@ struct StateRegister: Hashable, Sendable, Codable {
     // MARK: - Exchanging
 
     /// Indicates whether a replica with this vector lacks anything.
-    func isLacked(by seen: StateVector) -> Bool {
+    func hasEntries(missingFrom seen: StateVector) -> Bool {
         guard seen.includes(forgotten) else { return !slots.isEmpty }
         return slots.values.contains { $0.contains { !seen.covers($0.version) } }
     }
 
     /// Returns the entries that a replica with this vector lacks, in the order of their names.
-    func lacked(by seen: StateVector) -> [StateMessage.Item] {
+    func entries(missingFrom seen: StateVector) -> [StateMessage.Item] {
         let lacksRemovals = !seen.includes(forgotten)
-        let lacked = slots.flatMap { name, entries -> [StateMessage.Item] in
+        let missing = slots.flatMap { name, entries -> [StateMessage.Item] in
             // Values to be merged are sent together, because the receiver takes a missing one as replaced.
-            let isLacked = lacksRemovals || entries.contains { !seen.covers($0.version) }
-            return isLacked ? entries.map { StateMessage.Item(name: name, entry: $0) } : []
+            let isMissing = lacksRemovals || entries.contains { !seen.covers($0.version) }
+            return isMissing ? entries.map { StateMessage.Item(name: name, entry: $0) } : []
         }
-        return lacked.sorted { ($0.name, $0.entry.version) < ($1.name, $1.entry.version) }
+        return missing.sorted { ($0.name, $0.entry.version) < ($1.name, $1.entry.version) }
     }
 
     struct Outcome {
@@ -217,7 +217,7 @@ struct StateRegister: Hashable, Sendable, Codable {
         /// True if changes before the items are missing here. Nothing was taken.
         var isIncomplete = false
         /// True if the sender's vector covers an entry that the sender doesn't have.
-        var isSenderDamaged = false
+        var senderLacksSeenEntries = false
         /// True if values to be merged were dropped for lack of space. The sender may hold these and not know the ones kept.
         var hasDropped = false
         /// True if authors were dropped for lack of space. Some of their changes count as unseen.
@@ -287,7 +287,7 @@ struct StateRegister: Hashable, Sendable, Codable {
             slots[name] = [entry]
         } else if entry.version != mine.version {
             if !isSeen, mine.conflicts(with: entry) { outcome.conflicts.append((name, kept: mine, lost: entry)) }
-            if has.covers(mine.version) { outcome.isSenderDamaged = true }
+            if has.covers(mine.version) { outcome.senderLacksSeenEntries = true }
         }
     }
 

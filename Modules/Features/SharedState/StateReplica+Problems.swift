@@ -17,7 +17,7 @@ extension StateReplica {
     }
 
     var id: String { String(featureID.dropFirst(Self.featurePrefix.count)) }
-    private var thing: String { "the shared state '\(id)'" }
+    private var subject: String { "the shared state '\(id)'" }
 
     // MARK: Refused messages
 
@@ -32,19 +32,19 @@ extension StateReplica {
         report(
             SessionProblem(
                 .differentMerge, of: sender,
-                "\(thing) is merged by .\(kind) on '\(sender)' and by .\(register.kind) on this device",
+                "\(subject) is merged by .\(kind) on '\(sender)' and by .\(register.kind) on this device",
                 advice: "Give both apps the same merge."), of: sender)
     }
 
     func reportVersion(_ error: any Error, of sender: String) {
         report(
             SessionProblem(
-                .incompatiblePeer, of: sender, "\(thing) of '\(sender)' can't be read here: \(error)",
+                .incompatiblePeer, of: sender, "\(subject) of '\(sender)' can't be read here: \(error)",
                 advice: "Update the app on both devices."), of: sender)
     }
 
     /// Drops the suspicion against a peer: it has this state.
-    func clear(_ peerID: String) {
+    func clearSuspicion(of peerID: String) {
         guard let suspect = suspects.removeValue(forKey: peerID) else { return }
         if cleared.count < StateLimits.peersMax { cleared.insert(peerID) }
         board.solve(suspect.problem.code, of: peerID)
@@ -52,7 +52,7 @@ extension StateReplica {
 
     /// Solves a peer's problems, because one of its messages was accepted or the peer was forgotten.
     func solveProblems(of peerID: String) {
-        clear(peerID)
+        clearSuspicion(of: peerID)
         guard refused.remove(peerID) != nil else { return }
         board.solve(.differentMerge, of: peerID)
         board.solve(.incompatiblePeer, of: peerID)
@@ -63,20 +63,20 @@ extension StateReplica {
     /// Suspects a peer that announces another state, or this state in another session. Two apps may have given one state two IDs.
     /// Reported only if the peer's state has the same fields, this device has no `SharedState` with its ID, and the peer is
     /// reachable but doesn't answer for this state within two seconds.
-    func receive(stranger snapshot: AnySessionSyncSnapshot) {
+    func receiveOtherState(_ snapshot: AnySessionSyncSnapshot) {
         let (metadata, sender) = (snapshot.metadata, snapshot.metadata.sourcePeerID)
         guard metadata.featureID.hasPrefix(Self.featurePrefix), sender != connection.transport.localPeer.id,
             suspects[sender] == nil, !cleared.contains(sender), suspects.count < StateLimits.peersMax,
-            connection.transport.knownPeers.contains(where: { $0.id == sender }), !leftOut.contains(sender),
+            connection.transport.knownPeers.contains(where: { $0.id == sender }), !excludedPeers.contains(sender),
             !StateRegistry.has(metadata.featureID, metadata.sessionID, near: self),
             let problem = difference(snapshot)
         else { return }
         suspects[sender] = Suspect(
             featureID: metadata.featureID, sessionID: metadata.sessionID, problem: problem)
-        greet(sender)
+        scheduleExchange(with: sender)
         work()
         connection.clock.wake(at: connection.clock.elapsed + StateLimits.answerTime) { [weak self] in
-            Task { @MainActor [weak self] in self?.judge(sender) }
+            Task { @MainActor [weak self] in self?.evaluateSuspect(sender) }
         }
     }
 
@@ -85,7 +85,7 @@ extension StateReplica {
         if metadata.featureID == featureID {
             return SessionProblem(
                 .differentSession, of: sender,
-                "\(thing) is in the session \(metadata.sessionID) on '\(sender)' and in \(connection.sessionID) on this device",
+                "\(subject) is in the session \(metadata.sessionID) on '\(sender)' and in \(connection.sessionID) on this device",
                 advice: "Give both connections the same sessionID:.")
         }
         guard metadata.sessionID == connection.sessionID, metadata.payloadType == StateMessage.payloadType,
@@ -95,10 +95,12 @@ extension StateReplica {
         return SessionProblem(
             .differentID, of: sender,
             "'\(sender)' shares '\(other)' and no '\(id)', this device shares '\(id)' and no '\(other)', with the same fields",
-            advice: "Give both the same id:. By default it is the name of the type with those that it is nested in.")
+            advice:
+                "Give both the same id:. By default it is the type's name, with the names of the types that it is nested in."
+        )
     }
 
-    private func judge(_ sender: String) {
+    private func evaluateSuspect(_ sender: String) {
         guard let suspect = suspects[sender] else { return }
         guard reachable.contains(sender),
             !StateRegistry.has(suspect.featureID, suspect.sessionID, near: self)
@@ -128,8 +130,8 @@ extension StateReplica {
     /// Updates the problem board with the lasting ones of `errors`.
     func showErrors() {
         board.set(.idInUse, of: id, idProblem)
-        board.set(.storeFailed, of: id, errors.storing.map { .storeFailed(of: id, "\(thing) can't be stored", $0) })
-        board.set(.unreadableValue, of: id, errors.reading.map { .unreadableValue(of: id, thing, "\($0)") })
+        board.set(.storeFailed, of: id, errors.storing.map { .storeFailed(of: id, "\(subject) can't be stored", $0) })
+        board.set(.unreadableValue, of: id, errors.reading.map { .unreadableValue(of: id, subject, "\($0)") })
         board.set(.incompatiblePeer, of: id, errors.withheld.map(sendFailure(.incompatiblePeer)))
         let sending = [errors.sending, errors.context].compactMap { $0 as? ConnectionError }.first(where: \.isLasting)
         let isTooLarge = if case .payloadTooLarge? = sending { true } else { false }
@@ -146,12 +148,15 @@ extension StateReplica {
         }
         guard errors.route != nil else { return nil }
         return SessionProblem(
-            .idInUse, of: id, "something else on this connection receives '\(featureID)', so nothing comes here",
-            advice: "Let that route go.")
+            .idInUse, of: id,
+            "something else on this connection already receives '\(featureID)', so this state receives nothing",
+            advice: "Release that route.")
     }
 
     private func sendFailure(_ code: SessionProblem.Code) -> (ConnectionError) -> SessionProblem {
-        { [id, thing] in SessionProblem(code, of: id, "\(thing) can't be sent: \($0.description)", advice: $0.advice) }
+        { [id, subject] in
+            SessionProblem(code, of: id, "\(subject) can't be sent: \($0.description)", advice: $0.advice)
+        }
     }
 }
 

@@ -17,7 +17,7 @@ extension StateReplica {
     func receive(_ request: SessionSnapshotRequest) {
         guard request.sessionID == connection.sessionID else { return }
         for peer in connection.transport.knownPeers where request.requester.map({ $0.id == peer.id }) ?? true {
-            greet(peer.id)
+            scheduleExchange(with: peer.id)
         }
         published = nil
         work()
@@ -29,13 +29,15 @@ extension StateReplica {
         reachable.formUnion(ids)
         cleared.subtract(ids)
         bringRetryForward()
-        for id in ids where peers[id].map({ !$0.isMet || $0.lacks(register) }) ?? true { greet(id) }
+        for id in ids where peers[id].map({ !$0.hasResponded || $0.lacks(register) }) ?? true {
+            scheduleExchange(with: id)
+        }
         work()
     }
 
     /// Schedules a message to a peer with everything that it lacks, and a request for everything that this replica lacks.
-    func greet(_ id: String) {
-        guard !leftOut.contains(id) else { return }
+    func scheduleExchange(with id: String) {
+        guard !excludedPeers.contains(id) else { return }
         forgotten.remove(id)
         peers[id, default: StatePeer()].isDue = true
         peers[id]?.asks = true
@@ -56,7 +58,7 @@ extension StateReplica {
         guard metadata.featureID == featureID, metadata.sessionID == connection.sessionID,
             sender != connection.transport.localPeer.id
         else { return }
-        clear(sender)
+        clearSuspicion(of: sender)
         var isUnderstood = false
         do {
             try StateMessage.check(metadata.payloadType)
@@ -65,7 +67,9 @@ extension StateReplica {
             guard message.kind == register.kind else {
                 reportMerge(message.kind, of: sender)
                 throw ConnectionError.incompatiblePeer(
-                    reason: "'\(featureID)' is merged by '\(message.kind)' there and by '\(register.kind)' here")
+                    reason:
+                        "'\(featureID)' is merged by '\(message.kind)' on that device and by '\(register.kind)' on this one"
+                )
             }
             solveProblems(of: sender)
             // A change made here adds all initial fields, so they count too.
@@ -74,8 +78,8 @@ extension StateReplica {
             guard count <= StateLimits.fieldsMax else { throw StateLimits.tooManyFields(count) }
             // The register doesn't store this stamp, so no later change must exceed it. The ceiling bounds it instead.
             connection.observe(min(metadata.stamp, .ceiling))
-            try follow(message, of: sender)
-            try take(message, from: sender)
+            try advanceClock(for: message, from: sender)
+            try apply(message, from: sender)
             errors.incompatible = nil
         } catch {
             if !isUnderstood { reportVersion(error, of: sender) }
@@ -88,7 +92,7 @@ extension StateReplica {
     /// Notes an error. Diagnostics report it once for each sender.
     private func refuse(_ error: ConnectionError, of sender: String) {
         errors.incompatible = error
-        guard toldRefused.count < StateLimits.peersMax, toldRefused.insert(sender).inserted else { return }
+        guard reportedRefusals.count < StateLimits.peersMax, reportedRefusals.insert(sender).inserted else { return }
         connection.diagnostics.publish(
             .deliveryFailed(requestType: featureID, error: error, willRetry: false))
     }
@@ -96,41 +100,41 @@ extension StateReplica {
     /// Refuses unusable stamps, and stamps that the clock here doesn't exceed yet: no change could replace their entries. In the
     /// second case the clock has come nearer, and the sender is asked to repeat its message.
     /// - Throws: `incompatiblePeer`.
-    private func follow(_ message: StateMessage, of sender: String) throws(ConnectionError) {
+    private func advanceClock(for message: StateMessage, from sender: String) throws(ConnectionError) {
         guard let newest = message.stamps.max() else { return }
         guard newest.isUsable else {
-            throw .incompatiblePeer(reason: "'\(sender)' has a stamp that no clock shows")
+            throw .incompatiblePeer(reason: "'\(sender)' sent a stamp that is out of range")
         }
         connection.observe(newest)
         let latest = connection.stamp()
         guard newest < latest else {
             let distance = newest.rawValue - latest.rawValue
-            if !message.isReport, distance <= StateLimits.catchUpMax { greet(sender) }
+            if !message.isReport, distance <= StateLimits.catchUpMax { scheduleExchange(with: sender) }
             // Saves the clock's progress, because one launch may be too short to catch up.
             changeCount += 1
-            throw .incompatiblePeer(reason: "'\(sender)' is ahead by more than can be followed at once")
+            throw .incompatiblePeer(reason: "the clock of '\(sender)' is too far ahead to be adopted at once")
         }
-        tellAhead(newest, of: sender)
+        reportAhead(newest, of: sender)
     }
 
     /// Reports a stamp far ahead in the diagnostics. It is accepted, because clocks can be wrong.
-    private func tellAhead(_ stamp: HybridTimestamp, of sender: String) {
+    private func reportAhead(_ stamp: HybridTimestamp, of sender: String) {
         let wall = connection.clock.wall.millisecondsSince1970
         let ahead = stamp.milliseconds.subtractingReportingOverflow(wall)
-        guard !ahead.overflow, ahead.partialValue > StateLimits.aheadMilliseconds, !toldAhead.contains(sender),
-            toldAhead.count < StateLimits.peersMax
+        guard !ahead.overflow, ahead.partialValue > StateLimits.aheadMilliseconds, !reportedAhead.contains(sender),
+            reportedAhead.count < StateLimits.peersMax
         else { return }
-        toldAhead.insert(sender)
-        let reason = "what '\(sender)' has is stamped \(ahead.partialValue / 86_400_000) days ahead of the clock here"
+        reportedAhead.insert(sender)
+        let reason = "'\(sender)' sent a stamp \(ahead.partialValue / 86_400_000) days ahead of this device's clock"
         connection.diagnostics.publish(
             .deliveryFailed(
                 requestType: featureID, error: .remoteError(description: reason), willRetry: false))
     }
 
     /// - Throws: `payloadTooLarge`. Nothing of the message is then taken.
-    private func take(_ message: StateMessage, from sender: String) throws(ConnectionError) {
-        renewIfForgotten(message.has)
-        let isAnswer = message.heard == life
+    private func apply(_ message: StateMessage, from sender: String) throws(ConnectionError) {
+        replaceAuthorIfStoreIsOld(message.has)
+        let isAnswer = message.heard == incarnation
         let told = message.lost.compactMap(register.conflict)
         var merged = register
         var outcome = StateRegister.Outcome()
@@ -138,14 +142,14 @@ extension StateReplica {
             outcome = merged.merge(
                 message.items, has: message.has, base: message.base, forgotten: message.forgotten)
         }
-        if let fallback = message.fallback, merged.take(fallback: fallback) { outcome.isChanged = true }
+        if let fallback = message.fallback, merged.adopt(fallback: fallback) { outcome.isChanged = true }
         if !message.items.isEmpty { try merged.check(grownFrom: register, by: message) }
         register = merged
-        if outcome.hasForgottenAuthors { life = .random(in: 0 ... .max) }
-        heard(message, from: sender, isDamaged: outcome.isSenderDamaged || outcome.hasDropped)
-        if isAnswer, register.vector.includes(message.has.part(of: author)) { peers[sender]?.hasVouched = true }
+        if outcome.hasForgottenAuthors { incarnation = .random(in: 0 ... .max) }
+        noteContents(of: message, from: sender, isDamaged: outcome.senderLacksSeenEntries || outcome.hasDropped)
+        if isAnswer, register.vector.includes(message.has.part(of: author)) { peers[sender]?.hasConfirmedAuthor = true }
         confirmAuthor()
-        if outcome.isIncomplete { greet(sender) }
+        if outcome.isIncomplete { scheduleExchange(with: sender) }
         if message.asks || !message.items.isEmpty || message.fallback != nil { peers[sender]?.owesReport = true }
         note(outcome.conflicts + told)
         if outcome.isChanged { show() }
@@ -153,11 +157,11 @@ extension StateReplica {
         changed()
     }
 
-    private func heard(_ message: StateMessage, from sender: String, isDamaged: Bool) {
+    private func noteContents(of message: StateMessage, from sender: String, isDamaged: Bool) {
         var peer = peers[sender] ?? StatePeer()
         let seen = message.stored ?? message.has
-        let isSameLife = peer.life == message.life && !isDamaged
-        if isSameLife {
+        let isSameIncarnation = peer.life == message.life && !isDamaged
+        if isSameIncarnation {
             peer.known.join(seen)
         } else {
             peer.known = isDamaged ? StateVector() : seen
@@ -167,7 +171,7 @@ extension StateReplica {
         peer.forgetLost(knownTo: message.base)
         peer.life = message.life
         peer.holds = message.holds
-        peer.isMet = true
+        peer.hasResponded = true
         if peer.isEarlier == true, message.heard != nil { errors.withheld = nil }
         peer.isEarlier = message.heard == nil
         turn += 1
@@ -182,14 +186,14 @@ extension StateReplica {
     /// peer that is missing here. A restored store lacks its author's last changes. If the author continued, its next change
     /// would count them as seen here ("Restored stores" in Docs/Guides/SharedState.md).
     private func confirmAuthor() {
-        guard provisional != nil, peers.values.allSatisfy(\.hasVouched) else { return }
+        guard provisional != nil, peers.values.allSatisfy(\.hasConfirmedAuthor) else { return }
         provisional = nil
         register.confirm(author)
     }
 
     /// Takes a new author if a peer has seen own changes that are missing here: the store is an older copy. This launch's changes
     /// move to the new author, so that no peer takes them for the lost ones.
-    private func renewIfForgotten(_ has: StateVector) {
+    private func replaceAuthorIfStoreIsOld(_ has: StateVector) {
         guard let theirs = has.stamps[author], theirs > register.vector.stamps[author] ?? .zero else { return }
         let forgetful = author
         author = StateVersion.author(

@@ -46,7 +46,7 @@ extension StateReplica {
             errors.storing = nil
         case (.save, .failure(let error)):
             errors.storing = error
-            isStoreAsked = false
+            shouldTryStore = false
         case (.send, .success): errors.sending = nil
         case (.send(_, let peer), .failure(let error)):
             errors.sending = ConnectionError(error)
@@ -62,19 +62,19 @@ extension StateReplica {
     private func storeStep() -> StateStep? {
         guard let store = connection.store, isStoreUsable else { return nil }
         if !isLoaded { return .load(store, key: storeKey) }
-        guard changeCount != storedCount, isStoreAsked else { return nil }
+        guard changeCount != storedCount, shouldTryStore else { return nil }
         let archive = StateArchive(author: author, register: register, peers: peers, clock: connection.stamp())
         return .save(store, key: storeKey, archive, change: changeCount)
     }
 
     private func adopt(_ archive: StateArchive?) {
         isLoaded = true
-        var isMended = false
+        var isRepaired = false
         if var archive {
-            isMended = archive.mend(by: connection.transport.localPeer.id)
+            isRepaired = archive.repair(as: connection.transport.localPeer.id)
             author = archive.author
             // Peers forgotten or left out while the store was read stay so.
-            peers = archive.peers.filter { !forgotten.contains($0.key) && !leftOut.contains($0.key) }
+            peers = archive.peers.filter { !forgotten.contains($0.key) && !excludedPeers.contains($0.key) }
             turn = peers.values.map(\.turn).max() ?? 0
             register = archive.register(as: coder.merge.kind)
             for stamp in register.stamps + [archive.clock ?? .zero] { connection.resume(at: stamp) }
@@ -82,12 +82,12 @@ extension StateReplica {
             ownAtStart = register.vector.stamps[author] ?? .zero
         }
         stored = register.vector
-        adopt(undated: undated)
-        undated = []
+        adopt(unversioned: unversionedValues)
+        unversionedValues = []
         // Changes made while the store was read count as later than its content.
-        writeEarly()
-        let hasChanged = !early.isEmpty || isMended
-        early = [:]
+        writeChangesBeforeLoad()
+        let hasChanged = !changesBeforeLoad.isEmpty || isRepaired
+        changesBeforeLoad = [:]
         show()
         if hasChanged { changed() } else { showProgress() }
         begin()
@@ -100,7 +100,9 @@ extension StateReplica {
         let known = connection.transport.knownPeers
         if known.isEmpty { return publishStep() }
         for peer in known {
-            guard var record = peers[peer.id] ?? newcomer(peer.id), record.isDue || record.owesReport else { continue }
+            guard var record = peers[peer.id] ?? makeRecord(for: peer.id), record.isDue || record.owesReport else {
+                continue
+            }
             let step = step(to: peer, &record)
             peers[peer.id] = record
             if let step { return step }
@@ -110,8 +112,8 @@ extension StateReplica {
 
     private func step(to peer: SessionPeer, _ record: inout StatePeer) -> StateStep? {
         defer { (record.isDue, record.owesReport) = (false, false) }
-        let isReadable = record.isEarlier == false || coder.isPlain(register)
-        let items = record.isDue && isReadable ? register.lacked(by: record.known) : []
+        let isReadable = record.isEarlier == false || coder.isReadableByOldVersions(register)
+        let items = record.isDue && isReadable ? register.entries(missingFrom: record.known) : []
         var message = message(items, to: record)
         if !isReadable {
             // Sends no items: a peer that can't read them would also overwrite fields that it doesn't see.
@@ -148,8 +150,8 @@ extension StateReplica {
     }
 
     /// Returns the record of a new peer, which gets everything; nil if there is nothing to send, or the peer is excluded.
-    private func newcomer(_ id: String) -> StatePeer? {
-        guard !register.isEmpty, !forgotten.contains(id), !leftOut.contains(id) else { return nil }
+    private func makeRecord(for id: String) -> StatePeer? {
+        guard !register.isEmpty, !forgotten.contains(id), !excludedPeers.contains(id) else { return nil }
         var record = StatePeer()
         record.isDue = true
         record.asks = true
@@ -158,11 +160,13 @@ extension StateReplica {
 
     /// Publishes the complete state while no peer is known, for the first one that appears.
     private func publishStep() -> StateStep? {
-        guard !register.isEmpty, published != register.vector, coder.isPlain(register) else { return nil }
+        guard !register.isEmpty, published != register.vector, coder.isReadableByOldVersions(register) else {
+            return nil
+        }
         published = register.vector
         var record = StatePeer()
         record.asks = true
-        return .send(snapshot(message(register.lacked(by: record.known), to: record)), to: nil)
+        return .send(snapshot(message(register.entries(missingFrom: record.known), to: record)), to: nil)
     }
 
     private func message(_ items: [StateMessage.Item], to record: StatePeer) -> StateMessage {
@@ -170,7 +174,7 @@ extension StateReplica {
         let isAll = items.count == register.slots.values.reduce(0) { $0 + $1.count }
         let isBehind = isStoreUsable && changeCount != storedCount
         return StateMessage(
-            kind: register.kind, life: life, heard: record.life ?? 0, has: register.vector,
+            kind: register.kind, life: incarnation, heard: record.life ?? 0, has: register.vector,
             stored: isBehind ? stored : nil,
             base: isAll ? nil : record.known, items: items, forgotten: register.forgotten,
             holds: register.needsFallback ? register.fallback?.version : nil,
@@ -192,10 +196,10 @@ extension StateReplica {
         SessionSyncMetadata(
             sessionID: connection.sessionID, featureID: featureID, sourcePeerID: connection.transport.localPeer.id,
             sequence: sequence, causalTimestamp: connection.clock.wall, payloadType: StateMessage.payloadType,
-            stamp: connection.stamp(), incarnation: life)
+            stamp: connection.stamp(), incarnation: incarnation)
     }
 
-    // MARK: - Again
+    // MARK: - Retrying
 
     /// Brings the next retry forward, because a peer is back or was heard.
     func bringRetryForward() { retryTimer.wake(at: retries.bringForward(at: connection.clock.elapsed)) }
@@ -211,7 +215,7 @@ extension StateReplica {
 
     func retry() {
         guard retries.takeDue(at: connection.clock.elapsed) else { return retryTimer.wake(at: retries.dueAt) }
-        isStoreAsked = true
+        shouldTryStore = true
         if hasFailedToPublish { (hasFailedToPublish, published) = (false, nil) }
         openRoute()
         for id in lackingAndReachable { peers[id]?.isDue = true }

@@ -31,7 +31,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     @ObservationIgnored let connection: any SessionConnection
     @ObservationIgnored let coder: StateCoder<State>
     /// The incarnation that each message carries: new in each launch, and whenever this replica forgets what it had seen.
-    @ObservationIgnored var life = UInt32.random(in: 0 ... .max)
+    @ObservationIgnored var incarnation = UInt32.random(in: 0 ... .max)
 
     @ObservationIgnored var register: StateRegister
     @ObservationIgnored var author: String
@@ -42,20 +42,20 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     /// Peers that `isSynced` ignores until they are heard from.
     @ObservationIgnored var forgotten: Set<String> = []
     /// Known peers of the transport that don't take part.
-    @ObservationIgnored var leftOut: Set<String> = []
+    @ObservationIgnored var excludedPeers: Set<String> = []
     @ObservationIgnored var reachable: Set<String> = []
     /// Peers whose stamps far ahead were reported.
-    @ObservationIgnored var toldAhead: Set<String> = []
+    @ObservationIgnored var reportedAhead: Set<String> = []
     /// Peers of which a refused message was reported.
-    @ObservationIgnored var toldRefused: Set<String> = []
+    @ObservationIgnored var reportedRefusals: Set<String> = []
     /// Peers whose last message was refused because of its version or merge.
     @ObservationIgnored var refused: Set<String> = []
     @ObservationIgnored var suspects: [String: Suspect] = [:]
     /// Suspected peers that have answered since they last became reachable.
     @ObservationIgnored var cleared: Set<String> = []
     /// Changes made before the store was read.
-    @ObservationIgnored var early: [String: Data?] = [:]
-    @ObservationIgnored var undated: [State] = []
+    @ObservationIgnored var changesBeforeLoad: [String: Data?] = [:]
+    @ObservationIgnored var unversionedValues: [State] = []
     /// The vector as last stored. Peers may count on no more than that after a crash.
     @ObservationIgnored var stored = StateVector()
     /// The newest own stamp in the store at launch.
@@ -64,7 +64,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     @ObservationIgnored var isStoreUsable: Bool
     @ObservationIgnored var changeCount: UInt64 = 0
     @ObservationIgnored var storedCount: UInt64 = 0
-    @ObservationIgnored var isStoreAsked = true
+    @ObservationIgnored var shouldTryStore = true
     /// The vector of the state last published for peers yet to appear.
     @ObservationIgnored var published: StateVector?
     @ObservationIgnored var hasFailedToPublish = false
@@ -130,20 +130,20 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
             if let whole = change.whole { register.noteWhole(whole) }
             errors.reading = nil
         } else {
-            early = coder.differences(from: coder.initialFields, to: new)
+            changesBeforeLoad = coder.differences(from: coder.initialFields, to: new)
         }
         value = read
         changed()
     }
 
     /// Makes the changes that were requested before the store was read.
-    func writeEarly() {
-        var changes = early
+    func writeChangesBeforeLoad() {
+        var changes = changesBeforeLoad
         if register.kind != .custom, let stored = coder.reading(of: register).shown,
             let old = try? coder.fields(of: stored)
         {
             var new = old
-            for (name, bytes) in early { new[name] = bytes }
+            for (name, bytes) in changesBeforeLoad { new[name] = bytes }
             if let read = try? coder.value(of: new) {
                 changes = coder.change(from: old, to: new, read: read, in: register).fields
             }
@@ -170,9 +170,9 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     }
 
     /// Takes values from before versions existed; the last one is the most likely to be current.
-    func adopt(undated values: [State]) {
+    func adopt(unversioned values: [State]) {
         guard isLoaded else {
-            undated = values
+            unversionedValues = values
             return
         }
         guard register.isEmpty, errors.refusal == nil, values != [value] else { return }
@@ -208,7 +208,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
         openRoute()
         let (ours, scope) = (featureID, connection.sessionID)
         if let kept = connection.transport.latestPeerSnapshot(featureID: ours) { receive(kept) }
-        for peer in connection.transport.knownPeers { greet(peer.id) }
+        for peer in connection.transport.knownPeers { scheduleExchange(with: peer.id) }
         guard let streams else { return }
         self.streams = nil
         listeners.hold([
@@ -216,7 +216,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
                 for await snapshot in streams.snapshots {
                     let metadata = snapshot.metadata
                     let isOurs = metadata.featureID == ours && metadata.sessionID == scope
-                    if isOurs { self?.receive(snapshot) } else { self?.receive(stranger: snapshot) }
+                    if isOurs { self?.receive(snapshot) } else { self?.receiveOtherState(snapshot) }
                 }
             },
             Task { [weak self] in for await request in streams.requests { self?.receive(request) } },
@@ -244,11 +244,11 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
         case .nothing: break
         case .value(let newValue, let whole, let unread):
             if let whole { register.noteWhole(whole) }
-            if !coder.isSame(newValue, value) { value = newValue }
+            if !coder.areEquivalent(newValue, value) { value = newValue }
             errors.reading = unread
         case .fallback(let newValue, let error):
             register.needsFallback = true
-            if let newValue, !coder.isSame(newValue, value) { value = newValue }
+            if let newValue, !coder.areEquivalent(newValue, value) { value = newValue }
             errors.reading = newValue == nil ? error : nil
         case .unreadable(let error): errors.reading = error
         }
@@ -275,7 +275,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     /// Schedules writing the register, and sending it to peers that lack something.
     func changed() {
         changeCount += 1
-        isStoreAsked = true
+        shouldTryStore = true
         for (id, peer) in peers where peer.lacks(register) && !peer.isSent(register) { peers[id]?.isDue = true }
         showProgress()
         work()
@@ -289,8 +289,8 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
         changed()
     }
 
-    func leaveOut(_ peerID: String) {
-        leftOut.insert(peerID)
+    func exclude(_ peerID: String) {
+        excludedPeers.insert(peerID)
         peers[peerID] = nil
         solveProblems(of: peerID)
         showProgress()
@@ -299,9 +299,9 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     func showProgress() {
         let pending = Set(peers.filter { $0.value.lacks(register) }.keys).union(differingPeers).sorted()
         if pending != pendingPeerIDs { pendingPeerIDs = pending }
-        let isSynced = pending.isEmpty && isLoaded && early.isEmpty && (register.isEmpty || !peers.isEmpty)
+        let isSynced = pending.isEmpty && isLoaded && changesBeforeLoad.isEmpty && (register.isEmpty || !peers.isEmpty)
         if isSynced != self.isSynced { self.isSynced = isSynced }
-        if !hasSynced, isLoaded, peers.values.contains(where: \.isMet) || isSynced && !register.isEmpty {
+        if !hasSynced, isLoaded, peers.values.contains(where: \.hasResponded) || isSynced && !register.isEmpty {
             hasSynced = true
             firstSync.publish(true)
         }

@@ -8,7 +8,7 @@ public struct StoragePlugin: Plugin {
     public var descriptor: PluginDescriptor {
         PluginDescriptor(
             id: "storage.memory", kind: .storage, module: "MeshStorage", version: "0.1.0",
-            summary: "What a session's store must do, and one that lives in memory",
+            summary: "The protocol of a session's store, and a store in memory",
             capabilities: [StoreDurability.memory.rawValue])
     }
 

@@ -122,14 +122,14 @@ public enum StoreLimits {
     }
 
     static func check(name: String) throws(StorageError) {
-        guard !name.isEmpty else { throw StorageError(.oversized, "a name is empty; give it a character") }
+        guard !name.isEmpty else { throw StorageError(.oversized, "a name is empty; it needs at least one character") }
         try check(name.utf8.count, of: "the bytes of a name", max: nameBytesMax)
     }
 
     static func check(position: UInt64, of journal: String) throws(StorageError) {
         guard position <= positionMax else {
             throw StorageError(
-                .oversized, "position \(position) of '\(journal)', the limit is \(positionMax); begin a new journal")
+                .oversized, "position \(position) of '\(journal)', the limit is \(positionMax); start a new journal")
         }
     }
 }

@@ -48,7 +48,7 @@ package struct StoreJournal: Hashable, Sendable {
     }
 
     /// Forgets the newest entry, which wasn't written.
-    package mutating func takeBackLast() {
+    package mutating func removeLast() {
         guard !isEmpty else { return }
         positions = positions.lowerBound..<next - 1
     }

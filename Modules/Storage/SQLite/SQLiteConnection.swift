@@ -65,7 +65,7 @@
 
         private static func open(_ db: Database, _ options: SQLiteStore.Options, _ path: String) throws -> SQLiteIndex {
             let findings = try String.fetchAll(db, sql: "PRAGMA quick_check(1)")
-            guard findings == ["ok"] else { throw Damage(findings.first ?? "SQLite cannot check it") }
+            guard findings == ["ok"] else { throw Damage(findings.first ?? "SQLite can't check it") }
             var index: SQLiteIndex?
             try db.inTransaction(.deferred) {
                 let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
@@ -79,7 +79,7 @@
                 if options.verification == .full { try index?.verify(db) }
                 return .commit
             }
-            guard let index else { throw Damage("it cannot be read") }
+            guard let index else { throw Damage("it can't be read") }
             db.mergeLogOnClose(true)
             return index
         }
@@ -115,7 +115,8 @@
                         return .commit
                     }
                     guard try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") == "wal" else {
-                        throw StorageError(.unavailable, "SQLite cannot keep a log beside '\(path)'; name another path")
+                        throw StorageError(
+                            .unavailable, "SQLite can't create its log next to '\(path)'; name another path")
                     }
                 }
                 try queue.close()
@@ -127,16 +128,16 @@
 
     extension SQLiteConnection {
         /// Identifies a file's content: differs after each commit, by whichever version of the library.
-        struct Standing: Hashable, Sendable {
+        struct ContentVersion: Hashable, Sendable {
             let identity: Int64
             let commits: Int64
             let checksum: UInt64
         }
 
         /// - Throws: `StorageError`.
-        func standing() throws -> Standing {
+        func contentVersion() throws -> ContentVersion {
             try read { _, index in
-                Standing(identity: index.identity, commits: index.commits, checksum: index.total)
+                ContentVersion(identity: index.identity, commits: index.commits, checksum: index.total)
             }
         }
 

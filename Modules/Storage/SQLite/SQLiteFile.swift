@@ -56,7 +56,7 @@
             guard status.st_mode & S_IFMT == S_IFREG else { throw .foreign(path, "not a file") }
             try checkAccess()
             if let journal = Self.status(of: path + "-journal"), journal.st_size > 0 {
-                throw .damaged(path, "a rollback journal lies beside it that no store has left there")
+                throw .damaged(path, "a rollback journal that no store has written lies next to it")
             }
             guard let claim = FileClaim(status) else { throw .busy(path) }
             // Before the file: SQLite deletes the log only after the file is complete.
@@ -68,12 +68,12 @@
                 throw .foreign(path, "not a store")
             }
             guard header.applicationID == SQLiteSchema.applicationID else {
-                throw .foreign(path, "a database of somebody else")
+                throw .foreign(path, "a database of another program")
             }
             if let damage = header.damage { throw .damaged(path, damage) }
             let hasFrames = logSize >= 32 + 24 + Int64(header.pageSize)
             guard hasFrames ? size >= Int64(header.pageSize) : size == header.byteCount else {
-                throw .damaged(path, "it has \(size) bytes in place of \(header.byteCount)")
+                throw .damaged(path, "it has \(size) bytes instead of \(header.byteCount)")
             }
             return Admission(claim: claim, schemaVersion: Int(header.schemaVersion), hasLog: log != nil)
         }
@@ -111,7 +111,7 @@
         func create(_ fill: (_ draft: String) throws -> Void) throws {
             try checkFolder()
             if let log = Self.status(of: logPath), log.st_size > 0 {
-                throw StorageError.damaged(path, "it is gone, and the log beside it ('\(logPath)') is still there")
+                throw StorageError.damaged(path, "it is gone, but its log ('\(logPath)') is still there")
             }
             let draft = path + ".new-" + UUID().uuidString
             let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

@@ -24,7 +24,7 @@
         /// The difference from every store's header; nil if there is none.
         var damage: String? {
             if pageSize < 512 || pageSize.nonzeroBitCount != 1 { return "its pages have \(pageSize) bytes" }
-            if bytes[18] != 2 || bytes[19] != 2 { return "it is not in the mode in which stores write" }
+            if bytes[18] != 2 || bytes[19] != 2 { return "it isn't in WAL mode" }
             if bytes[20] != 0 || bytes[21..<24] != [64, 32, 32] { return "its header has been changed" }
             if big32(24) != big32(92) { return "its header has been changed" }
             return nil

@@ -38,7 +38,7 @@
                 self.values[StoreName(bytes: try row.bytes(at: 0))] = try row.word(at: 1)
             }
             guard let store = try Row.fetchOne(db, sql: "SELECT total FROM store WHERE id = 1") else {
-                throw Damage("the sum of its checksums is missing")
+                throw Damage("the total of its checksums is missing")
             }
             total = try store.word(at: 0)
             commits = try Self.number(Self.commitsRow, in: db)
@@ -83,7 +83,7 @@
                     return true
                 }
             }
-            guard sum == total else { throw Damage("rows are missing or have been put back") }
+            guard sum == total else { throw Damage("rows are missing or were replaced by older ones") }
         }
     }
 
@@ -145,7 +145,7 @@
     extension Row {
         fileprivate func integer(at index: Int) throws -> Int64 {
             let value: DatabaseValue = self[index]
-            guard case .int64(let integer) = value.storage else { throw Damage("a number is none") }
+            guard case .int64(let integer) = value.storage else { throw Damage("a number has another type") }
             return integer
         }
 

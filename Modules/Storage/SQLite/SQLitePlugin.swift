@@ -11,7 +11,7 @@
         public var descriptor: PluginDescriptor {
             PluginDescriptor(
                 id: "storage.sqlite", kind: .storage, module: "MeshSQLiteStorage", version: "0.1.0",
-                summary: "Keeps sessions in a SQLite file, through crashes and losses of power",
+                summary: "Keeps sessions in a SQLite file that survives crashes and power loss",
                 requires: ["storage.memory"], capabilities: [StoreDurability.machine.rawValue])
         }
 

@@ -52,7 +52,7 @@
                 definitions = made
                 return made
             }
-            guard try Self.definitions(in: db) == expected else { throw Damage("its tables are not the store's") }
+            guard try Self.definitions(in: db) == expected else { throw Damage("its tables aren't those of a store") }
         }
 
         private static func definitions(in db: Database) throws -> [[DatabaseValue]] {

@@ -60,8 +60,8 @@
 
         private enum Phase {
             case open(SQLiteConnection)
-            /// - Parameter standing: the content of the file when it was closed.
-            case suspended(SQLiteConnection.Standing)
+            /// - Parameter version: the content of the file when it was closed.
+            case suspended(SQLiteConnection.ContentVersion)
             case closed
         }
 
@@ -143,9 +143,9 @@
         public func suspend() throws {
             try phase.withLock { phase in
                 guard case .open(let connection) = phase else { return }
-                let standing = try connection.standing()
+                let version = try connection.contentVersion()
                 connection.close()
-                phase = .suspended(standing)
+                phase = .suspended(version)
             }
         }
 
@@ -159,14 +159,14 @@
                 switch phase {
                 case .open: return
                 case .closed: throw StorageError.closed
-                case .suspended(let standing):
+                case .suspended(let version):
                     let connection = try SQLiteConnection(SQLiteFile(path: path), options)
-                    guard try connection.standing() == standing else {
+                    guard try connection.contentVersion() == version else {
                         connection.close()
                         throw StorageError(
                             .outdated,
                             "another process has written to '\(path)' while this store was suspended; "
-                                + "close the store and open it anew")
+                                + "close the store and open it again")
                     }
                     phase = .open(connection)
                 }

@@ -18,7 +18,7 @@
             case let damage as Damage: self = .damaged(path, damage.detail)
             case let error as DatabaseError: self.init(error, path: path, systemError: systemError)
             default:
-                self.init(.unavailable, "'\(path)' cannot be used; open it again, or name another path", cause: error)
+                self.init(.unavailable, "'\(path)' can't be used; open it again, or name another path", cause: error)
             }
         }
 
@@ -26,7 +26,8 @@
             switch (error.resultCode, systemError) {
             case (.SQLITE_FULL, _), (.SQLITE_IOERR, ENOSPC), (.SQLITE_IOERR, EDQUOT):
                 self.init(
-                    .full, "no room for '\(path)'; free some and commit again, what was committed is kept", cause: error
+                    .full, "the disk is full at '\(path)'; free some space and commit again. Earlier commits are kept",
+                    cause: error
                 )
             case (.SQLITE_READONLY, _) where error.extendedResultCode == .SQLITE_READONLY_DBMOVED:
                 self.init(.unavailable, "'\(path)' was moved or deleted while it was open; open it again", cause: error)
@@ -35,13 +36,14 @@
                 self = .readOnly(path, cause: error)
             case (.SQLITE_BUSY, _), (.SQLITE_LOCKED, _): self = .busy(path, cause: error)
             case (.SQLITE_CORRUPT, _), (.SQLITE_NOTADB, _):
-                self = .damaged(path, error.message ?? "SQLite cannot read it", cause: error)
+                self = .damaged(path, error.message ?? "SQLite can't read it", cause: error)
             case (.SQLITE_TOOBIG, _):
-                self.init(.oversized, "'\(path)': SQLite takes no row of this size; store less in it", cause: error)
+                self.init(
+                    .oversized, "'\(path)': SQLite can't store a row of this size; store less in it", cause: error)
             default:
                 self.init(
                     .unavailable,
-                    "'\(path)' cannot be used: \(error.message ?? "\(error.resultCode)"); open it again, or name another path",
+                    "'\(path)' can't be used: \(error.message ?? "\(error.resultCode)"); open it again, or name another path",
                     cause: error)
             }
         }
@@ -51,18 +53,20 @@
             switch errno {
             case EACCES, EPERM, EROFS: self = .readOnly(path, cause: POSIXError(errno))
             case ENOENT, ENOTDIR:
-                self.init(.missing, "the folder of '\(path)' does not exist; make it first", cause: POSIXError(errno))
-            case ENOSPC, EDQUOT: self.init(.full, "no room to make '\(path)'; free some", cause: POSIXError(errno))
+                self.init(.missing, "the folder of '\(path)' doesn't exist; create it first", cause: POSIXError(errno))
+            case ENOSPC, EDQUOT:
+                self.init(
+                    .full, "the disk is full, so '\(path)' can't be created; free some space", cause: POSIXError(errno))
             default:
                 self.init(
-                    .unavailable, "'\(path)' cannot be used: \(String(cString: strerror(errno))); name another path",
+                    .unavailable, "'\(path)' can't be used: \(String(cString: strerror(errno))); name another path",
                     cause: POSIXError(errno))
             }
         }
 
         static func readOnly(_ path: String, cause: any Error) -> StorageError {
             StorageError(
-                .readOnly, "'\(path)' or its folder may not be written; change the permissions or name another path",
+                .readOnly, "'\(path)' or its folder isn't writable; change the permissions or name another path",
                 cause: cause)
         }
 
@@ -73,7 +77,7 @@
         static func damaged(_ path: String, _ detail: String, cause: (any Error)? = nil) -> StorageError {
             StorageError(
                 .damaged,
-                "'\(path)' is not as it was written: \(detail). Restore it from a copy, or move it away to begin anew",
+                "'\(path)' is damaged: \(detail). Restore it from a copy, or move it away to start with an empty store",
                 cause: cause)
         }
 

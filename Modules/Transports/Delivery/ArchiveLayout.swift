@@ -135,7 +135,7 @@ extension ArchiveLayout {
     mutating func forget(_ changes: [DeliveryChange]) {
         for channel in newChannels { channels[channel] = nil }
         for case .received(_, _, _, let message) in changes.reversed() where hasInbox {
-            inbox.takeBackLast()
+            inbox.removeLast()
             if case .envelope = message { inboxEnvelopes.removeLast() }
         }
     }

@@ -24,7 +24,7 @@ extension SharedState {
             initialValue: initialValue, connection: channel, id: id, merge: merge, encoder: encoder,
             decoder: decoder)
         // The mirror shows values to the counterpart, so the state itself must not.
-        leaveOut(CounterpartTransport.counterpart)
+        exclude(CounterpartTransport.counterpart)
         // Foundation's coders, which reject non-finite numbers: WatchConnectivitySwift 5 uses them by default.
         connection.channel.mirror.add(self, encoder: encoder ?? JSONEncoder(), decoder: decoder ?? JSONDecoder())
     }

@@ -35,7 +35,7 @@
             return entry
         }
 
-        @Test("who knows the address gets page, style, script and entries; whoever does not, nothing")
+        @Test("a client that knows the address gets page, style, script and entries; others get nothing")
         func serves() async throws {
             let inspector = try await Inspector.start()
             inspector.add(DiagnosticsRecording(entries: [note("one"), note("two")]))

@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: 0..<400 as Range<UInt64>)
-    func `What was written comes back to the bit, however it is cut`(seed: UInt64) throws {
+    func `Written samples are read back to the bit, however they are split`(seed: UInt64) throws {
         let table = table(seed: seed)
         let bytes = SeriesBlock.bytes(of: table)
         #expect(bytes.count <= SeriesLimits.blockBytesMax)

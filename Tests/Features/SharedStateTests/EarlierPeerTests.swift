@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [SharedStateMerge<Settings>.whole, .fields])
-    func `An earlier peer isn't told what it can't read, and is told once it can`(
+    func `An older peer isn't sent values it can't read, and is sent them once it can`(
         merge: SharedStateMerge<Settings>
     ) async throws {
         let world = StateWorld(["phone", "watch", "old"])
@@ -76,7 +76,7 @@ import Testing
         #expect(states[0].lastSyncError == nil)
     }
 
-    @Test func `A peer that was updated is told what it couldn't read before`() async throws {
+    @Test func `An updated peer is sent the values it couldn't read before`() async throws {
         let world = StateWorld(["phone", "watch"])
         let phone = world["phone"].state(Settings(), merge: .fields)
         let old = StateLiar(transport: world["watch"].connection.transport)

@@ -86,7 +86,7 @@ enum Right {
             }, catches: .peersValueAtLaunch)
     }
 
-    @Test func `W14 a change before anybody can be reached is sent when somebody can`() async throws {
+    @Test func `W14 a change made without reachable peers is sent once a peer is reachable`() async throws {
         try await expect(
             { pair in
                 try pair.update(.phone, .settings, Settings(volume: 9))
@@ -138,7 +138,7 @@ enum Right {
         #expect(first.lastSyncError == nil)
     }
 
-    @Test func `W17 what nobody holds goes, with what it started, and its last change goes out`() async throws {
+    @Test func `W17 a released state is freed with its tasks, and its last change is sent`() async throws {
         func complaint(
             _ make: @MainActor () -> AnyObject, _ wait: @MainActor (@MainActor () -> Bool) async -> Void
         ) async -> String? {

@@ -63,7 +63,7 @@ struct HostileSizeTests {
     private let world = StateWorld(["liar", "phone", "watch"])
 
     @Test(arguments: Lie.allCases)
-    func `What a peer says again and again is bounded, and what others write is still taken`(lie: Lie) async throws {
+    func `A flooding peer's messages are bounded, and other peers' changes are still accepted`(lie: Lie) async throws {
         switch lie.kind {
         case .custom: try await expectBounds(lie, [Int](), .custom { Array(Set($0 + $1)).sorted() }) { $0 + [$1] }
         case .fields: try await expectBounds(lie, Settings(), .fields) { Settings(volume: $1, name: $0.name) }
@@ -120,7 +120,7 @@ struct HostileSizeTests {
         #expect(vector.stamps.keys.reduce(0) { $0 + $1.utf8.count } <= StateLimits.authorsBytesMax, "\(lie)")
     }
 
-    @Test func `A message that would make it larger than can be sent is refused, and told`() async throws {
+    @Test func `A message that would make the state too large to send is refused and reported`() async throws {
         let phone = world["phone"].state(Settings(), merge: .fields)
         let events = world["phone"].connection.diagnostics.subscribe()
         let liar = StateLiar(transport: world["liar"].connection.transport)
@@ -142,7 +142,7 @@ struct HostileSizeTests {
         #expect(count == 1)
     }
 
-    @Test func `What an earlier version has let grow is read, cut and sent on`() async throws {
+    @Test func `A state that an older version let grow too large is read, cut and sent`() async throws {
         var vector = StateVector()
         var items: [StateMessage.Item] = []
         for number in 0..<1000 {
@@ -180,23 +180,23 @@ struct UnseenItemTests {
     private func item(_ stamp: UInt64, _ json: String = "[1]") -> StateMessage.Item { .init("", stamp, "x#1", json) }
 
     @Test(arguments: [StateRegister.Kind.whole, .fields, .custom])
-    func `Whoever sends something has it, whatever he says`(kind: StateRegister.Kind) {
+    func `A sender has the entries that it sends, whatever its vector says`(kind: StateRegister.Kind) {
         var register = StateRegister(kind: kind)
         for _ in 0..<5 { _ = register.merge([item(7)], has: StateVector(), base: nil) }
         #expect(register.entries("").count == 1)
-        #expect(!register.isLacked(by: register.vector))
+        #expect(!register.hasEntries(missingFrom: register.vector))
         var other = StateRegister(kind: kind)
         let forgotten = StateVector(["y#1": 9])
         _ = other.merge([item(7)], has: StateVector(), base: nil, forgotten: forgotten)
-        #expect(!other.isLacked(by: other.vector))
+        #expect(!other.hasEntries(missingFrom: other.vector))
         // Nobody's change, of somebody who has made none.
         var third = StateRegister(kind: kind)
         _ = third.merge([item(0), item(7)], has: StateVector(), base: nil)
         _ = third.merge([.init("f", 0, "z#1", "2")], has: StateVector(["x#1": 7]), base: StateVector())
-        #expect(!third.isLacked(by: third.vector))
+        #expect(!third.hasEntries(missingFrom: third.vector))
     }
 
-    @Test func `A peer that sends what it says it has not seen keeps nobody from being synced`() async throws {
+    @Test func `A peer that sends entries beyond its vector keeps no peer from being synced`() async throws {
         for merge in [SharedStateMerge<Settings>.whole, .fields, .custom { $1 }] {
             let world = StateWorld(["liar", "phone", "watch"])
             let states = ["phone", "watch"].map { world[$0].state(Settings(), merge: merge) }

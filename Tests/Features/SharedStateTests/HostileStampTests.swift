@@ -59,7 +59,7 @@ struct HostileStampTests {
     }
 
     @Test(arguments: extremes)
-    func `what a peer claims to have seen of others keeps nothing from them`(stamp: UInt64) async throws {
+    func `a peer's claims about other peers' changes withhold nothing from them`(stamp: UInt64) async throws {
         let world = StateWorld(["liar", "phone", "watch"])
         let phone = world["phone"].state(Settings())
         let watch = world["watch"].state(Settings())
@@ -81,7 +81,7 @@ struct HostileStampTests {
 
     /// The clock stands at the edge of what others follow at once, or beyond it, on one peer of three.
     @Test(arguments: Drive.allCases)
-    func `A peer's largest stamps, told to one, cut nobody off`(drive: Drive) async throws {
+    func `A peer's largest stamps, sent to one peer, cut no peer off`(drive: Drive) async throws {
         let edge: UInt64 = (1 << 62) + (1 << 16)
         let world = StateWorld(["liar", "phone", "watch", "tablet"])
         let ids = ["phone", "watch", "tablet"]
@@ -131,7 +131,7 @@ struct HostileStampTests {
     }
 
     /// A process that lives for less than what it has to catch up with.
-    @Test func `What a clock has caught up with outlives the process`() async throws {
+    @Test func `A clock's progress survives the process`() async throws {
         let world = StateWorld(["liar", "phone", "watch"])
         let phone = world["phone"].state(Settings())
         var watch = world["watch"].state(Settings())
@@ -151,7 +151,7 @@ struct HostileStampTests {
         #expect(watch.value.volume == 11)
     }
 
-    @Test func `a stamp far ahead is told, and one that no clock shows is refused`() async throws {
+    @Test func `a stamp far ahead is reported, and one out of range is refused`() async throws {
         let world = StateWorld(["liar", "phone"])
         let phone = world["phone"].state(Settings())
         let events = world["phone"].connection.diagnostics.subscribe()
@@ -203,7 +203,7 @@ struct HostileStampTests {
 
     /// A false stamp is an author's newest; it has made other changes, and what nobody has changed came with them.
     @Test(arguments: poison)
-    func `What heals of one author's changes is known to all`(stamp: UInt64) async throws {
+    func `Repaired changes of one author become known to all peers`(stamp: UInt64) async throws {
         let world = StateWorld()
         var register = StateRegister(kind: .fields)
         let items: [StateMessage.Item] = [

@@ -73,7 +73,7 @@ private struct Loudness: Codable, Sendable, Equatable {
         #expect(here.volume == 6 && here.problems.isEmpty)
     }
 
-    @Test func `A view that reads problems is told of a new one`() {
+    @Test func `A view that reads problems is notified of a new one`() {
         let here = phone.state(Loudness())
         final class Flag: Sendable { nonisolated(unsafe) var isSet = false }
         let flag = Flag()

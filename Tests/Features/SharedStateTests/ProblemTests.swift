@@ -105,7 +105,7 @@ private struct Workout: Codable, Sendable, Equatable { var laps = 0 }
         }
     }
 
-    @Test func `What lasts of lastSyncError is a problem, until it is solved`() async throws {
+    @Test func `A lasting lastSyncError is listed as a problem until it is solved`() async throws {
         let here = phone.state(Settings(), id: "settings")
         let disk = try #require(phone.store)
         disk.setFull(true)
@@ -143,9 +143,10 @@ private struct Workout: Codable, Sendable, Equatable { var laps = 0 }
             await world.run(for: .seconds(1))
             // The watch hears of the phone's change before it has said anything.
             let message = StateMessage(
-                kind: merge.kind, life: here.replica.life, heard: there.replica.life, has: here.replica.register.vector,
+                kind: merge.kind, life: here.replica.incarnation, heard: there.replica.incarnation,
+                has: here.replica.register.vector,
                 base: here.replica.peers["watch"]?.known,
-                items: here.replica.register.lacked(by: here.replica.peers["watch"]?.known ?? StateVector()))
+                items: here.replica.register.entries(missingFrom: here.replica.peers["watch"]?.known ?? StateVector()))
             let metadata = SessionSyncMetadata(
                 sessionID: phone.connection.sessionID, featureID: "sessionmesh.state/s", sourcePeerID: "phone",
                 sequence: 0, causalTimestamp: world.network.now, payloadType: StateMessage.payloadType,

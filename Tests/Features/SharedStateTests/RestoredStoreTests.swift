@@ -12,7 +12,7 @@ import Testing
     private var watch: Device { world["watch"] }
 
     @Test(arguments: [Duration.zero, .seconds(-3600)])
-    func `What is changed before the loss is noticed counts, and so does what was lost`(clock: Duration) async throws {
+    func `Changes made before the loss is noticed count, and so do the lost ones`(clock: Duration) async throws {
         var here = phone.state(Settings(), merge: .fields)
         let there = watch.state(Settings(), merge: .fields)
         try here.update(Settings(volume: 6))

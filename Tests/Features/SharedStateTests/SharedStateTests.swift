@@ -61,7 +61,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(here.isSynced)
     }
 
-    @Test func `What two peers change while apart is a conflict that both see`() async throws {
+    @Test func `Two peers' changes while disconnected are a conflict that both see`() async throws {
         let here = phone.state(Settings())
         let there = watch.state(Settings())
         await world.run(for: .seconds(2))
@@ -100,7 +100,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(there.conflicts.map(\.field) == ["name"])
     }
 
-    @Test func `Fields that do not fit together fall back on the newest whole value, until somebody mends them`()
+    @Test func `Fields that don't decode together fall back on the newest whole value until a peer repairs them`()
         async throws
     {
         let world = StateWorld(["phone", "watch", "tablet"])
@@ -158,7 +158,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(changed.withLock { $0 })
     }
 
-    @Test func `What a merge of the app's own joins stays joined, and what was removed stays removed`() async throws {
+    @Test func `Values joined by the app's merge stay joined, and removed ones stay removed`() async throws {
         let merge = SharedStateMerge<Set<Int>>.custom { $0.union($1) }
         let here = phone.state([], id: "set", merge: merge)
         let there = watch.state([], id: "set", merge: merge)
@@ -389,7 +389,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(here.replica.revision == revision)
     }
 
-    @Test func `Who has forgotten authors is told what comes all the same`() async throws {
+    @Test func `A peer that has forgotten authors still gets new changes`() async throws {
         let world = StateWorld(["phone", "watch", "tablet"])
         let here = world["phone"].state(Settings(), id: "s", merge: .fields)
         let there = world["watch"].state(Settings(), id: "s", merge: .fields)
@@ -423,7 +423,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(there.replica.revision < 20)
     }
 
-    @Test func `Whom nobody waits for does not hold it up, and is told when it comes`() async throws {
+    @Test func `A forgotten peer doesn't delay isSynced, and gets the value when it returns`() async throws {
         let here = phone.state(Settings())
         let there = watch.state(Settings())
         try here.update(Settings(volume: 6))
@@ -440,7 +440,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(await world.run(for: .seconds(60)) { again.value.volume == 7 && here.isSynced })
     }
 
-    @Test func `Whom nobody waits for is not waited for again because the store knows it`() async throws {
+    @Test func `A forgotten peer stays forgotten although the store lists it`() async throws {
         let here = phone.state(Settings())
         let there = watch.state(Settings())
         try here.update(Settings(volume: 6))

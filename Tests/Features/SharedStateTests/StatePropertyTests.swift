@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: runs)
-    func `What is joined keeps what everybody added, and nothing that was removed`(run: Run) async throws {
+    func `A joined value keeps every peer's additions and no removed element`(run: Run) async throws {
         let result = try await StateRun(run, [Int](), merge: .custom { Array(Set($0 + $1)).sorted() }) {
             values, random in
             let removes = random.next() % 4 == 0

@@ -16,13 +16,14 @@ import Testing
         -> StateRegister.Outcome
     {
         target.merge(
-            source.lacked(by: base ?? StateVector()), has: source.vector, base: base, forgotten: source.forgotten)
+            source.entries(missingFrom: base ?? StateVector()), has: source.vector, base: base,
+            forgotten: source.forgotten)
     }
 
     private func bytes(_ number: Int) -> Data { Data("\(number)".utf8) }
 
     @Test(arguments: [StateRegister.Kind.whole, .fields, .custom])
-    func `Whatever the order in which they meet, all are equal`(kind: StateRegister.Kind) {
+    func `All replicas become equal in any order of exchanges`(kind: StateRegister.Kind) {
         // Three edits, each by somebody who may have seen the one before; every order of six meetings.
         for seenMask in 0..<4 {
             let first = set(StateRegister(kind: kind), 1, version(10, "a#1"))
@@ -67,7 +68,7 @@ import Testing
         #expect(target.vector == source.vector)
     }
 
-    @Test func `Removed fields are forgotten when all know, and do not come back from who has been away`() {
+    @Test func `Removed fields are forgotten once all peers know, and don't come back from a peer that was away`() {
         var source = StateRegister(kind: .fields)
         let count = StateLimits.removedMax + 10
         for index in 0..<count { source.set(bytes(index), "f\(index)", version(UInt64(index + 1))) }
@@ -96,12 +97,12 @@ import Testing
         }
     }
 
-    @Test func `A sender that has forgotten what it says it has seen is told again`() {
+    @Test func `A sender that lacks entries of its own vector gets them again`() {
         var mine = StateRegister(kind: .fields)
         mine.set(bytes(2), "a", version(2))
         let item = StateMessage.Item(name: "a", entry: StateEntry(version: version(1, "b#1"), bytes: bytes(1)))
-        #expect(mine.merge([item], has: mine.vector, base: StateVector()).isSenderDamaged)
-        #expect(!mine.merge([item], has: StateVector(), base: StateVector()).isSenderDamaged)
+        #expect(mine.merge([item], has: mine.vector, base: StateVector()).senderLacksSeenEntries)
+        #expect(!mine.merge([item], has: StateVector(), base: StateVector()).senderLacksSeenEntries)
     }
 
     @Test func `A vector is bounded, and keeps the authors of what is there`() {
@@ -126,11 +127,11 @@ import Testing
     }
 
     @Test(arguments: ["5", "\"a\"", "[1,2]", "null", "{}", "[]"])
-    func `What is no object is one field, and everything comes back`(json: String) throws {
+    func `JSON other than an object is one field, and is read back completely`(json: String) throws {
         #expect(JSONFields.join(try JSONFields.split(Data(json.utf8))) == Data(json.utf8))
     }
 
-    @Test func `What is no JSON throws, at every length of it`() throws {
+    @Test func `Invalid JSON throws at every length`() throws {
         let json = Array(#"{"a":[1,{"b":"c\\"}],"d":-1.5e3}"#.utf8)
         for length in 0..<json.count {
             #expect(throws: (any Error).self) { try JSONFields.split(Data(json[..<length])) }
@@ -143,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `What a peer says is checked, whatever it says`() throws {
+    @Test func `Every message of a peer is checked`() throws {
         let forms = [
             #"{"k":"whole","l":1,"a":["a"],"h":[1,2]}"#,
             #"{"k":"whole","l":1,"a":[],"h":[],"i":[{"a":0,"s":1}]}"#,

@@ -180,7 +180,7 @@ struct OlderRoute: Codable, Sendable, Equatable {
         }
     }
 
-    @Test func `What an older app changes before its store is read deletes nothing`() async throws {
+    @Test func `A change by an older app before its store is read deletes nothing`() async throws {
         var state = phone.state(NewerRoute(), id: "s", merge: .fields)
         try state.update(
             NewerRoute(coach: "Ada", owner: .init(name: "A", phone: "1"), stops: [.init(id: 1, note: "x")]))
@@ -234,7 +234,7 @@ struct OlderRoute: Codable, Sendable, Equatable {
     }
 
     /// Frames of the version before: sets in the order of hashes, and objects with members that this version doesn't know.
-    @Test func `What the version before wrote is kept as it wrote it`() throws {
+    @Test func `Bytes written by the previous version are kept unchanged`() throws {
         struct Tags: Codable, Sendable, Equatable {
             var tags: Set<String> = []
             var title = ""

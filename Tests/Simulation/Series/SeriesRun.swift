@@ -13,15 +13,15 @@ struct SeriesRun {
     private struct Device {
         let name: String
         let disk = SimulatedDisk()
-        var shelf: SeriesShelf
+        var replica: SeriesReplica
         /// What the store had once.
         var backup: StoreContents?
         /// How far each series was written, as the device was told.
         var settled: [SeriesID: UInt64] = [:]
 
-        mutating func settle() {
-            shelf.settle()
-            for extent in shelf.extents { settled[extent.id] = extent.written }
+        mutating func batchCommitted() {
+            replica.batchCommitted()
+            for extent in replica.extents { settled[extent.id] = extent.written }
         }
     }
 
@@ -58,13 +58,13 @@ struct SeriesRun {
         retention = Int.random(in: 0..<3, using: &random) == 0 ? .newest(1500) : .all
         messageBytes = [300, 4_000, 32_000][Int.random(in: 0..<3, using: &random)]
         for name in Self.names.prefix(Int.random(in: 2...3, using: &random)) {
-            devices.append(Device(name: name, shelf: makeShelf(name)))
+            devices.append(Device(name: name, replica: makeReplica(name)))
         }
     }
 
-    private mutating func makeShelf(_ name: String) -> SeriesShelf {
+    private mutating func makeReplica(_ name: String) -> SeriesReplica {
         let life = random.next()
-        return SeriesShelf(peerID: name, prefix: "series/", byteCountMax: 1 << 30, newLife: { life })
+        return SeriesReplica(peerID: name, prefix: "series/", byteCountMax: 1 << 30, makeIncarnation: { life })
     }
 
     mutating func play() throws {
@@ -86,7 +86,7 @@ struct SeriesRun {
         case 92..<94:
             count("apart or together")
             isApart.toggle()
-            if !isApart { greet() }
+            if !isApart { forgetKnowledge() }
         case 94..<97:
             count("relaunch")
             try relaunch(device)
@@ -114,43 +114,43 @@ struct SeriesRun {
         let count = Int.random(in: 0..<8, using: &random) == 0 ? 1500 : Int.random(in: 1...40, using: &random)
         for _ in 0..<count {
             let sample = Sample(number: sampleCount, noise: Double(Int64.random(in: -99...99, using: &random)) / 8)
-            try devices[device].shelf.record(sample, in: series, at: Int64(sampleCount) * 1_000_000)
+            try devices[device].replica.record(sample, in: series, at: Int64(sampleCount) * 1_000_000)
             sampleCount += 1
-            guard let id = devices[device].shelf.ownID(of: kind) else { throw Violation(description: "no series") }
+            guard let id = devices[device].replica.ownID(of: kind) else { throw Violation(description: "no series") }
             recorded[id, default: []].append(sample.number)
         }
     }
 
     private mutating func commit(_ device: Int) throws {
-        guard devices[device].shelf.hasUnwritten else { return }
-        let isRetry = devices[device].shelf.isRetry
-        var batch = try devices[device].shelf.takeBatch()
+        guard devices[device].replica.hasUnwritten else { return }
+        let isRetry = devices[device].replica.isRetry
+        var batch = try devices[device].replica.nextBatch()
         let disk = devices[device].disk
-        if isRetry { batch = batch.without(try disk.catalog(prefix: "series/")) }
+        if isRetry { batch = batch.removingCommitted(in: try disk.catalog(prefix: "series/")) }
         let fates: [SimulatedDisk.Fate] = [.isRefused, .isCutShort(isWritten: true), .isCutShort(isWritten: false)]
         if Int.random(in: 0..<6, using: &random) == 0 {
             disk.prepare(fates[Int.random(in: 0..<3, using: &random)])
         }
         do {
             try disk.commit(batch)
-            devices[device].settle()
+            devices[device].batchCommitted()
         } catch let error as StorageError where error.code == .full || error.code == .unavailable {
             count("\(error.code)")
             // Whether the process dies of it or not, nobody knows what was done.
-            if Bool.random(using: &random) { try relaunch(device) } else { devices[device].shelf.putBack() }
+            if Bool.random(using: &random) { try relaunch(device) } else { devices[device].replica.batchFailed() }
         }
     }
 
     private mutating func relaunch(_ device: Int) throws {
-        var shelf = makeShelf(devices[device].name)
-        try shelf.load(from: devices[device].disk)
-        devices[device].shelf = shelf
+        var replica = makeReplica(devices[device].name)
+        try replica.load(from: devices[device].disk)
+        devices[device].replica = replica
         try check(device)
-        greet()
+        forgetKnowledge()
     }
 
-    private mutating func greet() {
-        for index in devices.indices { for name in Self.names { devices[index].shelf.greet(name) } }
+    private mutating func forgetKnowledge() {
+        for index in devices.indices { for name in Self.names { devices[index].replica.forgetKnowledge(of: name) } }
     }
 
     // MARK: - Talking
@@ -165,9 +165,9 @@ struct SeriesRun {
         let isFull = isCalm || Int.random(in: 0..<8, using: &random) == 0
         let isRetry = Int.random(in: 0..<3, using: &random) == 0
         let pushes = Bool.random(using: &random)
-        devices[device].shelf.ageFetch(reachable: peers)
-        let messages = devices[device].shelf.messages(
-            reachable: peers, telling: isFull ? .everything : isRetry ? .lacking : .news, pushesSamples: pushes,
+        devices[device].replica.expireFetch(reachable: peers)
+        let messages = devices[device].replica.messages(
+            reachable: peers, scope: isFull ? .all : isRetry ? .unacknowledged : .unannounced, pushesSamples: pushes,
             answers: Bool.random(using: &random), limit: messageBytes)
         for message in messages { send(message, from: device) }
     }
@@ -192,14 +192,14 @@ struct SeriesRun {
         let isOvertaking = lossRate > 0 && Int.random(in: 0..<3, using: &random) == 0
         let message = network.remove(at: isOvertaking ? Int.random(in: network.indices, using: &random) : 0)
         guard !isApart, let device = devices.firstIndex(where: { $0.name == message.receiver }) else { return }
-        let serving = try devices[device].shelf.receive(
+        let serving = try devices[device].replica.receive(
             message.content.checked(), from: message.sender, isMember: true)
         if let serving {
             for answer in try serving.messages(from: devices[device].disk, limit: messageBytes) {
                 send(answer, from: device)
             }
         }
-        if let request = devices[device].shelf.nextRequest(limit: messageBytes) { send(request, from: device) }
+        if let request = devices[device].replica.nextRequest(limit: messageBytes) { send(request, from: device) }
     }
 
     // MARK: - Checking
@@ -207,17 +207,19 @@ struct SeriesRun {
     /// All is well from here on, and every device comes to hold what any of them has written.
     private mutating func calm() throws {
         isApart = false
-        greet()
+        forgetKnowledge()
         for index in devices.indices { try check(index) }
         var rounds = 0
         while true {
             for index in devices.indices {
-                while devices[index].shelf.hasUnwritten {
-                    let isRetry = devices[index].shelf.isRetry
-                    var batch = try devices[index].shelf.takeBatch()
-                    if isRetry { batch = batch.without(try devices[index].disk.catalog(prefix: "series/")) }
+                while devices[index].replica.hasUnwritten {
+                    let isRetry = devices[index].replica.isRetry
+                    var batch = try devices[index].replica.nextBatch()
+                    if isRetry {
+                        batch = batch.removingCommitted(in: try devices[index].disk.catalog(prefix: "series/"))
+                    }
                     try devices[index].disk.commit(batch)
-                    devices[index].settle()
+                    devices[index].batchCommitted()
                 }
                 exchange(index, isCalm: true)
             }
@@ -231,34 +233,48 @@ struct SeriesRun {
 
     private var isEqual: Bool {
         let ends = devices.map { device in
-            Dictionary(uniqueKeysWithValues: device.shelf.extents.map { ($0.id, $0.next) })
+            Dictionary(uniqueKeysWithValues: device.replica.extents.map { ($0.id, $0.next) })
         }
-        return ends.allSatisfy { $0 == ends[0] } && devices.allSatisfy { !$0.shelf.hasUnwritten }
+        let all = ends.reduce(into: [SeriesID: UInt64]()) { all, ends in all.merge(ends) { max($0, $1) } }
+        return devices.indices.allSatisfy { device in
+            !devices[device].replica.hasUnwritten
+                && all.allSatisfy { ends[device][$0.key] == $0.value || isRemoved($0.key, by: device) }
+        }
+    }
+
+    /// True if a device has removed its own series, and still holds as many newer samples as it is to keep.
+    private func isRemoved(_ id: SeriesID, by device: Int) -> Bool {
+        let extents = devices[device].replica.extents
+        guard case .newest(let count) = retention, id.peerID == devices[device].name,
+            !extents.contains(where: { $0.id == id })
+        else { return false }
+        return extents.filter { $0.id.peerID == id.peerID && $0.id.name == id.name }
+            .reduce(0) { $0 + ($1.next - $1.first) } >= UInt64(count)
     }
 
     private var account: String {
         devices.map { device in
             device.name + ": "
-                + device.shelf.extents.map { "\($0.id.name) of \($0.id.peerID) \($0.first)..<\($0.next)" }
+                + device.replica.extents.map { "\($0.id.name) of \($0.id.peerID) \($0.first)..<\($0.next)" }
                 .joined(separator: ", ")
         }.joined(separator: "; ")
     }
 
     /// What a device holds is what was recorded.
     private func check(_ device: Int) throws {
-        let (shelf, disk) = (devices[device].shelf, devices[device].disk)
-        let ends = Dictionary(uniqueKeysWithValues: shelf.extents.map { ($0.id, $0.next) })
-        for (id, end) in devices[device].settled where (ends[id] ?? 0) < end {
+        let (replica, disk) = (devices[device].replica, devices[device].disk)
+        let ends = Dictionary(uniqueKeysWithValues: replica.extents.map { ($0.id, $0.next) })
+        for (id, end) in devices[device].settled where (ends[id] ?? 0) < end && !isRemoved(id, by: device) {
             throw Violation(
                 description: "\(devices[device].name) lost samples of \(id) from \(ends[id] ?? 0) to \(end)")
         }
-        for extent in shelf.extents {
+        for extent in replica.extents {
             let expected = recorded[extent.id] ?? []
             guard extent.next <= UInt64(expected.count), extent.first <= extent.next else {
                 throw Violation(description: "\(devices[device].name) holds \(extent) of \(expected.count)")
             }
             // What is being written cannot be read yet.
-            guard !shelf.isRetry, !shelf.hasUnwritten else { continue }
+            guard !replica.isRetry, !replica.hasUnwritten else { continue }
             var numbers: [Int] = []
             try extent.reading.forEachTable(in: Int64.min...Int64.max, of: disk) { table in
                 let reader = SampleReader(table)

@@ -50,7 +50,7 @@ extension World {
         if case .member = schedule.liar { forger.isConsistent = true }
         let event = Feature.event(number: .max, choice: lie.choice, moment: moment(peer))
         let frame: Frame<Feature> =
-            switch forger.lie(to: replicas[peer].engine, event: event) {
+            switch forger.forgedMessage(to: replicas[peer].engine, event: event) {
             case .event(let envelope): .event(envelope)
             case .control(let envelope): .control(envelope)
             case .checkpoint(let checkpoint, let metadata): .checkpoint(checkpoint, metadata)
@@ -226,7 +226,7 @@ extension World {
     }
 }
 
-private struct SeededChoices: LieChoices {
+private struct SeededChoices: ForgeryChoices {
     var random: SplitMix64
 
     mutating func below(_ limit: Int) -> Int { random.below(limit) }

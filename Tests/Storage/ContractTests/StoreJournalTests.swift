@@ -35,15 +35,15 @@ import Testing
         }
     }
 
-    @Test func `What the store refuses leaves it as it was`() throws {
+    @Test func `A commit that the store refuses leaves the journal unchanged`() throws {
         let store = MemoryStore()
         var journal = StoreJournal("a")
         #expect(try journal.append([1], to: store) == 1)
         store.close()
         #expect(throws: StorageError.self) { try journal.append([2], to: store) }
         #expect(journal.next == 2)
-        journal.takeBackLast()
-        journal.takeBackLast()
+        journal.removeLast()
+        journal.removeLast()
         #expect(journal.isEmpty && journal.next == 1)
     }
 }

@@ -56,7 +56,7 @@
             }
         }
 
-        @Test("What was committed before a crash is there after it, and the log is merged when it is closed")
+        @Test("Content committed before a crash is there after it, and closing merges the log")
         func crash() throws {
             #expect(try reopen(file: file, log: log, "the crash") == history.indices.last)
             #expect(try folder.files().keys.sorted() == ["store.sqlite"])
@@ -102,7 +102,7 @@
             }
         }
 
-        @Test("Another process is refused, even after somebody else was here, and so are we")
+        @Test("A store that is open is refused to a second opener, in this process or another")
         func processes() async throws {
             try FileManager.default.removeItem(atPath: folder.store)
             let store = try SQLiteStore(path: folder.store)
@@ -144,7 +144,7 @@
             #expect(try SQLiteStore(path: folder.store).value(for: "head") == [2])
         }
 
-        @Test("A store that somebody else has written to while it was suspended stays suspended")
+        @Test("A store that another process wrote to while it was suspended stays suspended")
         func suspendedStoreIsWritten() throws {
             try FileManager.default.removeItem(atPath: folder.store)
             let store = try SQLiteStore(path: folder.store)

@@ -67,7 +67,7 @@
             #expect(try reopen(closed) == Self.commits)
         }
 
-        @Test("What a crash or a loss of power leaves is never refused: the mark may be of any earlier commit, or torn")
+        @Test("A store left by a crash or power loss is never refused: the mark may be of any earlier commit, or torn")
         func crashes() throws {
             for (index, files) in history.enumerated() {
                 #expect(try reopen(files) == index + 1)

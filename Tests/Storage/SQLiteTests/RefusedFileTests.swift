@@ -50,7 +50,7 @@
             #expect(try refusal() == .foreign, "a link to nothing")
         }
 
-        @Test("Somebody else's database, in either mode", arguments: ["DELETE", "WAL"])
+        @Test("Another program's database is refused, in either mode", arguments: ["DELETE", "WAL"])
         func foreignDatabase(mode: String) throws {
             let queue = try DatabaseQueue(path: folder.store)
             try queue.inDatabase { db in
@@ -88,7 +88,7 @@
             try requireRefused(.newerSchema)
         }
 
-        @Test("A store in which somebody has changed a row, a table or the version")
+        @Test("A store with a changed row, table or version is refused")
         func meddling() throws {
             for sql in [
                 "UPDATE entry SET bytes = x'0103'", "DELETE FROM entry", "DELETE FROM journal", "DELETE FROM store",

@@ -1,7 +1,7 @@
 import MeshWire
 
 // The Rice code of a number with the parameter p is its quotient by 2^p in unary (that many zeros and a one), then its lowest p
-// bits (Rice and Plaunt, 1971; as in FLAC, RFC 9639). Signed numbers are folded first: 0, -1, 1, -2 … to 0, 1, 2, 3 …
+// bits (Rice and Plaunt, 1971; as in FLAC, RFC 9639). Signed numbers are zigzag-encoded first: 0, -1, 1, -2 … to 0, 1, 2, 3 …
 // Each group of 64 numbers begins with its parameter, in 6 bits.
 
 /// Whole numbers that change little: the first number, then the others in the shortest representation (`Order`) as Rice codes.
@@ -40,9 +40,9 @@ enum IntegerColumn {
         return [.distances, .differences, .secondDifferences][best]
     }
 
-    private static func bitWidth(_ value: Int64) -> Int { 64 - folded(value).leadingZeroBitCount }
-    private static func folded(_ value: Int64) -> UInt64 { UInt64(bitPattern: (value &<< 1) ^ (value &>> 63)) }
-    private static func unfolded(_ value: UInt64) -> Int64 {
+    private static func bitWidth(_ value: Int64) -> Int { 64 - zigzagEncoded(value).leadingZeroBitCount }
+    private static func zigzagEncoded(_ value: Int64) -> UInt64 { UInt64(bitPattern: (value &<< 1) ^ (value &>> 63)) }
+    private static func zigzagDecoded(_ value: UInt64) -> Int64 {
         Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
     }
 
@@ -56,11 +56,11 @@ enum IntegerColumn {
             let next = values[index] &- values[index - 1]
             switch order {
             case .constant: break
-            case .distances: rest.append(folded(values[index] &- values[0]))
-            case .differences: rest.append(folded(next))
+            case .distances: rest.append(zigzagEncoded(values[index] &- values[0]))
+            case .differences: rest.append(zigzagEncoded(next))
             case .secondDifferences:
                 // Written separately: the first difference is as large as a number, the second ones are small.
-                if index == 1 { writer.writeSignedVarint(next) } else { rest.append(folded(next &- difference)) }
+                if index == 1 { writer.writeSignedVarint(next) } else { rest.append(zigzagEncoded(next &- difference)) }
             }
             difference = next
         }
@@ -133,7 +133,7 @@ enum IntegerColumn {
             let groupEnd = values.count + min(groupCount, count - values.count)
             let parameter = try bits.read(6)
             while values.count < groupEnd {
-                let rest = unfolded(try readRest(parameter, from: &bits))
+                let rest = zigzagDecoded(try readRest(parameter, from: &bits))
                 let previous = values[values.count - 1]
                 switch order {
                 case .constant, .distances: values.append(first &+ rest)

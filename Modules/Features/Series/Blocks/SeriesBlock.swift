@@ -85,11 +85,13 @@ package enum SeriesBlock {
             throw WireError(.oversized, "a block of \(stated) samples; the limit is \(SeriesLimits.blockSamples)")
         }
         let unit = Int(try reader.readUInt8())
-        guard units.indices.contains(unit) else { throw WireError(.corrupted, "a block in a unit of time \(unit)") }
+        guard units.indices.contains(unit) else {
+            throw WireError(.corrupted, "a block with the unknown unit of time \(unit)")
+        }
         let times = try readWhole(count, from: &reader)
         let timeMax = SampleTime.max / units[unit]
         guard times.allSatisfy({ (-timeMax...timeMax).contains($0) }) else {
-            throw WireError(.corrupted, "a sample of no time")
+            throw WireError(.corrupted, "the time of a sample is out of range")
         }
         let flags = try reader.readUInt8()
         guard flags <= 1 else { throw WireError(.corrupted, "a block with flags \(flags)") }
@@ -111,14 +113,14 @@ package enum SeriesBlock {
     private static func readForm(from reader: inout WireReader) throws(WireError) -> (Form, IntegerColumn.Order) {
         let byte = try reader.readUInt8()
         guard let form = Form(rawValue: byte >> 4), let order = IntegerColumn.Order(rawValue: byte & 0xF) else {
-            throw WireError(.corrupted, "a column of form \(byte)")
+            throw WireError(.corrupted, "a column with the unknown form \(byte)")
         }
         return (form, order)
     }
 
     private static func readWhole(_ count: Int, from reader: inout WireReader) throws(WireError) -> [Int64] {
         let (form, order) = try readForm(from: &reader)
-        guard form == .whole else { throw WireError(.corrupted, "whole numbers in another form") }
+        guard form == .whole else { throw WireError(.corrupted, "a column of whole numbers has another form") }
         return try IntegerColumn.read(count, order, from: &reader)
     }
 
@@ -135,7 +137,7 @@ package enum SeriesBlock {
         case (.float, .singles), (.date, .singles):
             return try FloatColumn.read(count, from: &reader).map(FloatColumn.double)
         case (.float, .doubles), (.date, .doubles): return try FloatColumn.read(count, from: &reader)
-        default: throw WireError(.corrupted, "a column of \(kind) in the form of another")
+        default: throw WireError(.corrupted, "a column of kind \(kind) has the form of another kind")
         }
     }
 }

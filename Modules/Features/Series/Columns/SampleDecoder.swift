@@ -57,7 +57,7 @@ private struct RowDecoder: Decoder {
     }
 
     func mismatch(_ type: any Any.Type, _ what: String) -> DecodingError {
-        .typeMismatch(type, .init(codingPath: codingPath, debugDescription: "a series holds no such thing: \(what)"))
+        .typeMismatch(type, .init(codingPath: codingPath, debugDescription: "a series can't hold \(what)"))
     }
 
     private func cell(_ type: any Any.Type) throws -> (kind: SeriesColumn.Kind, bits: UInt64) {

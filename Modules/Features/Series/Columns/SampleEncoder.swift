@@ -16,7 +16,7 @@ extension SampleRow {
         }
         if let failure = sink.failure { throw failure }
         guard !sink.row.columns.isEmpty else {
-            throw WireError(.encodingFailed, "a sample without a number has no place in a series")
+            throw WireError(.encodingFailed, "a sample needs at least one number, date or Boolean")
         }
         self = sink.row
         self.columns = try self.columns.checked()
@@ -111,7 +111,7 @@ private struct RowNumber: SingleValueEncodingContainer {
         encoder.sink.put(bits, kind, encoder.prefix, encoder.key)
     }
 
-    func encodeNil() throws { throw encoder.sink.refuse("nothing of any kind", encoder.prefix, encoder.key) }
+    func encodeNil() throws { throw encoder.sink.refuse("nil without a type", encoder.prefix, encoder.key) }
     func encode(_ value: String) throws { throw encoder.sink.refuse("text", encoder.prefix, encoder.key) }
     func encode(_ value: Bool) { put(value ? 1 : 0, .bool) }
     func encode(_ value: Double) { put(value.bitPattern, .float) }
@@ -147,7 +147,7 @@ private struct RowFields<Key: CodingKey>: KeyedEncodingContainerProtocol {
         put(value.map { UInt64($0) }, .unsigned, key)
     }
 
-    func encodeNil(forKey key: Key) throws { throw sink.refuse("nothing of any kind", prefix, key.stringValue) }
+    func encodeNil(forKey key: Key) throws { throw sink.refuse("nil without a type", prefix, key.stringValue) }
     func encode(_ value: String, forKey key: Key) throws { throw sink.refuse("text", prefix, key.stringValue) }
     func encode(_ value: Bool, forKey key: Key) { put(value ? 1 : 0, .bool, key) }
     func encode(_ value: Double, forKey key: Key) { put(value.bitPattern, .float, key) }

@@ -186,7 +186,7 @@ extension SessionCore {
         if engine.isViewWanted { return .deciding }
         if !engine.missing.isEmpty || isLagging { return .requesting }
         if !isQuiescent || series.isFetching { return .regular }
-        if series.isWanting(of: seriesPeers) { return .samples }
+        if series.lacksSamples(from: seriesPeers) { return .samples }
         return canStaySilent ? .quiescent : .idle
     }
 
@@ -223,7 +223,7 @@ extension SessionCore {
         directives.showsStatus = true
         guard change.isReachable else { return }
         exchange.forgetRepeats()
-        series.greet(change.peer?.id)
+        series.forgetKnowledge(of: change.peer?.id)
         sendAllEphemerals()
         if let staleSnapshot {
             // A live peer now vouches for it.
@@ -288,7 +288,7 @@ extension SessionCore {
     var hasReachableMemberBehind: Bool {
         acknowledgedByReachableMembers.contains { $0 < engine.held[engine.source] }
             || engine.hasEnded && reachableMembers.contains { !engine.knowsEnd($0) }
-            || series.isBehind(seriesPeers)
+            || series.needsExchange(with: seriesPeers)
     }
 
     var acknowledgedByReachableMembers: [UInt64] {

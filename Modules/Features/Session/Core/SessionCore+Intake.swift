@@ -244,7 +244,7 @@ extension SessionCore {
         let promised = exchange.unacknowledgedCount == 0 && isOpenMember(peerID) ? metadata.promise?.sequence : nil
         let lostThrough = promised.map { $0 > heldSequence(of: peerID) ? $0 : 0 }
         // A new incarnation may have lost its samples.
-        if let known = heard[peerID]?.incarnation, known != metadata.incarnation { series.greet(peerID) }
+        if let known = heard[peerID]?.incarnation, known != metadata.incarnation { series.forgetKnowledge(of: peerID) }
         let longest = ExchangeSchedule.Pace.quiescent.interval(configuration.exchangeInterval).seconds
         remember(peerID) { [now = moment.now, silenceMax = silenceMax(of: peerID)] peer in
             if abs(now.timeIntervalSince(peer.at)) > silenceMax { peer.since = now }

@@ -104,7 +104,7 @@ extension SessionCore {
             batch = Result { try archive?.batch(changes, of: engine) ?? StoreBatch() }
         }
         let isSeriesRetry = series.isRetry
-        let seriesBatch = series.hasUnwritten ? Result { try series.takeBatch() } : nil
+        let seriesBatch = series.hasUnwritten ? Result { try series.nextBatch() } : nil
         if decided.alarms.contains(where: isOwnFork) { outgoing.events = [] }
         let ephemerals = takeEphemeralMessages(outgoing.ephemeralNames, outgoing.repeatedNames)
         if !ephemerals.isEmpty { addDueSeries(to: &outgoing) }
@@ -138,7 +138,7 @@ extension SessionCore {
         outgoing.putBack(round.events)
         if round.snapshot != nil { outgoing.snapshotReceivers.merge(round.snapshotReceivers) }
         if round.requestsSnapshot { outgoing.requestsSnapshot = true }
-        if round.seriesBatch != nil { series.putBack() }
+        if round.seriesBatch != nil { series.batchFailed() }
         handle(round.directives.alarms)
         if leavesStore { leaveStore() } else { scheduleExchange(.regular) }
     }
@@ -147,7 +147,7 @@ extension SessionCore {
     mutating func leaveStore() {
         archive = nil
         unsaved.changes = nil
-        series.leaveStore()
+        series.switchToEmptyStore()
         reincarnate()
         wake()
     }

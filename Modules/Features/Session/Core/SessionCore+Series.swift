@@ -39,14 +39,14 @@ struct SeriesSchedule {
 
 /// Series. They share the store's writes with events, but bypass the engine.
 extension SessionCore {
-    /// Returns an empty shelf, to be loaded from the store if there is one.
+    /// Returns an empty replica, to be loaded from the store if there is one.
     static func makeSeries(
         _ featureID: String, _ sessionID: UUID, _ peerID: String,
         _ configuration: SyncedSessionConfiguration<State, Event>
-    ) -> SeriesShelf {
-        SeriesShelf(
+    ) -> SeriesReplica {
+        SeriesReplica(
             peerID: peerID, prefix: SessionArchive<State, Event>.seriesPrefix(featureID, sessionID),
-            byteCountMax: configuration.seriesBytesMax, newLife: configuration.randomSeed)
+            byteCountMax: configuration.seriesBytesMax, makeIncarnation: configuration.randomSeed)
     }
 
     /// - Returns: true if `beginWritingSamples` is to be called.
@@ -63,10 +63,10 @@ extension SessionCore {
 
     /// Reports samples after they were written.
     mutating func finishSeriesWrite() {
-        series.settle()
+        series.batchCommitted()
         directives.showsSeries = true
         if series.hasUnwritten { wake() }
-        if series.hasForeignNews {
+        if series.owesAcknowledgement {
             seriesSchedule.unacknowledgedArrivals = (
                 seriesSchedule.unacknowledgedArrivals?.since ?? moment.now, moment.now
             )
@@ -78,11 +78,11 @@ extension SessionCore {
     /// - Parameter isClosing: sends everything that a peer lacks, because no more will come.
     mutating func reportSeries(isClosing: Bool = false) {
         guard !isAlone else { return }
-        series.ageFetch(reachable: seriesPeers)
+        series.expireFetch(reachable: seriesPeers)
         let isFull = isDue(&seriesSchedule.lastFullReportAt, after: configuration.exchangeInterval * 300)
         let isLacking = isClosing || seriesRetry.map { $0 <= moment.now } ?? false
-        let telling: SeriesShelf.Telling = isFull ? .everything : isLacking ? .lacking : .news
-        reportSeries(telling, atOnce: isClosing, answers: true)
+        let scope: SeriesReplica.AnnouncementScope = isFull ? .all : isLacking ? .unacknowledged : .unannounced
+        reportSeries(scope, atOnce: isClosing, answers: true)
     }
 
     /// Reports between exchanges without a control.
@@ -90,7 +90,7 @@ extension SessionCore {
         guard isRunning, !isAlone else { return }
         let isRetry = seriesRetry.map { $0 <= moment.now } ?? false
         if isRetry || seriesDue.map({ $0 <= moment.now }) ?? false {
-            reportSeries(isRetry ? .lacking : .news)
+            reportSeries(isRetry ? .unacknowledged : .unannounced)
         } else {
             scheduleSeries()
         }
@@ -99,7 +99,7 @@ extension SessionCore {
     /// Adds news that is due within a second to a round that shows values, because that round wakes the radio anyway.
     mutating func addDueSeries(to round: inout OutgoingQueue) {
         guard let due = seriesDue, due <= moment.now + 2 * seriesLeeway else { return }
-        reportSeries(.news, atOnce: true)
+        reportSeries(.unannounced, atOnce: true)
         round.seriesMessages += outgoing.seriesMessages
         outgoing.seriesMessages = []
     }
@@ -109,19 +109,21 @@ extension SessionCore {
     /// - Parameters:
     ///   - atOnce: true to send new samples before they are due.
     ///   - answers: true to acknowledge samples before that is due.
-    private mutating func reportSeries(_ telling: SeriesShelf.Telling, atOnce: Bool = false, answers: Bool = false) {
+    private mutating func reportSeries(
+        _ scope: SeriesReplica.AnnouncementScope, atOnce: Bool = false, answers: Bool = false
+    ) {
         // Peers request samples that are announced without being sent.
-        let isDueNow = atOnce || telling != .news || series.unpushedCount >= SeriesSchedule.pushedMax
+        let isDueNow = atOnce || scope != .unannounced || series.unsentCount >= SeriesSchedule.pushedMax
         let pushes = isDue(&seriesSchedule.lastPushAt, after: isDueNow ? .zero : configuration.seriesInterval)
-        let answers = answers || telling != .news || answersDue.map { $0 <= moment.now } ?? false
+        let answers = answers || scope != .unannounced || answersDue.map { $0 <= moment.now } ?? false
         if answers { seriesSchedule.unacknowledgedArrivals = nil }
-        let hasNews = pushes && series.unpushedCount > 0
+        let hasNews = pushes && series.unsentCount > 0
         let messages = series.messages(
-            reachable: seriesPeers, telling: telling, pushesSamples: pushes, answers: answers,
+            reachable: seriesPeers, scope: scope, pushesSamples: pushes, answers: answers,
             limit: seriesMessageBytes)
         if messages.contains(where: { !$0.holdings.isEmpty }) {
             seriesSchedule.lastReportAt = moment.now
-            seriesSchedule.retryCount = telling == .news || hasNews ? 0 : seriesSchedule.retryCount + 1
+            seriesSchedule.retryCount = scope == .unannounced || hasNews ? 0 : seriesSchedule.retryCount + 1
         }
         outgoing.seriesMessages += messages
         if !outgoing.seriesMessages.isEmpty { wake() }
@@ -138,8 +140,8 @@ extension SessionCore {
     private var seriesDue: Date? {
         let interval = configuration.seriesInterval.seconds
         var dates: [Date] = []
-        if series.unpushedCount > 0 {
-            let isMuch = series.unpushedCount >= SeriesSchedule.pushedMax
+        if series.unsentCount > 0 {
+            let isMuch = series.unsentCount >= SeriesSchedule.pushedMax
             // Wait for the next shown value.
             let isShowing = ephemeralsSentAt.map { moment.now < $0 + 4 * seriesLeeway } ?? false
             let due = seriesSchedule.lastPushAt + interval + (isShowing ? seriesLeeway : 0)
@@ -152,7 +154,7 @@ extension SessionCore {
     /// The time at which recorders are to get an acknowledgement; nil if they have it.
     private var answersDue: Date? {
         // Peers may ask often, but one report per exchange interval answers all of them.
-        if series.isAskedAgain {
+        if series.owesRepeatedAcknowledgement {
             return max(moment.now, seriesSchedule.lastReportAt + configuration.exchangeInterval.seconds)
         }
         guard let arrivals = seriesSchedule.unacknowledgedArrivals else { return nil }
@@ -162,7 +164,7 @@ extension SessionCore {
 
     /// The time at which series are reported again to a peer that lacks samples; nil if none lacks any.
     private var seriesRetry: Date? {
-        guard series.isLacking(seriesPeers) else { return nil }
+        guard series.hasUnacknowledgedSamples(for: seriesPeers) else { return nil }
         return seriesSchedule.lastReportAt + seriesSchedule.retryIntervals * configuration.seriesInterval.seconds
     }
 
@@ -182,7 +184,7 @@ extension SessionCore {
 
     /// - Throws: `WireError` for a message that no honest peer sends.
     mutating func receiveSeries(
-        _ erased: AnySessionSyncEnvelope, _ read: (AnySessionSyncEnvelope, SeriesShelf) throws -> SeriesMessage
+        _ erased: AnySessionSyncEnvelope, _ read: (AnySessionSyncEnvelope, SeriesReplica) throws -> SeriesMessage
     ) throws {
         let peerID = erased.metadata.sourcePeerID
         guard peerID != engine.localPeerID, engine.hears(peerID) else { return }
@@ -199,8 +201,8 @@ extension SessionCore {
             if series.isFetching { scheduleExchange(.regular) }
             wake()
         }
-        if let serving = try series.receive(message, from: peerID, isMember: isOpenMember(peerID)) {
-            directives.servings.append(serving)
+        if let response = try series.receive(message, from: peerID, isMember: isOpenMember(peerID)) {
+            directives.servings.append(response)
         }
     }
 }

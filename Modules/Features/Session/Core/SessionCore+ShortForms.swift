@@ -40,7 +40,7 @@ extension SessionCore {
         }
         let receivers = seriesPeers
         let payload = try ShortForm(message, of: engine.localPeerID) {
-            message.mayAbbreviate && series.isKnown($0, by: receivers)
+            message.canUseDigests && series.isKnown($0, by: receivers)
         }
         return try envelope(of: payload, named: ShortForm.seriesType)
     }

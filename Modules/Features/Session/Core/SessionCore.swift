@@ -54,7 +54,7 @@ where
         var hasRound = false
         var runsEffects = false
         /// Parts of series that peers have requested, to be read and sent.
-        var servings: [SeriesServing] = []
+        var servings: [SeriesResponse] = []
         /// A complete copy, to be read and passed to `adopt`.
         var arrivedCopy: ArrivingCopy?
         /// Delay before `catchUp` is called, which repeats until the engine is no longer behind.
@@ -122,7 +122,7 @@ where
     var ephemeralRepeats = EphemeralRepeats()
 
     // Samples, which have no place in the order of events.
-    var series: SeriesShelf
+    var series: SeriesReplica
     var seriesSchedule = SeriesSchedule()
 
     // Copies that are too large for one message: one being sent, one arriving.

@@ -45,7 +45,7 @@ public struct TransportBench: Sendable {
         in crowd: TransportCrowd? = nil, for expectation: @autoclosure () -> String, until condition: () -> Bool
     ) async throws {
         guard try await Patience(turns: patience).settle(by: crowd?.settle ?? pair.settle, until: condition) else {
-            throw ConformanceFailure("waited in vain for \(expectation())")
+            throw ConformanceFailure("timed out waiting for \(expectation())")
         }
     }
 
@@ -56,7 +56,7 @@ public struct TransportBench: Sendable {
 
     /// Disconnects the pair and waits until both ends have noticed.
     public func disconnect() async throws {
-        guard let disconnect = pair.disconnect else { throw ConformanceFailure("the fixture cannot disconnect") }
+        guard let disconnect = pair.disconnect else { throw ConformanceFailure("the fixture can't disconnect") }
         try await disconnect()
         await settle()
     }
@@ -91,7 +91,7 @@ extension TransportBench {
 
     /// Returns a bench with the same peers after both have crashed.
     public func relaunched(beside bench: TransportBench) async throws -> TransportBench {
-        guard let relaunch = pair.relaunch else { throw ConformanceFailure("the pair cannot be relaunched") }
+        guard let relaunch = pair.relaunch else { throw ConformanceFailure("the pair can't be relaunched") }
         return TransportBench(try await relaunch(), beside: bench)
     }
 
@@ -107,7 +107,7 @@ extension TransportBench {
         }
         try require(
             crowd.ends.allSatisfy { $0.knownPeers.count == count - 1 },
-            "of \(count) peers some know \(crowd.ends.map(\.knownPeers.count).min() ?? 0) others")
+            "one of \(count) peers knows only \(crowd.ends.map(\.knownPeers.count).min() ?? 0) others")
         return crowd
     }
 

@@ -49,7 +49,7 @@ public enum TransportConformance {
         var rows: [ConformanceReport.Row] = []
         for rule in rules {
             let verdict = await withDeadline(limit) { await judge(fixture, over: links, by: rule, codec: codec) }
-            let (outcome, detail) = verdict ?? (.failed, "the rule had not come to an end after \(limit)")
+            let (outcome, detail) = verdict ?? (.failed, "the rule didn't end within \(limit)")
             rows.append(.init(plugin: plugin, rule: rule.id, summary: rule.summary, outcome: outcome, detail: detail))
         }
         return ConformanceReport(rows: rows)

@@ -14,7 +14,7 @@ extension TransportConformance {
             try requireEqual(target.sequences(), [1], "what the peer received")
             try requireEqual(bystander?.sequences() ?? [], [], "what another peer received")
         },
-        ConformanceRule("transport.target.all", "A send to nobody in particular reaches every known peer") { bench in
+        ConformanceRule("transport.target.all", "A send without a receiver reaches every known peer") { bench in
             try await bench.connect()
             let receivers = ([bench.second] + [bench.pair.bystander].compactMap { $0 }).map {
                 bench.record($0.receiveEnvelopes())
@@ -22,7 +22,7 @@ extension TransportConformance {
             try await bench.send(1...1)
             try await bench.wait(for: "the envelope at every peer") { receivers.allSatisfy { $0.count >= 1 } }
         },
-        ConformanceRule("transport.target.unknown", "A send to a peer that is not known throws unknownPeer") { bench in
+        ConformanceRule("transport.target.unknown", "A send to an unknown peer throws unknownPeer") { bench in
             try await bench.connect()
             let stranger = SessionPeer(id: "stranger", deviceClass: .unknown, appInstanceID: "0", topology: .unknown)
             let expected = SessionSyncError.unknownPeer(id: "stranger")
@@ -37,7 +37,7 @@ extension TransportConformance {
             }
         },
         ConformanceRule(
-            "transport.echo.none", "Own sends do not come back"
+            "transport.echo.none", "Own messages don't come back"
         ) { bench in
             try await bench.connect()
             let own = (
@@ -54,7 +54,7 @@ extension TransportConformance {
             try require(
                 bench.first.latestPeerSnapshot(featureID: "workout") == nil, "an own snapshot passes for a peer's")
         }.unless { $0.pair.ownSendsComeBack ? "own sends come back here" : nil },
-        ConformanceRule("transport.peers.local-is-not-known", "The local peer is not among the known ones") { bench in
+        ConformanceRule("transport.peers.local-is-not-known", "The local peer isn't a known peer") { bench in
             try await bench.connect()
             for end in [bench.first, bench.second] {
                 try require(
@@ -62,16 +62,16 @@ extension TransportConformance {
             }
         },
         ConformanceRule(
-            "transport.reachability.announced", "A peer that comes and goes is announced by name"
+            "transport.reachability.announced", "A peer that comes and goes is reported by its ID"
         ) { bench in
             let peer = bench.second.localPeer.id
             let changes = bench.record(bench.first.reachabilityChanges())
             func announced() -> [Bool] { changes.elements.filter { $0.peer?.id == peer }.map(\.isReachable) }
             try await bench.connect()
-            try await bench.wait(for: "word that the peer is reachable") { announced().last == true }
+            try await bench.wait(for: "the peer to be reported as reachable") { announced().last == true }
             guard let disconnect = bench.pair.disconnect else { return }
             try await disconnect()
-            try await bench.wait(for: "word that the peer is gone") { announced().last == false }
+            try await bench.wait(for: "the peer to be reported as unreachable") { announced().last == false }
         }.needs(.otherPeer, .liveLane),
     ]
 }

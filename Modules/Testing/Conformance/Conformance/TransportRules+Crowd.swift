@@ -4,8 +4,7 @@ import MeshTransport
 extension TransportConformance {
     /// Rules about many peers and many features.
     static let crowdRules: [ConformanceRule<TransportBench>] = [
-        ConformanceRule("transport.crowd.all", "Of a hundred peers each receives what one sends to all, once, in order")
-        {
+        ConformanceRule("transport.crowd.all", "Each of a hundred peers receives each message to all once, in order") {
             bench in
             let crowd = try await bench.crowd(crowdCount)
             let received = crowd.ends.dropFirst().map { bench.record($0.receiveEnvelopes()) }
@@ -20,7 +19,8 @@ extension TransportConformance {
                 try requireEqual(recorder.sequences(), Array(1...10), "what peer \(index + 1) received")
             }
         }.needs(.crowd),
-        ConformanceRule("transport.crowd.one", "Of a hundred peers only the one that is meant receives") { bench in
+        ConformanceRule("transport.crowd.one", "Among a hundred peers, only the addressed one receives a message") {
+            bench in
             let crowd = try await bench.crowd(crowdCount)
             let received = crowd.ends.map { bench.record($0.receiveEnvelopes()) }
             for sequence in 1...5 as ClosedRange<UInt64> {
@@ -34,7 +34,9 @@ extension TransportConformance {
                 try requireEqual(recorder.sequences(), expected, "what peer \(index) received")
             }
         }.needs(.crowd),
-        ConformanceRule("transport.crowd.sources", "What a hundred peers send to one arrives in the order of each") {
+        ConformanceRule(
+            "transport.crowd.sources", "One peer receives the messages of a hundred peers in each sender's order"
+        ) {
             bench in
             let crowd = try await bench.crowd(crowdCount)
             let received = bench.record(crowd.ends[0].receiveEnvelopes())
@@ -51,7 +53,7 @@ extension TransportConformance {
                     received.sequences(feature: "from-\(index)"), Array(1...5), "the order of peer \(index)")
             }
         }.needs(.crowd),
-        ConformanceRule("transport.features.many", "A hundred features keep their order, each, and their snapshots") {
+        ConformanceRule("transport.features.many", "Each of a hundred features keeps its order and its snapshots") {
             bench in
             try await bench.connect()
             let received = bench.record(bench.second.receiveEnvelopes())
@@ -72,8 +74,10 @@ extension TransportConformance {
             try requireEqual(
                 Set(late.elements.map(\.metadata.featureID)), Set(features), "what a late subscriber has")
         },
-        ConformanceRule("transport.snapshot.collapse", "Of many snapshots the newest arrives last, none after a newer")
-        {
+        ConformanceRule(
+            "transport.snapshot.collapse",
+            "The newest of many snapshots arrives last, and none arrives after a newer one"
+        ) {
             bench in
             try await bench.connect()
             let received = bench.record(bench.second.receiveSnapshots())
@@ -83,7 +87,7 @@ extension TransportConformance {
             let revisions = received.revisions()
             try requireEqual(revisions, Set(revisions).sorted(), "the order of arrival")
         },
-        ConformanceRule("transport.snapshot.target", "A snapshot or a request for one peer is for no other") { bench in
+        ConformanceRule("transport.snapshot.target", "A snapshot or a request for one peer reaches no other") { bench in
             guard let other = bench.pair.bystander else { return }
             try await bench.connect()
             let snapshots = (bench.record(bench.second.receiveSnapshots()), bench.record(other.receiveSnapshots()))
@@ -99,29 +103,30 @@ extension TransportConformance {
             try requireEqual([snapshots.1.count, requests.1.count], [0, 0], "what another peer received")
         }.needs(.bystander),
         ConformanceRule(
-            "transport.reachability.late-subscriber", "Who subscribes late learns at once who is reachable"
+            "transport.reachability.late-subscriber", "A late subscriber is told at once which peers are reachable"
         ) { bench in
             let early = bench.record(bench.first.reachabilityChanges())
             try await bench.connect()
             let peer = bench.second.localPeer.id
-            try await bench.wait(for: "word that the peer is reachable") {
+            try await bench.wait(for: "the peer to be reported as reachable") {
                 early.elements.contains { $0.peer?.id == peer && $0.isReachable }
             }
             let late = bench.record(bench.first.reachabilityChanges())
-            try await bench.wait(for: "the same word at a late subscriber") { late.count >= 1 }
+            try await bench.wait(for: "the same report at a late subscriber") { late.count >= 1 }
             await bench.settle()
             try requireEqual(
                 late.elements.filter { $0.peer?.id == peer }.map(\.isReachable), [true],
-                "what a late subscriber is told")
+                "the reports to a late subscriber")
         }.needs(.otherPeer, .liveLane),
-        ConformanceRule("transport.close.announced", "A peer that closes is announced as gone to the other") { bench in
+        ConformanceRule("transport.close.announced", "A peer that closes is reported to the other as unreachable") {
+            bench in
             let peer = bench.first.localPeer.id
             let changes = bench.record(bench.second.reachabilityChanges())
             func announced() -> [Bool] { changes.elements.filter { $0.peer?.id == peer }.map(\.isReachable) }
             try await bench.connect()
-            try await bench.wait(for: "word that the peer is reachable") { announced().last == true }
+            try await bench.wait(for: "the peer to be reported as reachable") { announced().last == true }
             await bench.first.close()
-            try await bench.wait(for: "word that the peer is gone") { announced().last == false }
+            try await bench.wait(for: "the peer to be reported as unreachable") { announced().last == false }
         }.needs(.otherPeer, .liveLane),
     ]
 

@@ -7,7 +7,7 @@ extension TransportConformance {
     /// Rules about delivering envelopes.
     static let deliveryRules: [ConformanceRule<TransportBench>] = [
         ConformanceRule(
-            "transport.envelope.intact", "Metadata arrives unchanged in every field and the payload decodes"
+            "transport.envelope.intact", "Every metadata field arrives unchanged, and the payload decodes"
         ) {
             bench in
             try await bench.connect()
@@ -36,7 +36,7 @@ extension TransportConformance {
             try requireEqual(received.sequences(), Array(1...200), "the order of arrival")
         },
         ConformanceRule(
-            "transport.queue.waits", "A reliable envelope waits for a peer that is not there yet"
+            "transport.queue.waits", "A reliable envelope waits for a peer that isn't connected yet"
         ) { bench in
             let received = bench.record(bench.second.receiveEnvelopes())
             try await bench.send(1...3)
@@ -47,11 +47,11 @@ extension TransportConformance {
             await bench.settle()
             try requireEqual(received.sequences(), Array(1...5), "the order of arrival")
         }.unless { bench in
-            if bench.pair.ownSendsComeBack { return "the only peer is always there" }
+            if bench.pair.ownSendsComeBack { return "the only peer is always connected" }
             return bench.first.capabilities.supportsDurableQueue ? nil : "no queue is offered"
         },
         ConformanceRule(
-            "transport.realtime.not-stored", "Best effort is never delivered later to a peer that was not there"
+            "transport.realtime.not-stored", "A best-effort envelope is never delivered later to a peer that was away"
         ) { bench in
             let received = bench.record(bench.second.receiveEnvelopes())
             await bench.settle()
@@ -66,7 +66,7 @@ extension TransportConformance {
             try requireEqual(received.sequences(), [2], "what arrived")
         }.needs(.otherPeer, .nothingKeepsBestEffort),
         ConformanceRule(
-            "transport.realtime.kept", "Where the platform keeps a queue, a best-effort event of any moment arrives"
+            "transport.realtime.kept", "If the platform keeps a queue, a best-effort event arrives whenever it was sent"
         ) { bench in
             let received = bench.record(bench.second.receiveEnvelopes())
             try await bench.send(1...1, mode: .realtimeBestEffort)
@@ -82,7 +82,8 @@ extension TransportConformance {
             try await connected
             try await bench.wait(for: "the last two") { Set(received.sequences()) == [1, 2, 3, 4] }
         }.needs(.reconnection, .lane(.queue)),
-        ConformanceRule("transport.realtime.arrives", "Best effort arrives on a link without faults") { bench in
+        ConformanceRule("transport.realtime.arrives", "A best-effort envelope arrives on a link without faults") {
+            bench in
             try await bench.connect()
             let received = bench.record(bench.second.receiveEnvelopes())
             for mode in [SessionDeliveryMode.realtimeBestEffort, .acknowledgement] {
@@ -90,7 +91,7 @@ extension TransportConformance {
             }
             try await bench.wait(for: "two envelopes") { received.count >= 2 }
         },
-        ConformanceRule("transport.features.separate", "Features that share a link do not mix") { bench in
+        ConformanceRule("transport.features.separate", "Features that share a link don't mix") { bench in
             try await bench.connect()
             let received = bench.record(bench.second.receiveEnvelopes())
             let features = (1...8).map { "feature-\($0)" }
@@ -134,7 +135,7 @@ extension TransportConformance {
         },
         ConformanceRule(
             "transport.subscribers.slow",
-            "A subscriber that stops reading loses no reliable envelope; what finds no room waits at the sender"
+            "A subscriber that stops reading loses no reliable envelope; those beyond its buffer wait at the sender"
         ) { bench in
             let bench = try await bench.narrow()
             try await bench.connect()
@@ -153,7 +154,8 @@ extension TransportConformance {
             try requireEqual(received.sequences(), Array(sequences), "what the slow subscriber has")
         }.needs(.narrowness),
         ConformanceRule(
-            "transport.limit.refused", "A payload over the limit is refused by the limit's name, one within it arrives"
+            "transport.limit.refused",
+            "A payload over the limit is refused with the limit's name, and one within it arrives"
         ) { bench in
             guard let limit = bench.pair.limit else { return }
             try requireEqual(bench.first.capabilities.maximumPayloadSize, limit.bytes, "the declared limit")

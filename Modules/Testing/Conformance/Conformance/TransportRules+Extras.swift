@@ -6,7 +6,7 @@ extension TransportConformance {
     /// Rules about the extras that a transport claims in `SessionTransportCapabilities.extras`.
     static let extrasRules: [ConformanceRule<TransportBench>] = [
         ConformanceRule(
-            "transport.several.at-once", "Several that need not wait are sent without suspending the caller"
+            "transport.several.at-once", "Several messages that needn't wait are sent without suspending the caller"
         ) { bench in
             try await bench.connect()
             let received = bench.record(bench.second.receiveEnvelopes())
@@ -17,7 +17,8 @@ extension TransportConformance {
             try require(!hasSuspended, "another task of the caller's actor ran in the middle of the send")
         }.needs(.extra(.sendsAtOnce, "sends each of several by itself")),
         ConformanceRule(
-            "transport.unread.waits", "What came before a subscriber, or what one left unread, waits for the next"
+            "transport.unread.waits",
+            "Unread messages, and those before the first subscriber, wait for the next subscriber"
         ) { bench in
             try await bench.connect()
             for number in 1...3 {
@@ -34,7 +35,7 @@ extension TransportConformance {
                 try requireEqual(batches.sequences, [1, 2, 3], "the envelopes of '\(feature)'")
             }
         }.needs(.extra(.keepsUnread, "keeps nothing for a later subscriber")),
-        ConformanceRule("transport.unread.together", "What has gathered comes in one turn") { bench in
+        ConformanceRule("transport.unread.together", "Waiting messages arrive together in one batch") { bench in
             try await bench.connect()
             let batches = bench.second.envelopeBatches { _ in true }
             let witness = bench.record(bench.second.receiveEnvelopes())
@@ -43,7 +44,8 @@ extension TransportConformance {
             try await bench.wait(for: "50 envelopes") { witness.count >= 50 }
             try requireEqual(await batches.next()?.count ?? 0, 50, "the envelopes of one turn")
         }.needs(.extra(.keepsUnread, "keeps nothing for a later subscriber")),
-        ConformanceRule("transport.withdrawal", "What waits can be withdrawn, and doesn't arrive then") { bench in
+        ConformanceRule("transport.withdrawal", "A waiting message can be withdrawn, and then doesn't arrive") {
+            bench in
             let received = bench.record(bench.second.receiveEnvelopes())
             let envelopes = try (1...3).map { try bench.envelope($0) }
             for envelope in envelopes { try await bench.first.send(envelope, mode: .reliableEventually, to: nil) }

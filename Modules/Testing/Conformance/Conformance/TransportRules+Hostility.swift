@@ -9,7 +9,7 @@ extension TransportConformance {
     static let hostilityRules: [ConformanceRule<TransportBench>] = [
         ConformanceRule(
             "transport.garbage.ends-connection",
-            "Nonsense on a stream ends the connection and is passed on to nobody; the next connection goes on"
+            "Garbage on a stream ends the connection and reaches no subscriber; the next connection works"
         ) { bench in
             let faults = try bench.faults()
             let peer = bench.first.localPeer.id
@@ -19,7 +19,7 @@ extension TransportConformance {
             var sequence: UInt64 = 0
             for (index, garbage) in Self.garbage.enumerated() {
                 try await bench.connect()
-                try await bench.wait(for: "word that the peer is reachable") { announced().last == true }
+                try await bench.wait(for: "the peer to be reported as reachable") { announced().last == true }
                 sequence += 1
                 try await bench.send(sequence...sequence)
                 faults.inject(garbage, .stream)
@@ -34,7 +34,7 @@ extension TransportConformance {
             try requireEqual(received.sequences(), Array(1...sequence), "what arrived")
         }.needs(.otherPeer, .faults, .lane(.stream)),
         ConformanceRule(
-            "transport.garbage.packets", "Nonsense in a packet is passed on to nobody, and what is true goes on"
+            "transport.garbage.packets", "Garbage in a packet reaches no subscriber, and valid packets still arrive"
         ) { bench in
             let faults = try bench.faults()
             try await bench.connect()
@@ -55,10 +55,10 @@ extension TransportConformance {
             try requireEqual([snapshots.count, requests.count], [0, 0], "snapshots and requests that nobody sent")
         }.unless { bench in
             let lanes = bench.pair.faults?.lanes ?? []
-            return lanes.isDisjoint(with: [.datagram, .queue, .latest]) ? "the link has no lane of packets" : nil
+            return lanes.isDisjoint(with: [.datagram, .queue, .latest]) ? "the link has no packet lane" : nil
         },
         ConformanceRule(
-            "transport.garbage.forged-greeting", "A peer cannot become another one, nor oneself, by saying so"
+            "transport.garbage.forged-greeting", "A peer can't claim to be another peer, or the local one"
         ) { bench in
             let faults = try bench.faults()
             guard let lane = [LinkLane.stream, .datagram].first(where: { faults.lanes.contains($0) }) else { return }
@@ -85,7 +85,7 @@ extension TransportConformance {
         }.needs(.otherPeer, .faults, .liveLane),
         ConformanceRule(
             "transport.loss.reliable",
-            "Packets that are lost, doubled and overtaken cost and repeat no reliable message"
+            "Lost, duplicated and reordered packets neither lose nor repeat a reliable message"
         ) { bench in
             let faults = try bench.faults()
             try await bench.connect()
@@ -99,7 +99,7 @@ extension TransportConformance {
             try requireEqual(received.sequences(feature: "other"), Array(1...150), "the order of the other")
         }.needs(.otherPeer, .faults, .lane(.datagram)),
         ConformanceRule(
-            "transport.loss.large", "A message of many packets arrives whole although some of them are lost"
+            "transport.loss.large", "A message of many packets arrives whole even if some of them are lost"
         ) { bench in
             let faults = try bench.faults()
             try await bench.connect()
@@ -115,7 +115,7 @@ extension TransportConformance {
                 try received.elements.allSatisfy { try $0.decodePayload(as: [String].self) == [text] },
                 "a payload has changed")
         }.needs(.otherPeer, .faults, .lane(.datagram)),
-        ConformanceRule("transport.loss.snapshot", "The newest snapshot arrives although packets are lost") { bench in
+        ConformanceRule("transport.loss.snapshot", "The newest snapshot arrives even if packets are lost") { bench in
             let faults = try bench.faults()
             try await bench.connect()
             faults.disturb(0.5)
@@ -124,7 +124,8 @@ extension TransportConformance {
                 bench.second.latestPeerSnapshot(featureID: "workout")?.revision == 20
             }
         }.needs(.otherPeer, .faults, .lane(.datagram)),
-        ConformanceRule("transport.loss.greeting", "Peers meet although packets are lost from the beginning") { bench in
+        ConformanceRule("transport.loss.greeting", "Peers connect even if packets are lost from the beginning") {
+            bench in
             try bench.faults().disturb(0.5)
             let received = bench.record(bench.second.receiveEnvelopes())
             try await bench.connect()
@@ -153,7 +154,7 @@ extension TransportConformance {
             }
             try require(!changes.elements.contains { !$0.isReachable }, "a peer was announced as gone")
         }.needs(.otherPeer, .faults),
-        ConformanceRule("transport.once.event", "An event that its caller sends twice arrives once") { bench in
+        ConformanceRule("transport.once.event", "An event that the caller sends twice arrives once") { bench in
             try await bench.connect()
             let received = bench.record(bench.second.receiveEnvelopes())
             let twice = try bench.envelope(1)

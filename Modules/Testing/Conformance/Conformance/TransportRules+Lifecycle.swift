@@ -4,7 +4,9 @@ import MeshTransport
 extension TransportConformance {
     /// Rules about closing, unsupported modes and cancellation.
     static let lifecycleRules: [ConformanceRule<TransportBench>] = [
-        ConformanceRule("transport.close.streams-end", "Closing ends every stream, also one that begins afterwards") {
+        ConformanceRule(
+            "transport.close.streams-end", "Closing ends every stream, including one that begins afterwards"
+        ) {
             bench in
             try await bench.connect()
             let transport = bench.first
@@ -38,7 +40,7 @@ extension TransportConformance {
             }
         },
         ConformanceRule(
-            "transport.close.flushes", "What was accepted before closing still arrives"
+            "transport.close.flushes", "Messages accepted before closing still arrive"
         ) { bench in
             try await bench.connect()
             let received = bench.record(bench.second.receiveEnvelopes())

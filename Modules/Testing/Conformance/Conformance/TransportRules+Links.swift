@@ -8,7 +8,8 @@ import MeshWire
 extension TransportConformance {
     /// Rules about links themselves.
     static let linkRules: [ConformanceRule<TransportBench>] = [
-        ConformanceRule("link.lanes.offered", "There is a lane, and the packets of each are large enough for a frame") {
+        ConformanceRule("link.lanes.offered", "There is at least one lane, and a packet of each has space for a frame")
+        {
             bench in
             try await LinkBench.run(bench) { bench in
                 try require(!bench.lanes.isEmpty, "there is no lane")
@@ -20,7 +21,7 @@ extension TransportConformance {
                 }
             }
         }.needs(.link),
-        ConformanceRule("link.lanes.constant", "Lanes and limits stay what they are") { bench in
+        ConformanceRule("link.lanes.constant", "Lanes and limits don't change") { bench in
             guard let fixture = bench.links else { return }
             let links = try await LinkBench(fixture)
             let before = links.lanes
@@ -33,14 +34,14 @@ extension TransportConformance {
             try requireEqual(connected, before, "the lanes once connected")
             try requireEqual(links.lanes, before, "the lanes once closed")
         }.needs(.link),
-        ConformanceRule("link.connected.once", "Each link says once that the two are connected") { bench in
+        ConformanceRule("link.connected.once", "Each link reports the connection once") { bench in
             try await LinkBench.run(bench) { bench in
                 await bench.settle()
                 try requireEqual(bench.witnesses.map(\.connectionCount), [1, 1], "how often each said connected")
                 try requireEqual(bench.witnesses.map(\.disconnectionCount), [0, 0], "how often each said disconnected")
             }
         }.needs(.link, .otherPeer, .liveLane),
-        ConformanceRule("link.send.unopened", "A link that is not open refuses with closed") { bench in
+        ConformanceRule("link.send.unopened", "A link that isn't open refuses sends with closed") { bench in
             guard let fixture = bench.links else { return }
             let links = try await LinkBench(fixture)
             for lane in links.lanes.keys {
@@ -48,7 +49,7 @@ extension TransportConformance {
             }
             await links.close()
         }.needs(.link),
-        ConformanceRule("link.send.unreachable", "A send to an address that nobody has is refused with unreachable") {
+        ConformanceRule("link.send.unreachable", "A send to an unused address is refused with unreachable") {
             bench in
             try await LinkBench.run(bench) { bench in
                 for lane in bench.lanes.keys {
@@ -57,7 +58,7 @@ extension TransportConformance {
                 }
             }
         }.needs(.link),
-        ConformanceRule("link.send.closed", "A closed link refuses with closed") { bench in
+        ConformanceRule("link.send.closed", "A closed link refuses sends with closed") { bench in
             try await LinkBench.run(bench) { bench in
                 let address = try bench.address(at: 0)
                 await bench.links[0].close()
@@ -94,7 +95,7 @@ extension TransportConformance {
                 }
             }
         }.needs(.link, .otherPeer),
-        ConformanceRule("link.send.within-received", "A send from within a call of the observer is taken") { bench in
+        ConformanceRule("link.send.within-received", "A send during a call of the observer is accepted") { bench in
             guard let fixture = bench.links else { return }
             let group = try await fixture.makeLinks(2)
             let echo = Locked<(any TransportLink)?>(group.links[1])
@@ -120,15 +121,15 @@ extension TransportConformance {
             await links.close()
             if let failure { throw failure }
         }.needs(.link, .otherPeer, .orderedLane),
-        ConformanceRule("link.stream.intact", "What is written to a stream is read from it: every byte, once, in order")
-        {
+        ConformanceRule("link.stream.intact", "Every byte written to a stream is read once, in order") {
             bench in
             try await LinkBench.run(bench) { bench in
                 try await sendStream(bench, from: 0)
                 try await expectStream(bench, at: 1)
             }
         }.needs(.link, .otherPeer, .lane(.stream)),
-        ConformanceRule("link.stream.both-ways", "Both write to a stream at once, and both read all of it") { bench in
+        ConformanceRule("link.stream.both-ways", "Both ends write to a stream at once, and both read everything") {
+            bench in
             try await LinkBench.run(bench) { bench in
                 async let there: Void = sendStream(bench, from: 0)
                 async let back: Void = sendStream(bench, from: 1)
@@ -137,7 +138,7 @@ extension TransportConformance {
                 try await expectStream(bench, at: 1)
             }
         }.needs(.link, .otherPeer, .lane(.stream)),
-        ConformanceRule("link.datagram.whole", "A datagram that arrives is one that was sent, neither cut nor joined") {
+        ConformanceRule("link.datagram.whole", "A datagram arrives as it was sent, neither cut nor joined") {
             bench in
             try await LinkBench.run(bench) { bench in
                 let limit = bench.lanes[.datagram]?.bytes ?? 0
@@ -152,7 +153,7 @@ extension TransportConformance {
                 try require(strange == nil, "a datagram of \(strange?.count ?? 0) bytes arrived that nobody sent")
             }
         }.needs(.link, .otherPeer, .lane(.datagram)),
-        ConformanceRule("link.lanes.apart", "What is sent on a lane arrives on that lane") { bench in
+        ConformanceRule("link.lanes.apart", "A packet arrives on the lane on which it was sent") { bench in
             try await LinkBench.run(bench) { bench in
                 let lanes = bench.lanes.keys.sorted { $0.rawValue < $1.rawValue }
                 for (index, lane) in lanes.enumerated() {
@@ -168,7 +169,8 @@ extension TransportConformance {
                 }
             }
         }.needs(.link, .otherPeer),
-        ConformanceRule("link.full.writable", "After full the link says writable, and takes packets again") { bench in
+        ConformanceRule("link.full.writable", "After full, the link reports writable and accepts packets again") {
+            bench in
             try await LinkBench.run(bench) { bench in
                 let lane: LinkLane = bench.lanes.keys.contains(.stream) ? .stream : .queue
                 let packet = pattern(min(bench.lanes[lane]?.bytes ?? 0, 16_384), seed: 3)
@@ -178,7 +180,7 @@ extension TransportConformance {
                 }
             }
         }.needs(.link, .otherPeer, .orderedLane),
-        ConformanceRule("link.disconnect.told", "Whose connection is ended is told so, on both sides") { bench in
+        ConformanceRule("link.disconnect.told", "Both sides are told when a connection ends") { bench in
             try await LinkBench.run(bench) { bench in
                 bench.links[0].disconnect(try bench.address(at: 0))
                 try await bench.wait(for: "both links to say disconnected") {
@@ -199,8 +201,7 @@ extension TransportConformance {
                     bench.witnesses.map(\.strayCount), [0, 0], "packets that arrived while not connected")
             }
         }.needs(.link, .otherPeer, .lane(.stream)),
-        ConformanceRule("link.reconnect.fresh", "A new connection begins anew: nothing of an earlier one arrives on it")
-        {
+        ConformanceRule("link.reconnect.fresh", "Nothing of an earlier connection arrives on a new one") {
             bench in
             try await LinkBench.run(bench) { bench in
                 guard let disconnect = bench.group.disconnect, bench.group.connect != nil else { return }
@@ -224,12 +225,13 @@ extension TransportConformance {
             }
         }.needs(.link, .otherPeer, .liveLane),
         ConformanceRule(
-            "link.namesakes", "Of two peers under one name the earlier is displaced, and back when the later has gone"
+            "link.namesakes",
+            "Of two peers with one ID the later replaces the earlier, which returns when the later has gone"
         ) { bench in
             guard let fixture = bench.links else { return }
             try await namesakes(fixture)
         }.needs(.link, .otherPeer, .liveLane, .thirdLink),
-        ConformanceRule("link.close.flushed", "What was taken before closing still arrives") { bench in
+        ConformanceRule("link.close.flushed", "Packets accepted before closing still arrive") { bench in
             try await LinkBench.run(bench) { bench in
                 let lane: LinkLane = bench.lanes.keys.contains(.stream) ? .stream : .queue
                 for _ in 0..<40 { try await bench.send(pattern(1000, seed: 8), on: lane) }
@@ -237,7 +239,7 @@ extension TransportConformance {
                 try await bench.wait(for: "40000 bytes") { bench.witnesses[1].byteCount(on: lane) >= 40_000 }
             }
         }.needs(.link, .otherPeer, .orderedLane),
-        ConformanceRule("link.close.told", "When one side closes, the other says disconnected") { bench in
+        ConformanceRule("link.close.told", "When one side closes, the other reports disconnected") { bench in
             try await LinkBench.run(bench) { bench in
                 await bench.links[0].close()
                 try await bench.wait(for: "the other link to say disconnected") {
@@ -245,7 +247,7 @@ extension TransportConformance {
                 }
             }
         }.needs(.link, .otherPeer, .lane(.stream)),
-        ConformanceRule("link.close.silent", "A closed link calls nobody any more, and can be closed again") { bench in
+        ConformanceRule("link.close.silent", "A closed link makes no more calls, and can be closed again") { bench in
             try await LinkBench.run(bench) { bench in
                 await bench.links[0].close()
                 let count = bench.witnesses[0].callCount
@@ -256,7 +258,7 @@ extension TransportConformance {
                 try requireEqual(bench.witnesses[0].callCount, count, "the calls of a link that was closed")
             }
         }.needs(.link, .otherPeer),
-        ConformanceRule("link.close.released", "A closed link lets go of its observer") { bench in
+        ConformanceRule("link.close.released", "A closed link releases its observer") { bench in
             guard let fixture = bench.links else { return }
             let group = try await fixture.makeLinks(min(fixture.countMax, 2))
             weak var observer: LinkWitness?
@@ -270,16 +272,15 @@ extension TransportConformance {
             let isReleased = try await Patience(turns: fixture.patience).settle(by: group.settle) { observer == nil }
             try require(isReleased, "a closed link holds its observer")
         }.needs(.link),
-        ConformanceRule("link.queue.kept", "What is queued before the other side is there arrives, whole and in order")
-        {
+        ConformanceRule("link.queue.kept", "Packets queued before the other side connects arrive whole and in order") {
             bench in
             try await keptPackets(bench, lane: .queue)
         }.needs(.link, .otherPeer, .lane(.queue)),
-        ConformanceRule("link.file.kept", "What is sent as a file before the other side is there arrives whole") {
+        ConformanceRule("link.file.kept", "A file sent before the other side connects arrives whole") {
             bench in
             try await keptPackets(bench, lane: .file)
         }.needs(.link, .otherPeer, .lane(.file)),
-        ConformanceRule("link.latest.newest", "Of packets with one key the newest arrives, last; keys stay apart") {
+        ConformanceRule("link.latest.newest", "The newest packet of each key arrives, as that key's last one") {
             bench in
             guard let fixture = bench.links else { return }
             let links = try await LinkBench(fixture)
@@ -309,11 +310,11 @@ extension TransportConformance {
             }
         }.needs(.link, .otherPeer, .lane(.latest)),
         ConformanceRule(
-            "link.peer.proven", "Where the link proves who is there, a peer speaks for nobody else",
+            "link.peer.proven", "If the link proves identities, a peer can't send in another's name",
             check: speakForOthers
         ).needs(.link, .otherPeer, .liveLane, .provenPeers),
         ConformanceRule(
-            "link.peer.greeting", "Where the link proves who is there, nobody greets in another's name, on any lane"
+            "link.peer.greeting", "If the link proves identities, a peer can't greet in another's name on any lane"
         ) { bench in
             if let fixture = bench.links { try await greetAsAnother(fixture) }
         }.needs(.link, .otherPeer, .provenPeers),

@@ -37,22 +37,22 @@ enum TransportNeed: Sendable {
     /// An extra that the transport claims. The text describes a transport without it.
     case extra(SessionTransportExtras, String)
 
-    fileprivate func complaint(_ bench: TransportBench) -> String? {
+    fileprivate func skipReason(_ bench: TransportBench) -> String? {
         let pair = bench.pair
         switch self {
-        case .otherPeer: return pair.ownSendsComeBack ? "the only peer is always there" : nil
+        case .otherPeer: return pair.ownSendsComeBack ? "the only peer is always connected" : nil
         case .reconnection:
-            if pair.ownSendsComeBack { return "the only peer is always there" }
-            return pair.disconnect != nil && pair.reconnects ? nil : "the fixture's pair cannot part and meet again"
-        case .faults: return pair.faults == nil ? "the fixture cannot disturb the link below" : nil
+            if pair.ownSendsComeBack { return "the only peer is always connected" }
+            return pair.disconnect != nil && pair.reconnects ? nil : "the fixture's pair can't disconnect and reconnect"
+        case .faults: return pair.faults == nil ? "the fixture can't disturb its link" : nil
         case .lane(let lane):
-            guard let lanes = pair.faults?.lanes else { return "the fixture does not say which lanes the link has" }
-            return lanes.contains(lane) ? nil : "the link does not promise the lane \(lane.rawValue)"
+            guard let lanes = pair.faults?.lanes else { return "the fixture doesn't state which lanes the link has" }
+            return lanes.contains(lane) ? nil : "the link has no lane \(lane.rawValue)"
         case .liveLane:
-            return bench.hasLiveLane ? nil : "the link promises no lane that works while connected"
+            return bench.hasLiveLane ? nil : "the link has no lane that works only while connected"
         case .orderedLane:
             let lanes = pair.faults?.lanes ?? []
-            return lanes.isDisjoint(with: [.stream, .queue]) ? "the link promises no lane that loses nothing" : nil
+            return lanes.isDisjoint(with: [.stream, .queue]) ? "the link has no reliable lane" : nil
         case .replacement:
             let lanes = pair.faults?.lanes ?? [.latest]
             return lanes.contains { $0.isLive || $0 == .latest }
@@ -75,7 +75,7 @@ enum TransportNeed: Sendable {
 
 extension ConformanceRule where Bench == TransportBench {
     func needs(_ needs: TransportNeed...) -> ConformanceRule {
-        unless { bench in needs.lazy.compactMap { $0.complaint(bench) }.first }
+        unless { bench in needs.lazy.compactMap { $0.skipReason(bench) }.first }
     }
 }
 

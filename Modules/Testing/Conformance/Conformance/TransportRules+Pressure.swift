@@ -7,17 +7,18 @@ extension TransportConformance {
     static let pressureRules: [ConformanceRule<TransportBench>] = [
         ConformanceRule(
             "transport.backpressure.reliable",
-            "While a link is full, sends wait after a bounded number, and none is lost"
+            "While a link is full, sends wait after a bounded number of messages, and none is lost"
         ) { bench in
             try await underPressure(bench, mode: .reliableEventually)
         }.needs(.otherPeer, .faults, .liveLane),
         ConformanceRule(
-            "transport.backpressure.realtime", "While a link is full, best effort waits after a bounded number"
+            "transport.backpressure.realtime",
+            "While a link is full, best-effort sends wait after a bounded number of messages"
         ) { bench in
             try await underPressure(bench, mode: .realtimeBestEffort)
         }.needs(.otherPeer, .faults, .liveLane),
         ConformanceRule(
-            "transport.backpressure.cancelled", "A send that waits for room is cancelled at once and sends nothing"
+            "transport.backpressure.cancelled", "A waiting send can be cancelled at once, and then sends nothing"
         ) { bench in
             let faults = try bench.faults()
             try await bench.connect()
@@ -28,7 +29,7 @@ extension TransportConformance {
             try await waitUntilStill(accepted)
             sending.cancel()
             try require(
-                try await Patience.sleep { accepted.hasEnded }, "the cancelled send had not thrown at once")
+                try await Patience.sleep { accepted.hasEnded }, "the cancelled send didn't throw at once")
             let count = accepted.count
             faults.setRoom(nil)
             faults.holdTime(false)
@@ -36,7 +37,8 @@ extension TransportConformance {
             await bench.settle()
             try requireEqual(received.count, count, "the number of envelopes that arrived")
         }.needs(.otherPeer, .faults, .liveLane),
-        ConformanceRule("transport.close.full-link", "Closing ends in spite of a full link, and ends sends that wait") {
+        ConformanceRule("transport.close.full-link", "Closing returns even if the link is full, and ends waiting sends")
+        {
             bench in
             let faults = try bench.faults()
             try await bench.connect()
@@ -46,7 +48,7 @@ extension TransportConformance {
             try await waitUntilStill(accepted)
             faults.holdTime(false)
             guard await withDeadline(Patience.closing, { await bench.first.close() }) != nil else {
-                throw ConformanceFailure("close had not returned after \(Patience.closing)")
+                throw ConformanceFailure("close didn't return within \(Patience.closing)")
             }
             try await bench.wait(for: "the send that waits to end") { accepted.hasEnded }
             guard case .failure(SessionSyncError.closed) = await sending.result else {
@@ -54,7 +56,8 @@ extension TransportConformance {
             }
         }.needs(.otherPeer, .faults, .liveLane),
         ConformanceRule(
-            "transport.close.while-sending", "Closing while another task sends: each send throws closed or arrives"
+            "transport.close.while-sending",
+            "If the transport closes while a task sends, each send throws closed or arrives"
         ) { bench in
             try await bench.connect()
             let received = bench.record(bench.second.receiveEnvelopes())
@@ -69,25 +72,27 @@ extension TransportConformance {
             try await bench.wait(for: "\(count) envelopes") { received.count >= count }
             try requireEqual(received.sequences(), (0..<received.count).map { UInt64($0) + 1 }, "the order of arrival")
         }.needs(.otherPeer),
-        ConformanceRule("transport.close.twice", "Two that close at once both return") { bench in
+        ConformanceRule("transport.close.twice", "Two concurrent calls of close both return") { bench in
             try await bench.connect()
             let closed: Void? = await withDeadline(Patience.closing) {
                 async let one: Void = bench.first.close()
                 async let other: Void = bench.first.close()
                 _ = await (one, other)
             }
-            try require(closed != nil, "close had not returned after \(Patience.closing)")
+            try require(closed != nil, "close didn't return within \(Patience.closing)")
             try await requireThrows(.closed) {
                 try await bench.first.send(bench.envelope(1), mode: .reliableEventually, to: nil)
             }
         },
-        ConformanceRule("transport.close.unconnected", "A transport that has met nobody closes at once") { bench in
+        ConformanceRule("transport.close.unconnected", "A transport without peers closes at once") { bench in
             let received = bench.record(bench.first.receiveEnvelopes())
             let closed: Void? = await withDeadline(Patience.closing) { await bench.first.close() }
-            try require(closed != nil, "close had not returned after \(Patience.closing)")
+            try require(closed != nil, "close didn't return within \(Patience.closing)")
             try await bench.wait(for: "the stream to end") { received.hasEnded }
         },
-        ConformanceRule("transport.order.both-ways", "Both ends send at once, and each receives all in order") {
+        ConformanceRule(
+            "transport.order.both-ways", "Both ends send at the same time, and each receives everything in order"
+        ) {
             bench in
             try await bench.connect()
             let received = (bench.record(bench.first.receiveEnvelopes()), bench.record(bench.second.receiveEnvelopes()))
@@ -106,7 +111,8 @@ extension TransportConformance {
             try requireEqual(received.0.sequences(), Array(1...200), "the order at the first end")
             try requireEqual(received.1.sequences(), Array(1...200), "the order at the second end")
         }.needs(.otherPeer),
-        ConformanceRule("transport.order.concurrent", "Tasks that send at once keep the order of each feature") {
+        ConformanceRule("transport.order.concurrent", "Tasks that send at the same time keep the order of each feature")
+        {
             bench in
             try await bench.connect()
             let received = bench.record(bench.second.receiveEnvelopes())
@@ -122,7 +128,7 @@ extension TransportConformance {
             }
         },
         ConformanceRule(
-            "transport.large.lets-pass", "What is sent after a large message need not wait until that has passed"
+            "transport.large.lets-pass", "A message after a large one needn't wait until that one has arrived"
         ) { bench in
             let faults = try bench.faults()
             try await bench.connect()
@@ -141,7 +147,7 @@ extension TransportConformance {
             faults.setRoom(nil)
             try await bench.wait(for: "the large message") { received.count >= 2 }
         }.needs(.otherPeer, .faults, .lane(.stream)),
-        ConformanceRule("transport.payload.shapes", "Payloads of every size up to the limit arrive as they are") {
+        ConformanceRule("transport.payload.shapes", "Payloads of every size up to the limit arrive unchanged") {
             bench in
             try await bench.connect()
             let received = bench.record(bench.second.receiveEnvelopes())
@@ -160,7 +166,7 @@ extension TransportConformance {
                 try require(text == incompressible(size), "a payload of \(size) bytes has changed")
             }
         },
-        ConformanceRule("transport.features.names", "Features are told apart whatever their names") { bench in
+        ConformanceRule("transport.features.names", "Features with any names are kept apart") { bench in
             try await bench.connect()
             let received = bench.record(bench.second.receiveEnvelopes())
             let names = [

@@ -6,7 +6,8 @@ extension TransportConformance {
     /// Rules about messages and peers across connections.
     static let reconnectionRules: [ConformanceRule<TransportBench>] = [
         ConformanceRule(
-            "transport.order.after-reconnect", "Sent before, during and after a separation, all arrives once, in order"
+            "transport.order.after-reconnect",
+            "Messages sent before, during and after a disconnection all arrive once, in order"
         ) { bench in
             try await bench.connect()
             let received = bench.record(bench.second.receiveEnvelopes())
@@ -22,7 +23,7 @@ extension TransportConformance {
         }.needs(.reconnection),
         ConformanceRule(
             "transport.reconnect.mid-transfer",
-            "A connection that dies while messages are under way, even within one, costs and repeats none"
+            "A connection that fails during messages, even in the middle of one, neither loses nor repeats any"
         ) { bench in
             let faults = try bench.faults()
             try await bench.connect()
@@ -47,7 +48,7 @@ extension TransportConformance {
             try requireEqual(received.sequences(), Array(1...sequence), "the order of arrival")
         }.needs(.otherPeer, .faults),
         ConformanceRule(
-            "transport.reconnect.large", "A large message that was cut off arrives whole after the reconnection"
+            "transport.reconnect.large", "A large message that was interrupted arrives whole after reconnecting"
         ) { bench in
             let faults = try bench.faults()
             try await bench.connect()
@@ -64,7 +65,10 @@ extension TransportConformance {
             try requireEqual(received.sequences(), [1], "what arrived")
             try requireEqual(try received.elements[0].decodePayload(as: [String].self), [text], "the payload")
         }.needs(.otherPeer, .faults, .liveLane),
-        ConformanceRule("transport.realtime.refused", "Best effort to a peer that has gone is refused, and stays so") {
+        ConformanceRule(
+            "transport.realtime.refused",
+            "A best-effort send to a peer that has gone is refused, and isn't delivered later"
+        ) {
             bench in
             try await bench.connect()
             let received = bench.record(bench.second.receiveEnvelopes())
@@ -83,7 +87,8 @@ extension TransportConformance {
             await bench.settle()
             try requireEqual(received.sequences(), [2], "what arrived")
         }.needs(.reconnection, .nothingKeepsBestEffort),
-        ConformanceRule("transport.peers.remembered", "A peer that comes and goes stays known, once") { bench in
+        ConformanceRule("transport.peers.remembered", "A peer that comes and goes stays known, and is listed once") {
+            bench in
             let peer = bench.second.localPeer
             for round in 1...3 {
                 try await bench.connect()
@@ -96,7 +101,7 @@ extension TransportConformance {
             }
         }.needs(.reconnection),
         ConformanceRule(
-            "transport.reachability.alternates", "A peer is announced as reachable and as gone by turns"
+            "transport.reachability.alternates", "A peer is reported as reachable and unreachable alternately"
         ) { bench in
             let peer = bench.second.localPeer.id
             let changes = bench.record(bench.first.reachabilityChanges())
@@ -110,14 +115,14 @@ extension TransportConformance {
             try requireEqual(announced(), [true, false, true, false, true, false], "what was announced")
         }.needs(.reconnection, .liveLane),
         ConformanceRule(
-            "transport.reachability.proven", "A peer is reachable when it answers, not when there is a connection"
+            "transport.reachability.proven", "A peer is reachable once it answers, not once it is connected"
         ) { bench in
             let faults = try bench.faults()
             let peer = bench.second.localPeer.id
             let changes = bench.record(bench.first.reachabilityChanges())
             func announced() -> [Bool] { changes.elements.filter { $0.peer?.id == peer }.map(\.isReachable) }
             try await bench.connect()
-            try await bench.wait(for: "word that the peer is reachable") { announced() == [true] }
+            try await bench.wait(for: "the peer to be reported as reachable") { announced() == [true] }
             faults.cut()
             try await bench.wait(for: "word that it is gone") { announced() == [true, false] }
             // Connected again, but nothing gets through.
@@ -129,7 +134,7 @@ extension TransportConformance {
             try await bench.wait(for: "word that it is back") { announced() == [true, false, true] }
         }.needs(.otherPeer, .faults, .liveLane),
         ConformanceRule(
-            "transport.snapshot.returning-peer", "A peer that returns gets what is newer, and not what it has"
+            "transport.snapshot.returning-peer", "A returning peer gets newer snapshots, and not the one that it has"
         ) { bench in
             try await bench.connect()
             let received = bench.record(bench.second.receiveSnapshots())

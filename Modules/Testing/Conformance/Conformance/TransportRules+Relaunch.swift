@@ -5,7 +5,7 @@ extension TransportConformance {
     /// Rules about crashes and relaunches of peers with a store.
     static let relaunchRules: [ConformanceRule<TransportBench>] = [
         ConformanceRule(
-            "transport.relaunch.outbox", "What was accepted for a peer that was away arrives after a crash, in order"
+            "transport.relaunch.outbox", "Messages accepted for an absent peer arrive after a crash, in order"
         ) { bench in
             let before = try await bench.durable()
             try await before.connect()
@@ -26,7 +26,7 @@ extension TransportConformance {
             for sequences in [early, late] { try requireEqual(sequences, Set(sequences).sorted(), "the order") }
         }.needs(.durability, .reconnection),
         ConformanceRule(
-            "transport.relaunch.pending", "What was accepted before any peer was known arrives after a crash"
+            "transport.relaunch.pending", "Messages accepted before any peer was known arrive after a crash"
         ) { bench in
             let before = try await bench.durable()
             try await before.send(1...10)
@@ -38,7 +38,7 @@ extension TransportConformance {
             try requireEqual(received.sequences(), Array(1...10), "the order of arrival")
         }.needs(.durability, .reconnection),
         ConformanceRule(
-            "transport.relaunch.inbox", "What was acknowledged and looked at by nobody is offered after a crash"
+            "transport.relaunch.inbox", "Acknowledged but unread messages are offered again after a crash"
         ) { bench in
             let before = try await bench.durable()
             try await before.connect()
@@ -53,7 +53,7 @@ extension TransportConformance {
             try requireEqual(received.sequences(), Array(1...25), "the order of arrival")
         }.needs(.durability, .reconnection),
         ConformanceRule(
-            "transport.relaunch.once", "What a receiver has passed on before an orderly end is not passed on again"
+            "transport.relaunch.once", "Messages delivered before an orderly end aren't delivered again"
         ) { bench in
             let before = try await bench.durable()
             try await before.connect()
@@ -72,7 +72,7 @@ extension TransportConformance {
             try requireEqual(received.sequences(), Array(21...25), "what arrived")
         }.needs(.durability, .reconnection),
         ConformanceRule(
-            "transport.relaunch.snapshot", "The newest own snapshot reaches a peer that comes after a crash"
+            "transport.relaunch.snapshot", "The newest own snapshot reaches a peer that appears after a crash"
         ) { bench in
             let before = try await bench.durable()
             for revision in 1...3 as ClosedRange<UInt64> { try await before.publish(revision) }
@@ -84,7 +84,8 @@ extension TransportConformance {
             try requireEqual(received.revisions(), [3], "what arrived")
         }.needs(.durability, .reconnection),
         ConformanceRule(
-            "transport.relaunch.lookup", "The newest snapshot of a peer is there after a crash, before it is met again"
+            "transport.relaunch.lookup",
+            "A peer's newest snapshot is available after a crash, before the peer reconnects"
         ) { bench in
             let before = try await bench.durable()
             try await before.connect()
@@ -100,7 +101,7 @@ extension TransportConformance {
             try await after.wait(for: "the snapshot at a subscriber") { received.count >= 1 }
             try requireEqual(received.revisions(), [3], "what a subscriber has")
         }.needs(.durability, .reconnection),
-        ConformanceRule("transport.relaunch.peers", "Peers are known after a crash, before they are met again") {
+        ConformanceRule("transport.relaunch.peers", "Peers are known after a crash, before they reconnect") {
             bench in
             let before = try await bench.durable()
             try await before.connect()

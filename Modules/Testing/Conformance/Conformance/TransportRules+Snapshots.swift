@@ -20,7 +20,9 @@ extension TransportConformance {
             try requireEqual(arrived.checkpoint, snapshot.checkpoint, "the checkpoint")
             try requireEqual(try arrived.decodeState(as: [String].self), ["state"], "the state")
         },
-        ConformanceRule("transport.snapshot.late-subscriber", "A late subscriber receives the newest of each feature") {
+        ConformanceRule(
+            "transport.snapshot.late-subscriber", "A late subscriber receives the newest snapshot of each feature"
+        ) {
             bench in
             try await bench.connect()
             let early = bench.record(bench.second.receiveSnapshots())
@@ -36,7 +38,7 @@ extension TransportConformance {
             try requireEqual(late.revisions(), [2], "what a late subscriber has of the one feature")
             try requireEqual(late.revisions(feature: "other"), [5], "what it has of the other")
         },
-        ConformanceRule("transport.snapshot.lookup", "latestPeerSnapshot answers with the newest of its feature") {
+        ConformanceRule("transport.snapshot.lookup", "latestPeerSnapshot returns the newest snapshot of its feature") {
             bench in
             try await bench.connect()
             try require(
@@ -49,7 +51,7 @@ extension TransportConformance {
                 bench.second.latestPeerSnapshot(featureID: "other") == nil, "a feature has the snapshot of another")
         },
         ConformanceRule(
-            "transport.snapshot.newest-wins", "An older snapshot that arrives later does not replace a newer"
+            "transport.snapshot.newest-wins", "An older snapshot that arrives later doesn't replace a newer one"
         ) {
             bench in
             try await bench.connect()
@@ -62,7 +64,7 @@ extension TransportConformance {
                 bench.second.latestPeerSnapshot(featureID: "workout")?.revision, 9, "the newest snapshot's revision")
         },
         ConformanceRule(
-            "transport.snapshot.late-peer", "A peer that comes late receives only the newest of each feature"
+            "transport.snapshot.late-peer", "A late peer receives only the newest snapshot of each feature"
         ) { bench in
             let received = bench.record(bench.second.receiveSnapshots())
             await bench.settle()
@@ -75,10 +77,11 @@ extension TransportConformance {
             try requireEqual(received.revisions(), [4], "what arrived of the one feature")
             try requireEqual(received.revisions(feature: "other"), [8], "what arrived of the other")
         }.unless { bench in
-            if bench.pair.ownSendsComeBack { return "the only peer is always there" }
+            if bench.pair.ownSendsComeBack { return "the only peer is always connected" }
             return bench.first.capabilities.supportsLatestStateReplacement ? nil : "snapshots are not kept"
         },
-        ConformanceRule("transport.request.requester", "A snapshot request arrives with its session and who asks") {
+        ConformanceRule("transport.request.requester", "A snapshot request arrives with its session and its requester")
+        {
             bench in
             try await bench.connect()
             let received = bench.record(bench.second.receiveSnapshotRequests())

@@ -3,7 +3,7 @@ import MeshIdentity
 
 /// Forged statements about views.
 extension EngineForger {
-    mutating func speakOfViews<State, Event, Reducer, Policy>(
+    mutating func addViews<State, Event, Reducer, Policy>(
         in control: inout SessionControl, to victim: SessionSyncEngine<State, Event, Reducer, Policy>
     ) {
         guard happens(3, of: 4) else { return }

@@ -3,14 +3,14 @@ package import MeshFoundation
 package import MeshIdentity
 
 /// The source of a forger's choices: a seed in the simulator, the input in a fuzzer.
-package protocol LieChoices {
+package protocol ForgeryChoices {
     /// Returns a number in 0..<`limit`.
     mutating func below(_ limit: Int) -> Int
     mutating func word() -> UInt64
 }
 
 /// A forged message to an engine.
-package enum EngineLie<State: Codable & Sendable, Event: Codable & Sendable> {
+package enum ForgedMessage<State: Codable & Sendable, Event: Codable & Sendable> {
     case event(SessionSyncEnvelope<Event>)
     case control(SessionSyncEnvelope<SessionControl>)
     case checkpoint(SessionCheckpoint<State, Event>, SessionSyncMetadata)
@@ -22,7 +22,7 @@ package enum EngineLie<State: Codable & Sendable, Event: Codable & Sendable> {
 ///
 /// The transport proves the sender, so each message has its sender's peer ID. Its content may name any peer. Its numbers are
 /// limits of arithmetic, or close to numbers that the engine holds.
-package struct EngineForger<Choices: LieChoices> {
+package struct EngineForger<Choices: ForgeryChoices> {
     package var choices: Choices
     /// The sender.
     package let liar: SessionSource
@@ -35,7 +35,7 @@ package struct EngineForger<Choices: LieChoices> {
     /// other events could have, claims that the victim has forked or was replaced, and another history.
     package var isConsistent = false
     /// True to include views, and to relay events that others have allegedly written.
-    package var speaksOfViews = false
+    package var includesViews = false
 
     package init(_ choices: Choices, liar: SessionSource, moment: Date) {
         self.choices = choices
@@ -43,10 +43,10 @@ package struct EngineForger<Choices: LieChoices> {
         self.moment = moment
     }
 
-    package mutating func lie<State, Event, Reducer, Policy>(
+    package mutating func forgedMessage<State, Event, Reducer, Policy>(
         to victim: SessionSyncEngine<State, Event, Reducer, Policy>, event: Event
-    ) -> EngineLie<State, Event> {
-        switch choices.below(speaksOfViews ? 9 : 8) {
+    ) -> ForgedMessage<State, Event> {
+        switch choices.below(includesViews ? 9 : 8) {
         case 8: .relay(forgedRelay(victim, event))
         case 0...1: .event(forgedEvent(victim, event))
         case 2...4: .control(forgedControl(victim))
@@ -82,7 +82,7 @@ extension EngineForger {
 
     private mutating func forgedCheckpoint<State, Event, Reducer, Policy>(
         _ victim: SessionSyncEngine<State, Event, Reducer, Policy>, _ event: Event
-    ) -> EngineLie<State, Event> {
+    ) -> ForgedMessage<State, Event> {
         var metadata = metadata(victim, victim.snapshotPayloadType)
         metadata.promise = SequencePromise(sequence: number(near: victim.held[liar]), stamp: stamp(near: victim.cut))
         var base = victim.baseImage
@@ -209,7 +209,7 @@ extension EngineForger {
                     sequence: isConsistent ? max(sequence, unused(victim.held[liar])) : sequence,
                     stamp: stamp(near: victim.cut), causalTimestamp: date(), content: .replacement(replacement)))
         }
-        if speaksOfViews { speakOfViews(in: &control, to: victim) }
+        if includesViews { addViews(in: &control, to: victim) }
         for _ in 0..<choices.below(3) {
             control.clockEchoes.append(ClockEcho(source: source(victim), sentAt: date(), receivedAt: date()))
         }

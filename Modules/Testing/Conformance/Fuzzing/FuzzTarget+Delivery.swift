@@ -23,11 +23,11 @@ extension FuzzTarget {
             try? victim.start()
             let end = min(input.count, 1 + runsMax * LyingPeer.runBytes)
             for start in stride(from: 1, through: end - LyingPeer.runBytes, by: LyingPeer.runBytes) {
-                link.say(UnsafeRawBufferPointer(rebasing: input[start..<start + LyingPeer.runBytes]))
-                try require(victim.isWithinBudgets, "what a peer makes another hold is within its budget")
+                link.sendFrames(of: UnsafeRawBufferPointer(rebasing: input[start..<start + LyingPeer.runBytes]))
+                try require(victim.isWithinBudgets, "a peer's memory in the victim is within its budget")
                 for feature in 0..<4 {
                     let source = victim.latestPeerSnapshot(featureID: "\(feature)")?.metadata.sourcePeerID
-                    try require(source == nil || source == "liar", "nobody speaks for another")
+                    try require(source == nil || source == "liar", "no message is accepted in another peer's name")
                 }
             }
         }
@@ -53,7 +53,7 @@ private final class LyingLink: TransportLink {
     func close() async { observer.withLock { $0 = nil } }
 
     /// Sends a run's frames. Connects first if the victim has ended the connection.
-    func say(_ run: UnsafeRawBufferPointer) {
+    func sendFrames(of run: UnsafeRawBufferPointer) {
         let observer = observer.withLock { $0 }
         let begins = isConnected.withLock { isConnected in
             defer { isConnected = true }

@@ -10,53 +10,54 @@ extension FuzzTarget {
                 try require((try? DNSMessage(written)) == message, "a message survives a round trip")
             }
             guard let settled else { return }
-            var ear = Ear(core: settled, now: .seconds(60))
+            var receiver = Receiver(core: settled, now: .seconds(60))
             for port: UInt16 in [5353, 5353, 40000] {
-                try ear.hear(input, from: MulticastDNSSource(ip: .v4(0x0A00_0002), port: port, interfaceIndex: 1))
-                try ear.wait(.seconds(2))
+                try receiver.receive(
+                    input, from: MulticastDNSSource(ip: .v4(0x0A00_0002), port: port, interfaceIndex: 1))
+                try receiver.wait(.seconds(2))
             }
-            try hearAtExtremes(input, &ear)
+            try receiveAtExtremes(input, &receiver)
         }
     }
 
     /// Receives the packet from extreme addresses at extreme times, followed by hours of silence.
-    private static func hearAtExtremes(_ input: UnsafeRawBufferPointer, _ ear: inout Ear) throws {
+    private static func receiveAtExtremes(_ input: UnsafeRawBufferPointer, _ receiver: inout Receiver) throws {
         let sources: [(Duration, IPAddress, UInt16, UInt32)] = [
             (.zero, .v4(0), 0, 1), (.nanoseconds(1), .v4(.max), .max, .max), (.seconds(1), .v6(.max, .max), 5353, 1),
             (.seconds(1 << 31), .v6(0xFE80 << 48, 1), 1, 1), (.seconds(1 << 33), .v4(0x0A00_0002), 5353, 1),
         ]
         for (pause, ip, port, index) in sources {
-            ear.now += pause
-            try ear.hear(input, from: MulticastDNSSource(ip: ip, port: port, interfaceIndex: index))
+            receiver.now += pause
+            try receiver.receive(input, from: MulticastDNSSource(ip: ip, port: port, interfaceIndex: index))
         }
-        for _ in 0..<16 { try ear.wait(.seconds(1200)) }
-        try require(ear.known.isEmpty, "what nobody says again is forgotten")
+        for _ in 0..<16 { try receiver.wait(.seconds(1200)) }
+        try require(receiver.known.isEmpty, "a service that isn't announced again is forgotten")
     }
 
     /// A core, and the services that it has reported.
-    private struct Ear {
+    private struct Receiver {
         var core: MulticastDNSCore
         var now: Duration
         var known: Set<String> = []
 
-        mutating func hear(_ packet: UnsafeRawBufferPointer, from source: MulticastDNSSource) throws {
+        mutating func receive(_ packet: UnsafeRawBufferPointer, from source: MulticastDNSSource) throws {
             core.receive(packet, from: source, now)
-            try take(core.takeDirectives())
+            try check(core.takeDirectives())
         }
 
         mutating func wait(_ duration: Duration) throws {
             now += duration
             core.tick(now)
             let directives = core.takeDirectives()
-            try require(directives.wakeAt.map { $0 > now } ?? true, "what was due is done")
-            try take(directives)
+            try require(directives.wakeAt.map { $0 > now } ?? true, "no due work is left")
+            try check(directives)
         }
 
-        private mutating func take(_ directives: MulticastDNSDirectives) throws {
-            try require(directives.packets.count <= 64, "one packet, or time, makes few")
+        private mutating func check(_ directives: MulticastDNSDirectives) throws {
+            try require(directives.packets.count <= 64, "a packet or a tick causes few packets")
             try require(
-                directives.packets.allSatisfy { (try? DNSMessage($0.bytes)) != nil }, "what is sent can be read")
-            try require(directives.wakeAt.map { $0 - now <= .seconds(4500) } ?? true, "nothing is put off for long")
+                directives.packets.allSatisfy { (try? DNSMessage($0.bytes)) != nil }, "a sent packet can be decoded")
+            try require(directives.wakeAt.map { $0 - now <= .seconds(4500) } ?? true, "no work is postponed for long")
             for event in directives.events {
                 switch event {
                 case .found(let service):

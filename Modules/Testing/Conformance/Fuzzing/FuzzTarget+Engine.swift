@@ -24,11 +24,11 @@ extension FuzzTarget {
         /// Was paired with the liar and a third peer.
         case paired
         /// Was paired with a third peer; the liar is unknown.
-        case strange
+        case unknownPeer
     }
 }
 
-private struct InputChoices: LieChoices {
+private struct InputChoices: ForgeryChoices {
     private var rest: Slice<UnsafeRawBufferPointer>
 
     init(_ rest: Slice<UnsafeRawBufferPointer>) { self.rest = rest }
@@ -84,7 +84,7 @@ private struct EngineAttack {
             for message in other.takeDirectives().outgoing { try? engine.deliver(message, at: moment) }
             for message in engine.takeDirectives().outgoing { try? other.deliver(message, at: moment) }
         }
-        try FuzzTarget.require(engine.isSealed, "two engines make a group")
+        try FuzzTarget.require(engine.isSealed, "two engines must found a group")
     }
 
     mutating func run() throws {
@@ -96,11 +96,11 @@ private struct EngineAttack {
             case 1:
                 moment += 1
                 engine.suspect(happens() ? [Self.third.peerID] : [])
-                if standing != .strange, happens() { engine.invite(Self.liar.peerID) }
+                if standing != .unknownPeer, happens() { engine.invite(Self.liar.peerID) }
                 engine.tick(at: moment)
                 try settle()
             case 2: try relaunch()
-            default: try lie()
+            default: try receiveForgery()
             }
         }
         try tap()
@@ -109,16 +109,16 @@ private struct EngineAttack {
 
     // MARK: - Steps
 
-    private mutating func lie() throws {
+    private mutating func receiveForgery() throws {
         let before = engine.held
         let own = engine.source
         var forger = EngineForger(choices, liar: Self.liar, moment: moment)
         forger.others = [Self.third]
-        forger.speaksOfViews = true
+        forger.includesViews = true
         forger.tokens = tokens
-        let lie = forger.lie(to: engine, event: 7)
+        let message = forger.forgedMessage(to: engine, event: 7)
         choices = forger.choices
-        switch lie {
+        switch message {
         case .event(let envelope): _ = try? engine.receive(envelope)
         case .control(let envelope): try? engine.receiveControl(envelope, at: moment)
         case .checkpoint(let checkpoint, let metadata): _ = try? engine.adopt(checkpoint, from: metadata, at: moment)
@@ -127,9 +127,9 @@ private struct EngineAttack {
             if (try? engine.applySnapshot(snapshot)) != nil { _ = engine.allocateOutgoingSnapshotRevision() }
         }
         try settle()
-        guard standing == .strange else { return }
-        try FuzzTarget.require(engine.held == before && engine.source == own, "a stranger moves nothing")
-        try FuzzTarget.require(engine.outline.sourceCount <= 10, "a stranger is not remembered")
+        guard standing == .unknownPeer else { return }
+        try FuzzTarget.require(engine.held == before && engine.source == own, "an unknown peer changes nothing")
+        try FuzzTarget.require(engine.outline.sourceCount <= 10, "an unknown peer isn't remembered")
     }
 
     private mutating func happens() -> Bool { choices.below(8) == 0 }
@@ -138,13 +138,13 @@ private struct EngineAttack {
         guard taps < 4_000 else { return }
         taps += 1
         guard let envelope = try? engine.submitLocal(UInt8(truncatingIfNeeded: taps), at: moment) else {
-            return try FuzzTarget.require(false, "a user's tap is taken")
+            return try FuzzTarget.require(false, "a user's tap is accepted")
         }
         var newcomer = Self.engine(SessionSource(peerID: "newcomer", incarnation: 9), [])
         let result = try? newcomer.receive(envelope)
-        try FuzzTarget.require(result != nil, "a tap is written as others take it")
+        try FuzzTarget.require(result != nil, "other engines accept an encoded tap")
         for case .unusableStamp in newcomer.takeDirectives().alarms {
-            try FuzzTarget.require(false, "a tap is stamped as others take it")
+            try FuzzTarget.require(false, "other engines accept a tap's stamp")
         }
     }
 
@@ -160,18 +160,19 @@ private struct EngineAttack {
     private mutating func settle() throws {
         let directives = engine.takeDirectives()
         for outgoing in directives.outgoing { try check(outgoing) }
-        try FuzzTarget.require(engine.gapCount <= 256 * engine.outline.sourceCount, "few events wait")
-        try FuzzTarget.require(engine.outline.sourceCount <= Self.sourcesMax, "few sources are kept")
+        try FuzzTarget.require(
+            engine.gapCount <= 256 * engine.outline.sourceCount, "the number of waiting events is bounded")
+        try FuzzTarget.require(engine.outline.sourceCount <= Self.sourcesMax, "the number of kept sources is bounded")
         let membership = engine.membership
         let (open, closed) = (membership.open.map(\.source), membership.closed.map(\.source))
-        try FuzzTarget.require(open.count <= SessionMembership.openMax, "a group has few members")
+        try FuzzTarget.require(open.count <= SessionMembership.openMax, "the number of a group's members is bounded")
         try FuzzTarget.require(Set(open.map(\.peerID)).count == open.count, "a peer is a member once")
-        try FuzzTarget.require(Set(open).isDisjoint(with: closed), "a member isn't closed")
+        try FuzzTarget.require(Set(open).isDisjoint(with: closed), "an open member isn't also closed")
         for alarm in directives.alarms {
             guard case .forked(let place) = alarm, place.source == engine.source else { continue }
-            try FuzzTarget.require(standing != .strange, "a stranger makes nobody take another name")
+            try FuzzTarget.require(standing != .unknownPeer, "an unknown peer makes no engine change its incarnation")
             guard let reborn = try? engine.reincarnated(as: UInt32(100 + taps), seed: 3) else {
-                return try FuzzTarget.require(false, "a forked engine takes another name")
+                return try FuzzTarget.require(false, "a forked engine can change its incarnation")
             }
             engine = reborn
             _ = engine.takeDirectives()
@@ -187,13 +188,16 @@ private struct EngineAttack {
                 control.members.count, control.held.entries.count, control.asks.count, control.echoes.count,
                 control.wants.count, control.clockEchoes.count, control.forked.count, control.replacements.count,
             ]
-            try FuzzTarget.require(lists.allSatisfy { $0 <= Self.sourcesMax }, "a control stays small")
+            try FuzzTarget.require(lists.allSatisfy { $0 <= Self.sourcesMax }, "a control's lists are bounded")
         case .events(_, let peerID):
-            try FuzzTarget.require(standing != .strange || peerID != Self.liar.peerID, "a stranger gets no events")
+            try FuzzTarget.require(
+                standing != .unknownPeer || peerID != Self.liar.peerID, "an unknown peer gets no events")
         case .relay(_, let peerID):
-            try FuzzTarget.require(standing != .strange || peerID != Self.liar.peerID, "a stranger gets no relay")
+            try FuzzTarget.require(
+                standing != .unknownPeer || peerID != Self.liar.peerID, "an unknown peer gets no relay")
         case .checkpoint(_, _, let peerID):
-            try FuzzTarget.require(standing != .strange || peerID != Self.liar.peerID, "a stranger gets no copy")
+            try FuzzTarget.require(
+                standing != .unknownPeer || peerID != Self.liar.peerID, "an unknown peer gets no copy")
         }
     }
 }
@@ -203,7 +207,7 @@ extension FuzzTarget.Standing {
         switch self {
         case .alone, .sealed: []
         case .paired: [EngineAttack.own, EngineAttack.liar, EngineAttack.third]
-        case .strange: [EngineAttack.own, EngineAttack.third]
+        case .unknownPeer: [EngineAttack.own, EngineAttack.third]
         }
     }
 }

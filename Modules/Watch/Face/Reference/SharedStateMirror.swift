@@ -93,7 +93,7 @@ final class SharedStateMirror {
                 guard let state, let value = read(bytes) else { return }
                 try? state.update(value)
             },
-            adopt: { [weak state] values in state?.adopt(undated: values.compactMap(read)) },
+            adopt: { [weak state] values in state?.adopt(unversioned: values.compactMap(read)) },
             value: { [weak state] in try state.map { try encoder.encode($0.value) } },
             isGone: { [weak state] in state == nil },
             fail: { [weak state] error in state?.noteContext(error) },

@@ -31,7 +31,7 @@ public enum CodecConformance {
                     return "\(error)"
                 }
             }
-            let detail = failure ?? "the rule had not come to an end after \(limit)"
+            let detail = failure ?? "the rule didn't end within \(limit)"
             rows.append(
                 .init(
                     plugin: plugin, rule: rule.id, summary: rule.summary, outcome: detail == nil ? .passed : .failed,

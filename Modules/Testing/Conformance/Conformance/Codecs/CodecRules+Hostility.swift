@@ -4,7 +4,7 @@ import MeshIdentity
 extension CodecConformance {
     /// Rules about damaged bytes: decoding must end in a value or an error.
     static let hostilityRules: [ConformanceRule<CodecBench>] = [
-        ConformanceRule("codec.bytes.truncated", "Bytes that end too early are an error, wherever they end") { bench in
+        ConformanceRule("codec.bytes.truncated", "Truncated bytes are an error, at any length") { bench in
             let whole = try bench.codec.encode(SamplePayloads.track(count: 2))
             for end in 0..<whole.count {
                 let cut = Array(whole[..<end])
@@ -13,7 +13,7 @@ extension CodecConformance {
                     "the first \(end) of \(whole.count) bytes were read as the whole")
             }
         },
-        ConformanceRule("codec.bytes.trailing", "Bytes behind the value are an error") { bench in
+        ConformanceRule("codec.bytes.trailing", "Bytes after the value are an error") { bench in
             let bytes = try bench.codec.encode(SamplePayloads.event())
             for byte in [0, 1, 0x7F, 0xFF] as [UInt8] {
                 try require(
@@ -22,7 +22,7 @@ extension CodecConformance {
             }
         },
         ConformanceRule(
-            "codec.bytes.changed", "A changed byte ends in an error, or in a value like any other"
+            "codec.bytes.changed", "A changed byte gives an error or a valid value"
         ) { bench in
             let whole = try bench.codec.encode(OlderWorkout(name: "Saturday", nested: .init(kept: 7), last: true))
             for index in whole.indices {
@@ -35,7 +35,7 @@ extension CodecConformance {
                 }
             }
         },
-        ConformanceRule("codec.bytes.foreign", "Bytes of another type end in a value or an error") { bench in
+        ConformanceRule("codec.bytes.foreign", "Bytes of another type give a value or an error") { bench in
             let foreign = try [
                 bench.codec.encode(SamplePayloads.track(count: 2)), bench.codec.encode([[1], [2]]),
                 bench.codec.encode("text"), bench.codec.encode(["a": ["b": 1.5]]), [],
@@ -48,7 +48,7 @@ extension CodecConformance {
                 _ = try? bench.codec.decode(SampleEvent.self, from: bytes)
             }
         },
-        ConformanceRule("codec.bytes.narrow", "A number that does not fit the type is an error") { bench in
+        ConformanceRule("codec.bytes.narrow", "A number that doesn't fit the type is an error") { bench in
             let bytes = try bench.codec.encode(["value": 300])
             try require(
                 (try? bench.codec.decode([String: UInt8].self, from: bytes)) == nil, "300 became an 8-bit number")
@@ -56,7 +56,7 @@ extension CodecConformance {
             try require(
                 (try? bench.codec.decode([String: UInt].self, from: negative)) == nil, "-1 became unsigned")
         },
-        ConformanceRule("codec.concurrent", "Several tasks use one codec at once") { bench in
+        ConformanceRule("codec.concurrent", "Several tasks can use one codec at once") { bench in
             let expected = try bench.codec.encode(SamplePayloads.metrics())
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for seed in 0..<8 as Range<UInt64> {

@@ -8,7 +8,7 @@ extension CodecConformance {
             try require(bench.codec.id.number != 0, "number 0 stands for no codec")
             try require(!bench.codec.id.name.isEmpty, "the name is empty")
         },
-        ConformanceRule("codec.values.samples", "The sample payloads survive, whatever the seed") { bench in
+        ConformanceRule("codec.values.samples", "The sample payloads survive with any seed") { bench in
             for seed in 0..<5 as Range<UInt64> {
                 try bench.requireSurvives(SamplePayloads.event(seed: seed))
                 try bench.requireSurvives(SamplePayloads.metrics(seed: seed))
@@ -18,7 +18,7 @@ extension CodecConformance {
             }
             try bench.requireSurvives(SamplePayloads.track(count: 50))
         },
-        ConformanceRule("codec.values.integers", "Integers of every width survive at their ends") { bench in
+        ConformanceRule("codec.values.integers", "The smallest and largest integers of every width survive") { bench in
             try bench.requireSurvives(IntegerEnds())
         },
         ConformanceRule("codec.values.floats", "Floating-point numbers survive to the last bit") { bench in
@@ -45,7 +45,7 @@ extension CodecConformance {
             try bench.requireSurvives([URL(string: "https://example.org/a?b=c#d")])
             try bench.requireSurvives([Decimal(string: "-12345678901234567890.123456789"), 0])
         },
-        ConformanceRule("codec.values.optionals", "nil is told from absent values and empty ones") { bench in
+        ConformanceRule("codec.values.optionals", "nil, absent values and empty values are distinguished") { bench in
             try bench.requireSurvives([1, nil, 3])
             try bench.requireSurvives([String?](repeating: nil, count: 5))
             try bench.requireSurvives(["a": 1, "b": nil])
@@ -62,17 +62,17 @@ extension CodecConformance {
         ConformanceRule("codec.values.enums", "Enums survive, with and without associated values") { bench in
             try bench.requireSurvives([Shape.point, .circle(radius: 1.5), .polygon([.point, .circle(radius: 0)])])
         },
-        ConformanceRule("codec.values.top-level", "A value need not be a structure") { bench in
+        ConformanceRule("codec.values.top-level", "A top-level value needn't be a structure") { bench in
             try bench.requireSurvives(42)
             try bench.requireSurvives("text")
             try bench.requireSurvives(true)
             try bench.requireSurvives([Int]())
         },
-        ConformanceRule("codec.values.inheritance", "A superclass writes through superEncoder") { bench in
+        ConformanceRule("codec.values.inheritance", "A superclass can be encoded with superEncoder") { bench in
             let travelled = try bench.travelled(Dog(legs: 4, name: "Rex"))
             try requireEqual("\(travelled.name) \(travelled.legs)", "Rex 4", "the dog")
         },
-        ConformanceRule("codec.values.own-error", "What a type's own encode throws comes out") { bench in
+        ConformanceRule("codec.values.own-error", "An error of a type's own encode method is rethrown") { bench in
             do {
                 _ = try bench.codec.encode([Refusing()])
             } catch {

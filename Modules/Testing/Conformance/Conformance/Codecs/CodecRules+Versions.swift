@@ -4,7 +4,7 @@ import MeshIdentity
 extension CodecConformance {
     /// Rules about messages between two versions of an app.
     static let versionRules: [ConformanceRule<CodecBench>] = [
-        ConformanceRule("codec.versions.unknown-fields", "Fields that a reader does not know are skipped") { bench in
+        ConformanceRule("codec.versions.unknown-fields", "Fields that a reader doesn't know are skipped") { bench in
             let newer = NewerWorkout(
                 added: ["a": [1, 2]], name: "run", nested: .init(more: [nil, "x"], kept: 7), last: true)
             let read = try bench.skewed(newer, as: OlderWorkout.self)
@@ -15,7 +15,7 @@ extension CodecConformance {
             let read = try bench.skewed(older, as: ReadingWorkout.self)
             try requireEqual(read, ReadingWorkout(name: "run", added: nil, last: false), "the newer version")
         },
-        ConformanceRule("codec.versions.missing-field", "A field that is needed and absent is an error") { bench in
+        ConformanceRule("codec.versions.missing-field", "A missing required field is an error") { bench in
             do {
                 _ = try bench.skewed(["unrelated": 1], as: OlderWorkout.self)
             } catch {
@@ -23,7 +23,7 @@ extension CodecConformance {
             }
             throw ConformanceFailure("nothing was thrown")
         },
-        ConformanceRule("codec.versions.unknown-case", "A case that a reader does not know is an error") { bench in
+        ConformanceRule("codec.versions.unknown-case", "A case that a reader doesn't know is an error") { bench in
             do {
                 _ = try bench.skewed([NewerTap.finish(reason: "rain")], as: [OlderTap].self)
             } catch {
@@ -31,7 +31,7 @@ extension CodecConformance {
             }
             throw ConformanceFailure("nothing was thrown")
         },
-        ConformanceRule("codec.versions.order", "The order in which fields are read does not matter") { bench in
+        ConformanceRule("codec.versions.order", "Fields can be read in any order") { bench in
             let read = try bench.skewed(Forwards(first: 1, second: "b", third: [3]), as: Backwards.self)
             try requireEqual("\(read.first) \(read.second) \(read.third)", "1 b [3]", "the fields")
         },

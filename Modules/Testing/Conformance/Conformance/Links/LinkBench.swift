@@ -55,7 +55,7 @@ struct LinkBench: Sendable {
 
     func wait(for expectation: @autoclosure () -> String, until condition: () -> Bool) async throws {
         guard try await Patience(turns: patience).settle(by: group.settle, until: condition) else {
-            throw ConformanceFailure("waited in vain for \(expectation())")
+            throw ConformanceFailure("timed out waiting for \(expectation())")
         }
     }
 
@@ -65,7 +65,7 @@ struct LinkBench: Sendable {
 
     /// Returns the address of the other link.
     func address(at end: Int) throws -> LinkAddress {
-        guard let address = witnesses[end].address else { throw ConformanceFailure("link \(end) knows nobody") }
+        guard let address = witnesses[end].address else { throw ConformanceFailure("link \(end) knows no peer") }
         return address
     }
 

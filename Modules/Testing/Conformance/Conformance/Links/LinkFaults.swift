@@ -10,10 +10,10 @@ final class LinkFaults: Sendable {
     private struct Connection {
         let provenID: String?
         var chunks = ChunkReader()
-        var isTold = false
+        var isReported = false
         /// The epoch last reported to the transport. The transport may act late, on a connection that was cut and mended since.
         /// That must not affect the new connection, which has the same address here.
-        var heardEpoch: UInt8?
+        var reportedEpoch: UInt8?
         var isBlocked = false
         /// The end that sends from this address, once a chunk has arrived.
         var peer: Int?
@@ -67,11 +67,12 @@ extension LinkFaults {
             state.isCut = true
             state.epoch &+= 1
             for end in state.ends.indices {
-                for address in state.ends[end].addresses where state.ends[end].connections[address]?.isTold == true {
-                    state.ends[end].connections[address]?.isTold = false
+                for address in state.ends[end].addresses where state.ends[end].connections[address]?.isReported == true
+                {
+                    state.ends[end].connections[address]?.isReported = false
                     state.ends[end].connections[address]?.isBlocked = false
                     state.ends[end].connections[address]?.delayed = nil
-                    tell(end) { $0.disconnected(address, reason: "the connection was cut") }
+                    notify(end) { $0.disconnected(address, reason: "the connection was cut") }
                 }
             }
         }
@@ -80,7 +81,7 @@ extension LinkFaults {
 
     /// Cuts all connections, because a transport has ended its own.
     func disconnect(_ address: LinkAddress, at end: Int) {
-        let isMeant = state.withLock { $0.ends[end].connections[address]?.heardEpoch == $0.epoch }
+        let isMeant = state.withLock { $0.ends[end].connections[address]?.reportedEpoch == $0.epoch }
         if isMeant { cut() }
     }
 
@@ -95,9 +96,9 @@ extension LinkFaults {
                 state.ends[end].kept = []
             }
             for end in state.ends.indices {
-                for call in state.ends[end].held { tell(end, call) }
+                for call in state.ends[end].held { notify(end, call) }
                 state.ends[end].held = []
-                for address in state.ends[end].addresses { tellConnected(end, address, &state) }
+                for address in state.ends[end].addresses { reportConnected(end, address, &state) }
             }
             return kept
         }
@@ -115,7 +116,7 @@ extension LinkFaults {
             for end in state.ends.indices {
                 for address in state.ends[end].addresses where state.ends[end].connections[address]?.isBlocked == true {
                     state.ends[end].connections[address]?.isBlocked = false
-                    tell(end) { $0.writable(address) }
+                    notify(end) { $0.writable(address) }
                 }
             }
         }
@@ -134,7 +135,7 @@ extension LinkFaults {
                 let address = state.ends[end].addresses.first(where: { connections[$0]?.peer == other })
                     ?? (connections.count == 1 ? connections.keys.first : nil)
             else { return }
-            tell(end) { $0.received(bytes, on: lane, from: address) }
+            notify(end) { $0.received(bytes, on: lane, from: address) }
         }
         calls.run()
     }
@@ -142,18 +143,20 @@ extension LinkFaults {
     /// Drops everything from now on, without notice.
     func die() { state.withLock { $0.isDead = true } }
 
-    private func tell(_ end: Int, _ what: @escaping @Sendable (any LinkObserver) -> Void) {
+    private func notify(_ end: Int, _ call: @escaping @Sendable (any LinkObserver) -> Void) {
         calls.add { [state] in
-            if let observer = state.withLock({ $0.isDead ? nil : $0.ends[end].observer }) { what(observer) }
+            if let observer = state.withLock({ $0.isDead ? nil : $0.ends[end].observer }) { call(observer) }
         }
     }
 
-    private func tellConnected(_ end: Int, _ address: LinkAddress, _ state: inout State) {
-        guard !state.isCut, let connection = state.ends[end].connections[address], !connection.isTold else { return }
-        state.ends[end].connections[address]?.isTold = true
+    private func reportConnected(_ end: Int, _ address: LinkAddress, _ state: inout State) {
+        guard !state.isCut, let connection = state.ends[end].connections[address], !connection.isReported else {
+            return
+        }
+        state.ends[end].connections[address]?.isReported = true
         let epoch = state.epoch
-        tell(end) { [state = self.state] observer in
-            state.withLock { $0.ends[end].connections[address]?.heardEpoch = epoch }
+        notify(end) { [state = self.state] observer in
+            state.withLock { $0.ends[end].connections[address]?.reportedEpoch = epoch }
             observer.connected(address, as: connection.provenID)
         }
     }
@@ -173,8 +176,8 @@ extension LinkFaults {
             let limit = (state.ends[end].link.lanes[packet.lane]?.bytes ?? 0) - packet.lane.chunkOverhead
             guard packet.bytes.count <= limit else { return .failure(LinkError(.oversized)) }
             guard packet.lane.isLive else { return keep(packet, from: end, to: address, &state) }
-            guard let connection = state.ends[end].connections[address], connection.isTold,
-                connection.heardEpoch == state.epoch
+            guard let connection = state.ends[end].connections[address], connection.isReported,
+                connection.reportedEpoch == state.epoch
             else { return .failure(LinkError(.unreachable)) }
             if let room = state.room {
                 guard room > 0 else {
@@ -243,13 +246,13 @@ extension LinkFaults {
 
 extension LinkFaults {
     func found(_ address: LinkAddress, as peerID: String?, at end: Int) {
-        tellKept(end) { $0.found(address, as: peerID) }
+        notifyAfterCut(end) { $0.found(address, as: peerID) }
     }
 
     func connected(_ address: LinkAddress, as peerID: String?, at end: Int) {
         state.withLock { state in
             state.ends[end].connections[address] = Connection(provenID: peerID)
-            tellConnected(end, address, &state)
+            reportConnected(end, address, &state)
         }
         calls.run()
     }
@@ -257,35 +260,35 @@ extension LinkFaults {
     func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress, at end: Int) {
         guard lane.isLive else {
             let bytes = Array(bytes)
-            return tellKept(end) { $0.received(bytes, on: lane, from: address) }
+            return notifyAfterCut(end) { $0.received(bytes, on: lane, from: address) }
         }
         state.withLock { state in
             guard var connection = state.ends[end].connections[address] else { return }
             let chunks = lane == .stream ? connection.chunks.read(bytes) : Chunk(datagram: bytes).map { [$0] } ?? []
             if let sender = chunks.last?.sender { connection.peer = Int(sender) }
             state.ends[end].connections[address] = connection
-            for chunk in chunks where chunk.epoch == state.epoch && connection.isTold {
-                tell(end) { $0.received(chunk.bytes, on: lane, from: address) }
+            for chunk in chunks where chunk.epoch == state.epoch && connection.isReported {
+                notify(end) { $0.received(chunk.bytes, on: lane, from: address) }
             }
         }
         calls.run()
     }
 
     func writable(_ address: LinkAddress, at end: Int) {
-        tell(end) { $0.writable(address) }
+        notify(end) { $0.writable(address) }
         calls.run()
     }
 
     func disconnected(_ address: LinkAddress, reason: String?, at end: Int) {
         state.withLock { state in
             let connection = state.ends[end].connections.removeValue(forKey: address)
-            if connection?.isTold == true { tell(end) { $0.disconnected(address, reason: reason) } }
+            if connection?.isReported == true { notify(end) { $0.disconnected(address, reason: reason) } }
         }
         calls.run()
     }
 
     func failed(_ reason: String, at end: Int) {
-        tell(end) { $0.failed(reason) }
+        notify(end) { $0.failed(reason) }
         calls.run()
     }
 
@@ -294,9 +297,9 @@ extension LinkFaults {
     }
 
     /// Calls the observer of an end, during a cut only after it.
-    private func tellKept(_ end: Int, _ what: @escaping @Sendable (any LinkObserver) -> Void) {
+    private func notifyAfterCut(_ end: Int, _ call: @escaping @Sendable (any LinkObserver) -> Void) {
         state.withLock { state in
-            if state.isCut { state.ends[end].held.append(what) } else { tell(end, what) }
+            if state.isCut { state.ends[end].held.append(call) } else { notify(end, call) }
         }
         calls.run()
     }

@@ -24,7 +24,7 @@ public enum StoreConformance {
         var rows: [ConformanceReport.Row] = []
         for rule in rules {
             let verdict = await withDeadline(limit) { await judge(factory, by: rule, in: folder) }
-            let (outcome, detail) = verdict ?? (.failed, "the rule had not come to an end after \(limit)")
+            let (outcome, detail) = verdict ?? (.failed, "the rule didn't end within \(limit)")
             rows.append(.init(plugin: plugin, rule: rule.id, summary: rule.summary, outcome: outcome, detail: detail))
         }
         return ConformanceReport(rows: rows)
@@ -67,7 +67,7 @@ public struct StoreBench: Sendable {
     }
 
     /// The reason for which rules about reopening don't apply; nil if they do.
-    var forgets: String? {
+    var persistenceSkipReason: String? {
         let store = try? open("forgets")
         defer { store?.close() }
         return store?.durability == .memory ? "it keeps nothing" : nil

@@ -3,7 +3,7 @@ import MeshStorage
 extension StoreConformance {
     /// Rules about batches: all or nothing.
     static let batchRules: [ConformanceRule<StoreBench>] = [
-        ConformanceRule("store.batch.order", "A batch is carried out in its order") { bench in
+        ConformanceRule("store.batch.order", "A batch is performed in order") { bench in
             try bench.withStore { store in
                 try store.commit { batch in
                     batch.set([1], for: "head")
@@ -23,7 +23,7 @@ extension StoreConformance {
                 try requireEqual(old, [StoreEntry(position: 30, bytes: [3])], "the entries after erasing")
             }
         },
-        ConformanceRule("store.batch.atomic", "A batch that is refused has done nothing") { bench in
+        ConformanceRule("store.batch.atomic", "A refused batch changes nothing") { bench in
             try bench.withStore { store in
                 try store.commit { $0.fillTypically() }
                 let before = try store.contents()
@@ -49,7 +49,9 @@ extension StoreConformance {
                 try requireEqual(store.catalog(prefix: ""), StoreCatalog(), "what is stored")
             }
         },
-        ConformanceRule("store.batch.bounds", "What exceeds a bound is refused whole, and what meets it fits") {
+        ConformanceRule(
+            "store.batch.bounds", "A batch beyond a bound is refused as a whole, and one at the bound is accepted"
+        ) {
             bench in
             let name = String(repeating: "n", count: StoreLimits.nameBytesMax)
             try bench.withStore { store in
@@ -107,7 +109,7 @@ extension StoreConformance {
                 try await group.waitForAll()
             }
         },
-        ConformanceRule("store.batch.concurrent", "Commits of several threads all take place") { bench in
+        ConformanceRule("store.batch.concurrent", "Concurrent commits of several threads all succeed") { bench in
             let store = try bench.open()
             defer { store.close() }
             try await withThrowingTaskGroup(of: Void.self) { group in

@@ -3,7 +3,7 @@ import MeshStorage
 extension StoreConformance {
     /// Rules about journals of numbered entries.
     static let journalRules: [ConformanceRule<StoreBench>] = [
-        ConformanceRule("store.journal.order", "Entries come back in order, each with its position and bytes") {
+        ConformanceRule("store.journal.order", "Entries are read in order, each with its position and bytes") {
             bench in
             try bench.withStore { store in
                 try store.append(3...300)
@@ -12,7 +12,7 @@ extension StoreConformance {
                 try requireEqual(store.entries(of: "other", from: 0, maxBytes: .max), [], "another journal's entries")
             }
         },
-        ConformanceRule("store.journal.from", "Reading begins where it is asked to") { bench in
+        ConformanceRule("store.journal.from", "Reading begins at the given position") { bench in
             try bench.withStore { store in
                 try store.append(10...20)
                 for start in [0, 9, 10, 11, 20, 21, .max] as [UInt64] {
@@ -21,7 +21,9 @@ extension StoreConformance {
                 }
             }
         },
-        ConformanceRule("store.journal.pages", "Reading keeps to the bytes asked for, and gives one entry") { bench in
+        ConformanceRule(
+            "store.journal.pages", "Reading keeps to the given number of bytes, but returns at least one entry"
+        ) { bench in
             try bench.withStore { store in
                 try store.commit { batch in
                     for position in 1...10 as ClosedRange<UInt64> {
@@ -49,7 +51,7 @@ extension StoreConformance {
                 try requireEqual(store.positions(), 5..<9, "the positions")
             }
         },
-        ConformanceRule("store.journal.truncate", "Truncating gives up what is below the mark, and nothing else") {
+        ConformanceRule("store.journal.truncate", "Truncating removes the entries below the mark, and nothing else") {
             bench in
             try bench.withStore { store in
                 try store.append(1...10)
@@ -61,7 +63,7 @@ extension StoreConformance {
                 }
             }
         },
-        ConformanceRule("store.journal.numbering", "A position that was used or passed over is not used again") {
+        ConformanceRule("store.journal.numbering", "A used or skipped position isn't used again") {
             bench in
             try bench.withStore { store in
                 try store.append(1...3)
@@ -78,7 +80,7 @@ extension StoreConformance {
                 }
             }
         },
-        ConformanceRule("store.journal.erase", "An erased journal begins anew") { bench in
+        ConformanceRule("store.journal.erase", "An erased journal can start at any position") { bench in
             try bench.withStore { store in
                 try store.append(5...9)
                 try store.commit { batch in

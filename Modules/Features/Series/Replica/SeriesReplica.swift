@@ -13,11 +13,11 @@ import MeshWire
 
 /// All series of a session, as a value without I/O. Recorded samples and peers' messages go in; batches and messages come out.
 /// The bytes of complete blocks are in the store, which the caller reads and writes.
-package struct SeriesShelf: Sendable {
+package struct SeriesReplica: Sendable {
     let peerID: String
     /// The incarnation under which this device records; nil before the first sample.
-    private(set) var life: UInt64?
-    private let newLife: @Sendable () -> UInt64
+    private(set) var incarnation: UInt64?
+    private let makeIncarnation: @Sendable () -> UInt64
     private let prefix: String
     private let byteCountMax: Int
     private(set) var streams: [SeriesStream] = []
@@ -27,27 +27,32 @@ package struct SeriesShelf: Sendable {
     /// Number of series of each peer.
     private var counts: [String: Int] = [:]
     /// The series into which this device records, by name.
-    private var own: [String: Int] = [:]
-    private var retention: [Int: SeriesRetention] = [:]
+    private var recordingPlaces: [String: Int] = [:]
+    /// The retention by name. It covers the own series of all launches.
+    private var retention: [String: SeriesRetention] = [:]
+    /// Digests of own series of earlier launches that retention removed, oldest first. Peers may still hold them.
+    private var removed: [UInt64] = []
+    /// Removed series that peers have announced since the last answer.
+    private var announcedRemoved: [UInt64: SeriesMessage.Holding] = [:]
     private var nextNumber = 0
-    /// The batch that `settle` hasn't confirmed, and operations that must precede the next batch.
-    private var underWay = StoreBatch()
+    /// The batch that `batchCommitted` hasn't confirmed, and operations that must precede the next batch.
+    private var pendingBatch = StoreBatch()
     private var erasures = StoreBatch()
-    /// True if the store may have committed some or all of `underWay`.
-    private var isInDoubt = false
+    /// True if the store may have committed some or all of `pendingBatch`.
+    private var isCommitUncertain = false
 
     // State of the exchange with peers.
     /// The end of each holding as last announced, and the end of the samples last sent.
-    private var told: [Int: UInt64] = [:]
-    private var pushed: [Int: UInt64] = [:]
+    private var announcedEnds: [Int: UInt64] = [:]
+    private var sentEnds: [Int: UInt64] = [:]
     /// The end of each peer's holdings.
     private var heldBy: [String: [Int: UInt64]] = [:]
     /// Series of which a peer has more samples.
     private var wanted: [SeriesID: Wanted] = [:]
     private var fetch: Fetch?
-    private var lastAsked: SeriesID?
+    private var lastRequested: SeriesID?
     /// True if a recording peer repeated a holding, because it doesn't know that this device has stored the samples.
-    package private(set) var isAskedAgain = false
+    package private(set) var owesRepeatedAcknowledgement = false
     /// The error that set a series aside in `load`. The series' bytes stay in the store.
     package private(set) var damage: StorageError?
     /// Number of received samples dropped for lack of space.
@@ -58,7 +63,7 @@ package struct SeriesShelf: Sendable {
         var first: UInt64
         var next: UInt64
         /// Requests in a row that brought no samples.
-        var vainCount = 0
+        var failedRequestCount = 0
     }
 
     /// The last request.
@@ -66,7 +71,7 @@ package struct SeriesShelf: Sendable {
         var peerID: String
         /// The end of each requested range that hasn't arrived completely.
         var ends: [SeriesID: UInt64]
-        var isHeard = true
+        var hasProgressed = true
         /// Exchanges since the request.
         var exchanges = 0
     }
@@ -74,24 +79,26 @@ package struct SeriesShelf: Sendable {
     package static var peersMax: Int { 64 }
     /// Maximum number of series recorded by others. One peer may have half as many.
     private static var foreignMax: Int { SeriesLimits.seriesMax * 3 / 4 }
+    /// Maximum number of removed series to remember.
+    private static var removedMax: Int { SeriesLimits.seriesMax }
     /// Maximum number of samples per batch.
     private static var batchMax: Int { 8 * SeriesLimits.blockSamples }
     /// Exchanges after which another peer is asked, even if this one is still sending.
     private static var fetchMax: Int { 8 }
     /// Unanswered requests after which a peer isn't asked until it announces the samples again.
-    private static var vainMax: Int { 3 }
+    private static var failedRequestsMax: Int { 3 }
     /// Maximum number of samples per request.
     package static var requestMax: UInt64 { 16 * UInt64(SeriesLimits.blockSamples) }
 
     /// - Parameters:
     ///   - prefix: the prefix of all names in the store.
     ///   - byteCountMax: maximum number of stored bytes of own series, and the same again for all others.
-    ///   - newLife: returns a random number.
-    package init(peerID: String, prefix: String, byteCountMax: Int, newLife: @escaping @Sendable () -> UInt64) {
+    ///   - makeIncarnation: returns a random number.
+    package init(peerID: String, prefix: String, byteCountMax: Int, makeIncarnation: @escaping @Sendable () -> UInt64) {
         self.peerID = peerID
         self.prefix = prefix
         self.byteCountMax = byteCountMax
-        self.newLife = newLife
+        self.makeIncarnation = makeIncarnation
     }
 
     /// Loads all series. Sets aside a series whose parts don't fit together (`damage`). Complexity: O(blocks).
@@ -109,11 +116,16 @@ package struct SeriesShelf: Sendable {
             } catch let error where !(error is StorageError) {
                 damage = StorageError(
                     .damaged,
-                    "series \(number) cannot be read and is set aside; restore the store from a copy to get it back",
+                    "series \(number) can't be read and is set aside; restore the store from a copy to get it back",
                     cause: error)
             }
         }
+        // Without the list, peers give removed series back, and retention removes them again.
+        let bytes = try store.value(for: removedKey)
+        removed = bytes.flatMap { try? CompactCodec().decode([UInt64].self, from: $0) } ?? []
     }
+
+    private var removedKey: String { prefix + "removed" }
 
     @discardableResult
     private mutating func add(_ stream: SeriesStream) -> Int {
@@ -136,7 +148,7 @@ package struct SeriesShelf: Sendable {
     /// Records a sample. Complexity: O(numbers in the sample).
     /// - Throws: `WireError` for a sample that a series can't hold, `StorageError.Code.oversized` beyond a limit.
     package mutating func record<Sample>(_ sample: Sample, in series: Series<Sample>, at time: Int64) throws {
-        let known = own[series.name]
+        let known = recordingPlaces[series.name]
         let row = try SampleRow(sample, like: known.map { streams[$0].columns } ?? [])
         let place = try known.flatMap { streams[$0].columns == row.columns ? $0 : nil } ?? begin(series, row.columns)
         guard streams[place].unwritten.count < SeriesLimits.unwrittenMax else {
@@ -148,10 +160,15 @@ package struct SeriesShelf: Sendable {
     }
 
     private mutating func begin<Sample>(_ series: Series<Sample>, _ columns: [SeriesColumn]) throws -> Int {
-        let life = life ?? newLife()
-        self.life = life
-        let id = SeriesID(peerID: peerID, life: life, name: series.name, columns: columns.digest)
+        let incarnation = incarnation ?? makeIncarnation()
+        self.incarnation = incarnation
+        let id = SeriesID(peerID: peerID, life: incarnation, name: series.name, columns: columns.digest)
         try id.check()
+        retention[series.name] = series.keeping
+        if case .newest(let count) = series.keeping {
+            let isFull = places[id] == nil && streams.count >= SeriesLimits.seriesMax
+            erasures.append(contentsOf: try trim(series.name, to: count, removesOldest: isFull).operations)
+        }
         guard ownByteCount < byteCountMax else {
             throw StorageError(
                 .oversized, "series have \(ownByteCount) bytes, the limit is \(byteCountMax); keep fewer samples")
@@ -161,52 +178,124 @@ package struct SeriesShelf: Sendable {
                 .oversized, "the session has \(streams.count) series, the limit is \(SeriesLimits.seriesMax)")
         }
         let place = places[id] ?? makeStream(id, columns, first: 0)
-        own[series.name] = place
-        retention[place] = series.keeping
+        recordingPlaces[series.name] = place
         return place
     }
 
     private var ownByteCount: Int { streams.reduce(0) { $0 + ($1.id.peerID == peerID ? $1.byteCount : 0) } }
 
     /// Indicates whether this device writes to the series in this incarnation.
-    private func isOwn(_ id: SeriesID) -> Bool { id.peerID == peerID && id.life == life }
+    private func isOwn(_ id: SeriesID) -> Bool { id.peerID == peerID && id.life == incarnation }
 
     // MARK: - Writing
 
-    package var hasUnwritten: Bool { isInDoubt || !erasures.isEmpty || streams.contains { $0.hasUntaken } }
-
-    /// Returns the operations to commit; empty if there are none. Call `settle` or `putBack` before the next call.
-    package mutating func takeBatch() throws -> StoreBatch {
-        underWay.append(contentsOf: erasures.operations)
-        erasures = StoreBatch()
-        // Encoding more samples at once would block the main actor for too long.
-        var room = Self.batchMax
-        for place in streams.indices where streams[place].hasUntaken && room > 0 {
-            try streams[place].take(into: &underWay, room: &room)
-            if case .newest(let count) = retention[place] {
-                let next = streams[place].next
-                streams[place].giveUp(before: next - min(next, UInt64(clamping: count)), in: &underWay)
-            }
-        }
-        return underWay
+    package var hasUnwritten: Bool {
+        isCommitUncertain || !erasures.isEmpty || streams.contains { $0.hasUnbatchedSamples }
     }
 
-    /// True if the caller must first remove what the store has already done from the batch (`StoreBatch.without`).
-    package var isRetry: Bool { isInDoubt }
+    /// Returns the operations to commit; empty if there are none. Call `batchCommitted` or `batchFailed` before the next call.
+    package mutating func nextBatch() throws -> StoreBatch {
+        pendingBatch.append(contentsOf: erasures.operations)
+        erasures = StoreBatch()
+        // Encoding more samples at once would block the main actor for too long.
+        var capacity = Self.batchMax
+        var names: Set<String> = []
+        for place in streams.indices where streams[place].hasUnbatchedSamples && capacity > 0 {
+            try streams[place].addSamples(to: &pendingBatch, capacity: &capacity)
+            if streams[place].id.peerID == peerID { names.insert(streams[place].id.name) }
+        }
+        for name in names.sorted() {
+            guard case .newest(let count) = retention[name] else { continue }
+            pendingBatch.append(contentsOf: try trim(name, to: count).operations)
+        }
+        return pendingBatch
+    }
 
-    package mutating func settle() {
-        isInDoubt = false
-        underWay = StoreBatch()
-        for place in streams.indices { streams[place].settle() }
-        if ownByteCount >= byteCountMax { own = [:] }
+    /// Removes the oldest samples of a name, including those of earlier launches.
+    ///
+    /// Only samples in the store or in a batch count as kept: a crash may lose the others.
+    /// - Parameter removesOldest: true to make room for one more series, by removing the oldest one if no other goes.
+    /// - Returns: the operations that remove the samples from the store.
+    private mutating func trim(_ name: String, to count: Int, removesOldest: Bool = false) throws -> StoreBatch {
+        var batch = StoreBatch()
+        var remaining = UInt64(clamping: count)
+        var gone: [Int] = []
+        let ordered = ownPlaces(of: name)
+        for place in ordered {
+            let stream = streams[place]
+            if remaining == 0, isRemovable(place) {
+                gone.append(place)
+            } else {
+                streams[place].dropBlocks(before: stream.batchedEnd - min(stream.batchedEnd, remaining), in: &batch)
+            }
+            remaining -= min(remaining, stream.batchedEnd - stream.first)
+        }
+        if removesOldest, gone.isEmpty, let oldest = ordered.last(where: isRemovable) { gone = [oldest] }
+        guard !gone.isEmpty else { return batch }
+        // The oldest first, as in `removed`.
+        for place in gone.reversed() {
+            streams[place].remove(in: &batch)
+            removed.append(streams[place].id.longDigest)
+        }
+        removed.removeFirst(max(0, removed.count - Self.removedMax))
+        batch.set(try CompactCodec().encode(removed), for: removedKey)
+        remove(Set(gone))
+        return batch
+    }
+
+    /// Returns the places of all own series of a name, the newest first.
+    private func ownPlaces(of name: String) -> [Int] {
+        streams.indices.filter { streams[$0].id.peerID == peerID && streams[$0].id.name == name }.sorted {
+            let (left, right) = (streams[$0], streams[$1])
+            // This launch's series come first, even if the clock was set back.
+            let (isLeft, isRight) = (isOwn(left.id), isOwn(right.id))
+            return isLeft == isRight ? (right.latest, right.id) < (left.latest, left.id) : isLeft
+        }
+    }
+
+    /// Indicates whether a series can be removed completely. A series of this launch can't: its next sample would get a
+    /// number that was given before.
+    private func isRemovable(_ place: Int) -> Bool { !isOwn(streams[place].id) && streams[place].unwritten.isEmpty }
+
+    private mutating func remove(_ gone: Set<Int>) {
+        for place in gone {
+            let id = streams[place].id
+            idsByDigest[PeerDigest(id)]?.removeAll { $0 == id }
+            if idsByDigest[PeerDigest(id)]?.isEmpty == true { idsByDigest[PeerDigest(id)] = nil }
+            counts[id.peerID, default: 0] -= 1
+            wanted[id] = nil
+            fetch?.ends[id] = nil
+        }
+        if fetch?.ends.isEmpty == true { fetch = nil }
+        let kept = streams.indices.filter { !gone.contains($0) }
+        let newPlaces = Dictionary(uniqueKeysWithValues: kept.enumerated().map { ($1, $0) })
+        func moved(_ ends: [Int: UInt64]) -> [Int: UInt64] {
+            Dictionary(uniqueKeysWithValues: ends.compactMap { place, end in newPlaces[place].map { ($0, end) } })
+        }
+        streams = kept.map { streams[$0] }
+        places = Dictionary(uniqueKeysWithValues: streams.enumerated().map { ($1.id, $0) })
+        recordingPlaces = recordingPlaces.compactMapValues { newPlaces[$0] }
+        announcedEnds = moved(announcedEnds)
+        sentEnds = moved(sentEnds)
+        heldBy = heldBy.mapValues { moved($0) }
+    }
+
+    /// True if the caller must first remove what the store has already done from the batch (`StoreBatch.removingCommitted`).
+    package var isRetry: Bool { isCommitUncertain }
+
+    package mutating func batchCommitted() {
+        isCommitUncertain = false
+        pendingBatch = StoreBatch()
+        for place in streams.indices { streams[place].batchCommitted() }
+        if ownByteCount >= byteCountMax { recordingPlaces = [:] }
     }
 
     /// Notes that the commit failed, so the store may have done all, some or none of the batch.
-    package mutating func putBack() { isInDoubt = !underWay.isEmpty }
+    package mutating func batchFailed() { isCommitUncertain = !pendingBatch.isEmpty }
 
     /// Continues with another, empty store under the same numbers. The old store keeps a valid beginning of each series.
-    package mutating func leaveStore() {
-        for place in streams.indices { streams[place].leaveStore() }
+    package mutating func switchToEmptyStore() {
+        for place in streams.indices { streams[place].switchToEmptyStore() }
     }
 
     // MARK: - Reading
@@ -223,7 +312,7 @@ package struct SeriesShelf: Sendable {
     }
 
     /// Returns the ID of the series into which this device now records under a name.
-    package func ownID(of name: String) -> SeriesID? { own[name].map { streams[$0].id } }
+    package func ownID(of name: String) -> SeriesID? { recordingPlaces[name].map { streams[$0].id } }
 
     /// The extent of each series on this device, including samples that aren't stored yet.
     package var extents: [Extent] {
@@ -257,19 +346,19 @@ package struct SeriesShelf: Sendable {
     }
 }
 
-// MARK: - What is said
+// MARK: - Sending
 
-extension SeriesShelf {
+extension SeriesReplica {
     /// Forgets what a peer (nil: every peer) knows, because it may have relaunched without its store.
-    package mutating func greet(_ peerID: String?) {
+    package mutating func forgetKnowledge(of peerID: String?) {
         if let peerID { heldBy[peerID] = nil } else { heldBy = [:] }
-        told = [:]
+        announcedEnds = [:]
         if fetch?.peerID == peerID { fetch = nil }
     }
 
     /// Indicates whether this device or a reachable peer lacks samples, or new samples haven't been announced.
-    package func isBehind(_ reachable: Set<String>) -> Bool {
-        isWanting(of: reachable) || hasNews || isLacking(reachable)
+    package func needsExchange(with reachable: Set<String>) -> Bool {
+        lacksSamples(from: reachable) || hasUnannouncedSamples || hasUnacknowledgedSamples(for: reachable)
     }
 
     /// Indicates whether each of these peers has named this own series, and so recognizes its digest.
@@ -293,24 +382,26 @@ extension SeriesShelf {
     }
 
     /// Indicates whether a reachable peer has samples that this device lacks.
-    package func isWanting(of reachable: Set<String>) -> Bool {
+    package func lacksSamples(from reachable: Set<String>) -> Bool {
         wanted.contains { reachable.contains($0.value.peerID) }
     }
 
     /// True if samples were stored that no message has announced.
-    private var hasNews: Bool { streams.indices.contains(where: isNews) }
+    private var hasUnannouncedSamples: Bool { streams.indices.contains(where: isUnannounced) }
 
     /// True if samples recorded by others were stored and not yet acknowledged.
-    package var hasForeignNews: Bool { streams.indices.contains { isNews($0) && !isOwn(streams[$0].id) } }
+    package var owesAcknowledgement: Bool { streams.indices.contains { isUnannounced($0) && !isOwn(streams[$0].id) } }
 
-    private func isNews(_ place: Int) -> Bool { told[place] ?? 0 != streams[place].written }
+    private func isUnannounced(_ place: Int) -> Bool { announcedEnds[place] ?? 0 != streams[place].written }
 
     /// Indicates whether a reachable peer hasn't acknowledged all samples stored here.
-    package func isLacking(_ reachable: Set<String>) -> Bool {
-        streams.indices.contains { streams[$0].written > streams[$0].first && isLacking($0, reachable) }
+    package func hasUnacknowledgedSamples(for reachable: Set<String>) -> Bool {
+        streams.indices.contains {
+            streams[$0].written > streams[$0].first && hasUnacknowledgedSamples(at: $0, for: reachable)
+        }
     }
 
-    private func isLacking(_ place: Int, _ reachable: Set<String>) -> Bool {
+    private func hasUnacknowledgedSamples(at place: Int, for reachable: Set<String>) -> Bool {
         reachable.contains { heldBy[$0]?[place] ?? 0 < streams[place].written }
     }
 
@@ -318,27 +409,27 @@ extension SeriesShelf {
     package var isFetching: Bool { fetch != nil }
 
     /// The choice of series that a message names.
-    package enum Telling {
+    package enum AnnouncementScope {
         /// Series with new samples, and series unknown to a reachable peer.
-        case news
+        case unannounced
         /// Series with new samples, and series that a reachable peer hasn't acknowledged completely.
-        case lacking
-        case everything
+        case unacknowledged
+        case all
     }
 
-    /// Ends a fetch that is silent, too old or from an unreachable peer; call once per exchange. After `vainMax` requests in
-    /// vain the peer isn't asked any more. It will announce its samples again, because this device hasn't acknowledged them.
-    package mutating func ageFetch(reachable: Set<String>) {
+    /// Ends a fetch that is silent, too old or from an unreachable peer; call once per exchange. After `failedRequestsMax`
+    /// requests the peer isn't asked any more. It will announce its samples again, because this device hasn't acknowledged them.
+    package mutating func expireFetch(reachable: Set<String>) {
         guard let fetch else { return }
-        if !fetch.isHeard || fetch.exchanges >= Self.fetchMax || !reachable.contains(fetch.peerID) {
+        if !fetch.hasProgressed || fetch.exchanges >= Self.fetchMax || !reachable.contains(fetch.peerID) {
             self.fetch = nil
             for id in fetch.ends.keys {
-                wanted[id]?.vainCount += 1
-                let isVain = wanted[id].map { $0.vainCount >= Self.vainMax } ?? true
-                if isVain || !reachable.contains(fetch.peerID) { wanted[id] = nil }
+                wanted[id]?.failedRequestCount += 1
+                let isGivenUp = wanted[id].map { $0.failedRequestCount >= Self.failedRequestsMax } ?? true
+                if isGivenUp || !reachable.contains(fetch.peerID) { wanted[id] = nil }
             }
         } else {
-            self.fetch?.isHeard = false
+            self.fetch?.hasProgressed = false
             self.fetch?.exchanges += 1
         }
     }
@@ -350,65 +441,73 @@ extension SeriesShelf {
     ///   - answers: true to acknowledge samples recorded by others.
     ///   - limit: maximum number of bytes per message.
     package mutating func messages(
-        reachable: Set<String>, telling: Telling, pushesSamples: Bool, answers: Bool, limit: Int
+        reachable: Set<String>, scope: AnnouncementScope, pushesSamples: Bool, answers: Bool, limit: Int
     ) -> [SeriesMessage] {
-        if answers { isAskedAgain = false }
+        if answers { owesRepeatedAcknowledgement = false }
         var messages = nextRequest(limit: limit).map { [$0] } ?? []
         var empty = SeriesMessage()
-        empty.mayAbbreviate = telling == .news
-        var news = empty
-        var room = limit
+        empty.canUseDigests = scope == .unannounced
+        var message = empty
+        var remainingBytes = limit
+        func add(_ holding: SeriesMessage.Holding) {
+            if message.holdings.count == SeriesMessage.holdingsMax || remainingBytes <= 0 {
+                messages.append(message)
+                message = empty
+                remainingBytes = limit
+            }
+            message.holdings.append(holding)
+            remainingBytes -= holding.id.estimatedByteCount
+        }
+        if answers {
+            // No samples, up to the end of the peer's: so the peer doesn't offer them again.
+            for holding in announcedRemoved.values.sorted(by: { $0.id < $1.id }) { add(holding) }
+            announcedRemoved = [:]
+        }
         for place in streams.indices {
             let stream = streams[place]
-            let isTold =
-                switch telling {
+            let isIncluded =
+                switch scope {
                 // A peer that has announced nothing may have connected later.
-                case .news:
-                    isNews(place) && (isOwn(stream.id) ? pushesSamples : answers)
+                case .unannounced:
+                    isUnannounced(place) && (isOwn(stream.id) ? pushesSamples : answers)
                         || reachable.contains { heldBy[$0]?[place] == nil }
-                case .lacking: isNews(place) || isLacking(place, reachable)
-                case .everything: true
+                case .unacknowledged: isUnannounced(place) || hasUnacknowledgedSamples(at: place, for: reachable)
+                case .all: true
                 }
-            // `giveUp` may drop blocks that aren't stored yet. Then `written` lies below `first`.
-            guard stream.written > stream.first, isTold else { continue }
-            told[place] = stream.written
-            if news.holdings.count == SeriesMessage.holdingsMax || room <= 0 {
-                messages.append(news)
-                news = empty
-                room = limit
-            }
-            news.holdings.append(.init(id: stream.id, first: stream.first, next: stream.written))
-            room -= stream.id.estimatedByteCount
-            if pushesSamples { push(place, into: &news, room: &room) }
+            // `dropBlocks` may drop blocks that aren't stored yet. Then `written` lies below `first`.
+            guard stream.written > stream.first, isIncluded else { continue }
+            announcedEnds[place] = stream.written
+            add(.init(id: stream.id, first: stream.first, next: stream.written))
+            if pushesSamples { push(place, into: &message, capacity: &remainingBytes) }
         }
-        if !news.holdings.isEmpty { messages.append(news) }
+        if !message.holdings.isEmpty { messages.append(message) }
         return messages
     }
 
     /// Adds the samples since the last push, if they are still in memory. Otherwise peers that lack them send requests.
-    private mutating func push(_ place: Int, into message: inout SeriesMessage, room: inout Int) {
+    private mutating func push(_ place: Int, into message: inout SeriesMessage, capacity: inout Int) {
         let stream = streams[place]
         guard isOwn(stream.id) else { return }
-        let from = pushed[place] ?? 0
-        pushed[place] = stream.written
-        guard from < stream.written, from >= stream.wholeEnd, let table = try? stream.tailTable(from: from) else {
+        let from = sentEnds[place] ?? 0
+        sentEnds[place] = stream.written
+        guard from < stream.written, from >= stream.completeEnd, let table = try? stream.tailTable(from: from) else {
             return
         }
         let count = Int(min(UInt64(table.count), stream.written - from))
         guard count > 0 else { return }
         let bytes = SeriesBlock.bytes(of: table[0..<count])
-        guard bytes.count <= room else { return }
-        room -= bytes.count
+        guard bytes.count <= capacity else { return }
+        capacity -= bytes.count
         message.pieces.append(
             .init(id: stream.id, columns: from == 0 ? stream.columns : nil, first: from, bytes: bytes))
     }
 
     /// Number of own samples stored since the last push.
-    package var unpushedCount: UInt64 {
+    package var unsentCount: UInt64 {
         streams.indices.reduce(0) { sum, place in
             let stream = streams[place]
-            guard isOwn(stream.id), isNews(place), stream.written > stream.first else { return sum }
-            return sum + stream.written - min(stream.written, pushed[place] ?? 0)
+            guard isOwn(stream.id), isUnannounced(place), stream.written > stream.first else { return sum }
+            return sum + stream.written - min(stream.written, sentEnds[place] ?? 0)
         }
     }
 
@@ -418,7 +517,7 @@ extension SeriesShelf {
         guard fetch == nil, !wanted.isEmpty else { return nil }
         // Round robin, so that a peer that doesn't deliver what it announced blocks no other.
         let ids = wanted.keys.sorted()
-        let start = ids.firstIndex { id in lastAsked.map { $0 < id } ?? true } ?? 0
+        let start = ids.firstIndex { id in lastRequested.map { $0 < id } ?? true } ?? 0
         var message: SeriesMessage?
         var (samples, bytes) = (Self.requestMax, limit)
         for id in ids[start...] + ids[..<start] {
@@ -433,7 +532,7 @@ extension SeriesShelf {
             if message != nil, bytes < 0 { break }
             let request = SeriesMessage.Request(
                 id: id, first: from, count: min(wanted.next - from, samples), wantsColumns: place == nil)
-            if message == nil { lastAsked = id }
+            if message == nil { lastRequested = id }
             message = message ?? SeriesMessage(receiver: wanted.peerID)
             message?.requests.append(request)
             samples -= request.count
@@ -446,7 +545,7 @@ extension SeriesShelf {
         return message
     }
 
-    // MARK: - What is heard
+    // MARK: - Receiving
 
     /// Processes a peer's message.
     /// - Parameters:
@@ -456,27 +555,27 @@ extension SeriesShelf {
     /// - Throws: `WireError` for malformed samples. Keeps the pieces before them.
     package mutating func receive(
         _ message: SeriesMessage, from peerID: String, isMember: Bool
-    ) throws -> SeriesServing? {
+    ) throws -> SeriesResponse? {
         guard heldBy[peerID] != nil || heldBy.count < Self.peersMax else { return nil }
         let hasBudget = self.hasBudget
         for holding in message.holdings { note(holding, from: peerID, isMember: isMember, hasBudget: hasBudget) }
-        for piece in message.pieces { try take(piece, from: peerID, isMember: isMember, hasBudget: hasBudget) }
-        return serving(message.requests, to: peerID)
+        for piece in message.pieces { try receive(piece, from: peerID, isMember: isMember, hasBudget: hasBudget) }
+        return response(to: message.requests, for: peerID)
     }
 
-    private func serving(_ requests: [SeriesMessage.Request], to peerID: String) -> SeriesServing? {
-        var room = Self.requestMax
-        var serving = SeriesServing(receiver: peerID)
-        for request in requests where room > 0 {
+    private func response(to requests: [SeriesMessage.Request], for peerID: String) -> SeriesResponse? {
+        var remaining = Self.requestMax
+        var response = SeriesResponse(receiver: peerID)
+        for request in requests where remaining > 0 {
             guard let place = places[request.id] else { continue }
-            let count = min(request.count, room)
-            room -= count
-            serving.parts.append(
-                SeriesServing.Part(
+            let count = min(request.count, remaining)
+            remaining -= count
+            response.parts.append(
+                SeriesResponse.Part(
                     stream: streams[place], samples: request.first..<request.first + count,
                     hasColumns: request.wantsColumns))
         }
-        return serving.parts.isEmpty ? nil : serving
+        return response.parts.isEmpty ? nil : response
     }
 
     private mutating func note(
@@ -486,13 +585,17 @@ extension SeriesShelf {
         let place = places[id]
         if let place {
             let before = heldBy[peerID]?[place] ?? 0
-            if id.peerID == peerID, before >= holding.next, streams[place].written >= holding.next {
-                told[place] = nil
-                isAskedAgain = true
+            // A holding without samples answers this device's.
+            let isRepeated = holding.first < holding.next && before >= holding.next
+            if id.peerID == peerID, isRepeated, streams[place].written >= holding.next {
+                announcedEnds[place] = nil
+                owesRepeatedAcknowledgement = true
             }
             heldBy[peerID, default: [:]][place] = holding.next
+        } else if isMember, isRemoved(id) {
+            return noteRemoved(id, end: holding.next)
         }
-        guard hasBudget, !isOwn(id), id.peerID == peerID || isMember, place != nil || hasRoom(for: id) else { return }
+        guard hasBudget, !isOwn(id), id.peerID == peerID || isMember, place != nil || canAddSeries(id) else { return }
         let next = place.map { streams[$0].next } ?? 0
         guard holding.next > next, holding.next > holding.first else { return }
         guard holding.first % SeriesStream.blockSamples == 0 else { return }
@@ -502,6 +605,22 @@ extension SeriesShelf {
         wanted[id] = Wanted(peerID: peerID, first: holding.first, next: holding.next)
     }
 
+    /// Indicates whether retention has removed an own series. Peers may not give it back.
+    private func isRemoved(_ id: SeriesID) -> Bool {
+        id.peerID == peerID && places[id] == nil && removed.contains(id.longDigest)
+    }
+
+    /// Notes that a peer holds a removed series and waits for an acknowledgement.
+    private mutating func noteRemoved(_ id: SeriesID, end: UInt64) {
+        let digest = id.longDigest
+        // Moves it to the end, because the list forgets its oldest series first.
+        removed.removeAll { $0 == digest }
+        removed.append(digest)
+        let end = max(end, announcedRemoved[digest]?.next ?? 0)
+        announcedRemoved[digest] = SeriesMessage.Holding(id: id, first: end, next: end)
+        owesRepeatedAcknowledgement = true
+    }
+
     /// True while stored bytes and unwritten samples of others are below their limits.
     private var hasBudget: Bool {
         let foreign = streams.lazy.filter { $0.id.peerID != peerID }
@@ -509,21 +628,21 @@ extension SeriesShelf {
         return bytes < byteCountMax && unwritten < SeriesLimits.unwrittenMax
     }
 
-    private func hasRoom(for id: SeriesID) -> Bool {
+    private func canAddSeries(_ id: SeriesID) -> Bool {
         streams.count - counts[peerID, default: 0] < Self.foreignMax
             && counts[id.peerID, default: 0] < Self.foreignMax / 2
     }
 
-    private mutating func take(
+    private mutating func receive(
         _ piece: SeriesMessage.Piece, from peerID: String, isMember: Bool, hasBudget: Bool
     ) throws {
         let id = piece.id
-        guard !isOwn(id), id.peerID == peerID || isMember else { return }
-        if fetch?.ends[id] != nil { fetch?.isHeard = true }
-        wanted[id]?.vainCount = 0
+        guard !isOwn(id), !isRemoved(id), id.peerID == peerID || isMember else { return }
+        if fetch?.ends[id] != nil { fetch?.hasProgressed = true }
+        wanted[id]?.failedRequestCount = 0
         let known = places[id]
         guard let columns = known.map({ streams[$0].columns }) ?? piece.columns else { return }
-        guard known != nil || hasRoom(for: id) && piece.first % SeriesStream.blockSamples == 0 else { return }
+        guard known != nil || canAddSeries(id) && piece.first % SeriesStream.blockSamples == 0 else { return }
         let next = known.map { streams[$0].next } ?? piece.first
         let isNewBeginning = piece.first > next && id.peerID == peerID && wanted[id]?.first == piece.first
         guard piece.first <= next || isNewBeginning else { return }

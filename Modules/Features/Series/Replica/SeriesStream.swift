@@ -18,11 +18,11 @@ struct SeriesStream: Sendable {
     private var tailJournal: StoreJournal
     /// Complete blocks, from `first` on.
     private(set) var spans: [Span] = []
-    private var whole: BlockSummary
-    private var partial: BlockSummary
-    /// Samples not known to be in the store. The first `takenCount` are in a batch that hasn't been confirmed.
+    private var completeSummary: BlockSummary
+    private var tailSummary: BlockSummary
+    /// Samples not known to be in the store. The first `batchedCount` are in a batch that hasn't been confirmed.
     private(set) var unwritten: SampleTable
-    private var takenCount = 0
+    private var batchedCount = 0
     private(set) var byteCount = 0
     private(set) var isStored: Bool
 
@@ -47,65 +47,67 @@ struct SeriesStream: Sendable {
         self.names = names
         tailJournal = StoreJournal(names.tail, from: 0)
         self.first = first
-        whole = BlockSummary(columnCount: columns.count)
-        partial = whole
+        completeSummary = BlockSummary(columnCount: columns.count)
+        tailSummary = completeSummary
         unwritten = SampleTable(columns: columns)
         isStored = false
     }
 
-    var wholeEnd: UInt64 { first + UInt64(spans.count) * Self.blockSamples }
+    var completeEnd: UInt64 { first + UInt64(spans.count) * Self.blockSamples }
     /// The number after the last sample that is stored or in a batch.
-    private var takenEnd: UInt64 { wholeEnd + UInt64(tailCount) }
+    var batchedEnd: UInt64 { completeEnd + UInt64(tailCount) }
     /// The number after the last stored sample.
-    var written: UInt64 { takenEnd - UInt64(takenCount) }
+    var written: UInt64 { batchedEnd - UInt64(batchedCount) }
     /// The number of the next sample.
-    var next: UInt64 { takenEnd + UInt64(unwritten.count - takenCount) }
-    var hasUntaken: Bool { unwritten.count > takenCount }
+    var next: UInt64 { batchedEnd + UInt64(unwritten.count - batchedCount) }
+    var hasUnbatchedSamples: Bool { unwritten.count > batchedCount }
+    /// The latest time of a sample that is stored or in a batch; `Int64.min` if there is none.
+    var latest: Int64 { max(completeSummary.latest, tailSummary.latest) }
     /// Number of samples held.
     var count: UInt64 { next - first }
 
     var summary: SeriesSummary {
         // Adds block by block, as for complete blocks: the order of additions decides the last bit of a sum.
-        var (all, last) = (whole, partial)
-        var taken = takenCount
-        var room = SeriesLimits.blockSamples - tailCount
-        while taken < unwritten.count {
-            let end = min(taken + room, unwritten.count)
-            last.add(unwritten[taken..<end])
-            if end == taken + room {
+        var (all, last) = (completeSummary, tailSummary)
+        var start = batchedCount
+        var lacking = SeriesLimits.blockSamples - tailCount
+        while start < unwritten.count {
+            let end = min(start + lacking, unwritten.count)
+            last.add(unwritten[start..<end])
+            if end == start + lacking {
                 all.add(last)
                 last = BlockSummary(columnCount: columns.count)
             }
-            (taken, room) = (end, SeriesLimits.blockSamples)
+            (start, lacking) = (end, SeriesLimits.blockSamples)
         }
         all.add(last)
         return all.named(columns)
     }
 
-    // MARK: - Coming in
+    // MARK: - Adding samples
 
     mutating func append(_ row: SampleRow, at time: Int64) { unwritten.append(row, at: time) }
 
     mutating func append(_ table: SampleTable) { unwritten.append(contentsOf: table) }
 
-    // MARK: - Going to the store
+    // MARK: - Storing
 
-    /// Adds untaken samples to the batch: pieces, and a block whenever one is complete.
-    /// - Parameter room: maximum number of samples to take. Reduced by the number taken.
-    mutating func take(into batch: inout StoreBatch, room: inout Int) throws {
+    /// Adds samples that are in no batch yet: pieces, and a block whenever one is complete.
+    /// - Parameter capacity: maximum number of samples to add. Reduced by the number added.
+    mutating func addSamples(to batch: inout StoreBatch, capacity: inout Int) throws {
         if !isStored {
             batch.set(try CompactCodec().encode(StoredSeries(id: id, columns: columns)), for: names.head)
             isStored = true
         }
-        while hasUntaken, room > 0 {
+        while hasUnbatchedSamples, capacity > 0 {
             let lacking = SeriesLimits.blockSamples - tailCount
-            let table = unwritten[takenCount..<takenCount + min(lacking, room, unwritten.count - takenCount)]
-            takenCount += table.count
-            room -= table.count
+            let table = unwritten[batchedCount..<batchedCount + min(lacking, capacity, unwritten.count - batchedCount)]
+            batchedCount += table.count
+            capacity -= table.count
             if tail.isEmpty, table.count == SeriesLimits.blockSamples {
                 try close(table, into: &batch)
             } else if table.count == lacking {
-                var block = try tailTable(from: wholeEnd)
+                var block = try tailTable(from: completeEnd)
                 block.append(contentsOf: table)
                 try close(block, into: &batch)
             } else {
@@ -116,10 +118,10 @@ struct SeriesStream: Sendable {
 
     /// Adds a piece. Merges pieces once there are `piecesMax`, because samples stored one by one take as many bytes as events.
     private mutating func addPiece(_ table: SampleTable, into batch: inout StoreBatch) throws {
-        partial.add(table)
-        var (first, whole) = (takenEnd, table)
+        tailSummary.add(table)
+        var (first, whole) = (batchedEnd, table)
         if tail.count >= Self.piecesMax {
-            (first, whole) = (wholeEnd, try tailTable(from: wholeEnd))
+            (first, whole) = (completeEnd, try tailTable(from: completeEnd))
             whole.append(contentsOf: table)
             tailJournal.removeAll(in: &batch)
             clearTail()
@@ -132,7 +134,7 @@ struct SeriesStream: Sendable {
     private static var piecesMax: Int { 32 }
 
     private mutating func close(_ table: SampleTable, into batch: inout StoreBatch) throws {
-        let position = wholeEnd / Self.blockSamples
+        let position = completeEnd / Self.blockSamples
         let bytes = SeriesBlock.bytes(of: table)
         let summary = BlockSummary(table)
         batch.append(bytes, to: names.blocks, at: position)
@@ -141,7 +143,7 @@ struct SeriesStream: Sendable {
         if !tail.isEmpty { tailJournal.removeAll(in: &batch) }
         clearTail()
         byteCount += bytes.count
-        partial = BlockSummary(columnCount: columns.count)
+        tailSummary = BlockSummary(columnCount: columns.count)
         add(span)
     }
 
@@ -158,18 +160,18 @@ struct SeriesStream: Sendable {
 
     private mutating func add(_ span: StoredSpan) {
         spans.append(Span(earliest: span.summary.earliest, latest: span.summary.latest, byteCount: span.byteCount))
-        whole.add(span.summary)
+        completeSummary.add(span.summary)
     }
 
     /// Notes that the store has committed the batch.
-    mutating func settle() {
-        unwritten.removeFirst(takenCount)
-        takenCount = 0
+    mutating func batchCommitted() {
+        unwritten.removeFirst(batchedCount)
+        batchedCount = 0
     }
 
     /// Drops complete blocks at the beginning.
-    mutating func giveUp(before sample: UInt64, in batch: inout StoreBatch) {
-        let count = Int(clamping: (min(sample, wholeEnd) - min(first, sample)) / Self.blockSamples)
+    mutating func dropBlocks(before sample: UInt64, in batch: inout StoreBatch) {
+        let count = Int(clamping: (min(sample, completeEnd) - min(first, sample)) / Self.blockSamples)
         guard count > 0 else { return }
         byteCount -= spans.prefix(count).reduce(0) { $0 + $1.byteCount }
         spans.removeFirst(count)
@@ -178,8 +180,16 @@ struct SeriesStream: Sendable {
         batch.truncate(names.spans, below: first / Self.blockSamples)
     }
 
+    /// Removes the whole series from the store. The caller must then drop this value.
+    ///
+    /// - Precondition: All samples are in the store.
+    func remove(in batch: inout StoreBatch) {
+        for journal in [names.blocks, names.spans, names.tail] { batch.erase(journal) }
+        batch.removeValue(for: names.head)
+    }
+
     /// Keeps only the block with the first sample not known to be stored, and everything after it.
-    mutating func leaveStore() {
+    mutating func switchToEmptyStore() {
         let start = max(first, written / Self.blockSamples * Self.blockSamples)
         let count = min(spans.count, Int((start - first) / Self.blockSamples))
         byteCount -= spans.prefix(count).reduce(0) { $0 + $1.byteCount }
@@ -193,7 +203,7 @@ struct SeriesStream: Sendable {
         tailJournal.erase(in: &batch)
         let before = self
         self = SeriesStream(id: before.id, columns: before.columns, names: before.names, first: sample)
-        // The journal continues its positions, which tell whether a batch was committed (`StoreBatch.without`).
+        // The journal continues its positions, which tell whether a batch was committed (`StoreBatch.removingCommitted`).
         (isStored, tailJournal) = (before.isStored, before.tailJournal)
     }
 
@@ -215,10 +225,10 @@ struct SeriesStream: Sendable {
             .map { first / Self.blockSamples + UInt64($0) }
     }
 
-    /// Returns the samples in memory: those of the incomplete block, and those not taken yet.
-    func rest() throws(WireError) -> SampleTable {
-        var all = try tailTable(from: wholeEnd)
-        all.append(contentsOf: unwritten[takenCount..<unwritten.count])
+    /// Returns the samples in memory: those of the incomplete block, and those that are in no batch yet.
+    func inMemoryTable() throws(WireError) -> SampleTable {
+        var all = try tailTable(from: completeEnd)
+        all.append(contentsOf: unwritten[batchedCount..<unwritten.count])
         return all
     }
 
@@ -251,11 +261,11 @@ struct SeriesStream: Sendable {
             let piece = try StoredPiece(bytes: entry.bytes)
             let samples = try SeriesBlock.table(from: piece.block, columns: stored.columns)
             if stream.tail.isEmpty, stream.spans.isEmpty { stream.first = piece.first }
-            guard piece.first == stream.takenEnd, stream.first % blockSamples == 0,
+            guard piece.first == stream.batchedEnd, stream.first % blockSamples == 0,
                 stream.tailCount + samples.count < SeriesLimits.blockSamples
             else { throw WireError(.corrupted, "a piece from \(piece.first) on") }
             stream.add(Piece(first: piece.first, count: samples.count, bytes: piece.block))
-            stream.partial.add(samples)
+            stream.tailSummary.add(samples)
         }
         try SeriesMessage.check(end: stream.next)
         return stream

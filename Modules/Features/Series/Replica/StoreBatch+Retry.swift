@@ -5,7 +5,7 @@ extension StoreBatch {
     /// beginning of the batch. Other operations stay, because repeating them changes nothing.
     ///
     /// - Precondition: Entries appended after an erasure have higher positions than all before it.
-    package func without(_ catalog: StoreCatalog) -> StoreBatch {
+    package func removingCommitted(in catalog: StoreCatalog) -> StoreBatch {
         let next = Dictionary(
             catalog.journals.map { ($0.name, $0.positions.upperBound) }, uniquingKeysWith: { first, _ in first })
         // Journals in which the store already has an entry that the batch appends after this operation.

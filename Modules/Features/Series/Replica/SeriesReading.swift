@@ -18,7 +18,7 @@ package struct SeriesReading: Sendable {
             guard let block = try stream.block(position, from: store) else { continue }
             try body(SeriesBlock.table(from: block, columns: stream.columns))
         }
-        let rest = try stream.rest()
+        let rest = try stream.inMemoryTable()
         if !rest.isEmpty { try body(rest) }
     }
 }
@@ -34,7 +34,7 @@ extension SeriesStream {
 }
 
 /// A peer's requests, to be answered.
-package struct SeriesServing: Sendable {
+package struct SeriesResponse: Sendable {
     package let receiver: String
     var parts: [Part] = []
 
@@ -49,31 +49,31 @@ package struct SeriesServing: Sendable {
     /// Returns the messages that answer the requests, each of about `limit` bytes at most.
     /// - Throws: `StorageError`, `WireError`.
     package func messages(from store: any SessionStore, limit: Int) throws -> [SeriesMessage] {
-        var answer = SeriesAnswer(receiver: receiver, limit: limit)
+        var answer = PiecePacker(receiver: receiver, limit: limit)
         for part in parts { try answer.add(part, from: store) }
         return answer.messages
     }
 }
 
 /// Packs pieces into as few messages as possible.
-private struct SeriesAnswer {
+private struct PiecePacker {
     let receiver: String
     let limit: Int
     private(set) var messages: [SeriesMessage] = []
     /// Number of bytes that still fit into the last message.
-    private var room = 0
+    private var remainingBytes = 0
 
     init(receiver: String, limit: Int) {
         self.receiver = receiver
         self.limit = limit
     }
 
-    mutating func add(_ part: SeriesServing.Part, from store: any SessionStore) throws {
+    mutating func add(_ part: SeriesResponse.Part, from store: any SessionStore) throws {
         let stream = part.stream
         var columns = part.hasColumns ? stream.columns : nil
         let end = min(part.samples.upperBound, stream.written)
         var next = max(part.samples.lowerBound, stream.first)
-        while next < min(end, stream.wholeEnd) {
+        while next < min(end, stream.completeEnd) {
             let offset = Int(next % SeriesStream.blockSamples)
             guard let bytes = try stream.block(next / SeriesStream.blockSamples, from: store) else { return }
             if offset == 0, bytes.count <= limit {
@@ -84,7 +84,7 @@ private struct SeriesAnswer {
             }
             next += SeriesStream.blockSamples - UInt64(offset)
         }
-        guard next < end, next >= stream.wholeEnd else { return }
+        guard next < end, next >= stream.completeEnd else { return }
         let table = try stream.tailTable(from: next)
         let count = Int(min(UInt64(table.count), end - next))
         if count > 0 { add(table[0..<count], of: stream.id, at: next, &columns) }
@@ -104,12 +104,12 @@ private struct SeriesAnswer {
     private mutating func add(_ bytes: [UInt8], of id: SeriesID, at first: UInt64, _ columns: inout [SeriesColumn]?) {
         let piece = SeriesMessage.Piece(id: id, columns: columns, first: first, bytes: bytes)
         let size = piece.estimatedByteCount
-        if size > room || messages.last?.pieces.count == SeriesMessage.piecesMax {
+        if size > remainingBytes || messages.last?.pieces.count == SeriesMessage.piecesMax {
             messages.append(SeriesMessage(receiver: receiver))
-            room = limit
+            remainingBytes = limit
         }
         messages[messages.count - 1].pieces.append(piece)
-        room -= min(size, room)
+        remainingBytes -= min(size, remainingBytes)
         columns = nil
     }
 }

@@ -7,63 +7,63 @@ import Testing
 
 /// What devices hold of series and say of them, without a session.
 @Suite struct ShelfTests {
-    private func shelf(_ peerID: String, byteCountMax: Int = .max) -> SeriesShelf {
-        SeriesShelf(peerID: peerID, prefix: "series/", byteCountMax: byteCountMax, newLife: { 1 })
+    private func replica(_ peerID: String, byteCountMax: Int = .max, launch: UInt64 = 1) -> SeriesReplica {
+        SeriesReplica(peerID: peerID, prefix: "series/", byteCountMax: byteCountMax, makeIncarnation: { launch })
     }
 
-    private func write(_ shelf: inout SeriesShelf, to store: MemoryStore, operationsMax: Int = 100) throws {
-        while shelf.hasUnwritten {
-            let batch = try shelf.takeBatch()
+    private func write(_ replica: inout SeriesReplica, to store: MemoryStore, operationsMax: Int = 100) throws {
+        while replica.hasUnwritten {
+            let batch = try replica.nextBatch()
             #expect(batch.operations.count < operationsMax, "a burst in one batch")
             try store.commit(batch)
-            shelf.settle()
+            replica.batchCommitted()
         }
     }
 
-    private func exchange(_ shelf: inout SeriesShelf, with peers: Set<String>) -> [SeriesMessage] {
-        shelf.ageFetch(reachable: peers)
-        return shelf.messages(
-            reachable: peers, telling: .everything, pushesSamples: false, answers: true, limit: 32_000)
+    private func exchange(_ replica: inout SeriesReplica, with peers: Set<String>) -> [SeriesMessage] {
+        replica.expireFetch(reachable: peers)
+        return replica.messages(
+            reachable: peers, scope: .all, pushesSamples: false, answers: true, limit: 32_000)
     }
 
     /// What the first lacks of the second, until neither has anything to say.
     /// - Returns: how often it asked.
     @discardableResult
     private func catchUp(
-        _ shelf: inout SeriesShelf, from other: SeriesShelf, in store: MemoryStore, limit: Int = 32_000
+        _ replica: inout SeriesReplica, from other: SeriesReplica, in store: MemoryStore, limit: Int = 32_000
     ) throws -> Int {
         var count = 0
-        while let request = shelf.nextRequest(limit: limit) {
+        while let request = replica.nextRequest(limit: limit) {
             count += 1
             #expect(try CompactCodec().encode(request).count <= limit)
             var other = other
-            let serving = try other.receive(request.checked(), from: shelf.peerID, isMember: true)
+            let serving = try other.receive(request.checked(), from: replica.peerID, isMember: true)
             for answer in try serving?.messages(from: store, limit: limit) ?? [] {
                 #expect(try CompactCodec().encode(answer).count <= limit + 100)
-                _ = try shelf.receive(answer.checked(), from: other.peerID, isMember: true)
+                _ = try replica.receive(answer.checked(), from: other.peerID, isMember: true)
             }
         }
         return count
     }
 
     /// Otherwise the session that waits for them would wake again and again.
-    @Test func `Samples that peers were told of aren't new any more, whether or not they were pushed`() throws {
+    @Test func `Announced samples aren't unsent any more, even if they weren't sent`() throws {
         let store = MemoryStore()
-        var watch = shelf("watch")
+        var watch = replica("watch")
         for number in 0..<100 { try watch.record(number, in: Series("a", keeping: .newest(1)), at: Int64(number)) }
-        #expect(watch.unpushedCount == 0, "nothing is written")
+        #expect(watch.unsentCount == 0, "nothing is written")
         try write(&watch, to: store)
-        #expect(watch.unpushedCount == 100)
+        #expect(watch.unsentCount == 100)
         #expect(exchange(&watch, with: ["phone"]).flatMap(\.pieces).isEmpty)
-        #expect(watch.unpushedCount == 0)
+        #expect(watch.unsentCount == 0)
         try watch.record(100, in: Series("a", keeping: .newest(1)), at: 100)
         try write(&watch, to: store)
-        #expect(watch.unpushedCount == 101)
+        #expect(watch.unsentCount == 101)
     }
 
-    @Test func `A digest names a series that each peer in reach has named, and in nothing that is told again`() throws {
+    @Test func `A digest names only series that each reachable peer has named, and never in a repetition`() throws {
         let store = MemoryStore()
-        var (watch, phone) = (shelf("watch"), shelf("phone"))
+        var (watch, phone) = (replica("watch"), replica("phone"))
         try watch.record(1, in: Series("a"), at: 1)
         try write(&watch, to: store)
         let id = try #require(watch.ownID(of: "a"))
@@ -82,19 +82,21 @@ import Testing
         #expect(!watch.isKnown(id, by: []))
         try watch.record(2, in: Series("a"), at: 2)
         try write(&watch, to: store)
-        let tellings: [(SeriesShelf.Telling, Bool)] = [(.news, true), (.lacking, false), (.everything, false)]
-        for (telling, isBrief) in tellings {
+        let scopes: [(SeriesReplica.AnnouncementScope, Bool)] = [
+            (.unannounced, true), (.unacknowledged, false), (.all, false),
+        ]
+        for (scope, isBrief) in scopes {
             var watch = watch
             let messages = watch.messages(
-                reachable: ["phone"], telling: telling, pushesSamples: true, answers: true, limit: 32_000)
-            #expect(messages.map(\.mayAbbreviate) == [isBrief], "\(telling)")
+                reachable: ["phone"], scope: scope, pushesSamples: true, answers: true, limit: 32_000)
+            #expect(messages.map(\.canUseDigests) == [isBrief], "\(scope)")
         }
     }
 
-    @Test func `A device that tells its series again is answered, and stays to be answered until it is`() throws {
+    @Test func `A device that repeats its holdings is owed an acknowledgement until it gets one`() throws {
         let store = MemoryStore()
-        var watch = shelf("watch")
-        var phone = shelf("phone")
+        var watch = replica("watch")
+        var phone = replica("phone")
         for number in 0..<10 { try watch.record(number, in: Series("a"), at: Int64(number)) }
         try write(&watch, to: store)
         let told = exchange(&watch, with: ["phone"])
@@ -102,32 +104,32 @@ import Testing
         try catchUp(&phone, from: watch, in: store)
         try write(&phone, to: MemoryStore())
         _ = exchange(&phone, with: ["watch"])
-        #expect(!phone.isAskedAgain && !phone.hasForeignNews)
+        #expect(!phone.owesRepeatedAcknowledgement && !phone.owesAcknowledgement)
         for message in told { _ = try phone.receive(message.checked(), from: "watch", isMember: true) }
-        #expect(phone.isAskedAgain)
+        #expect(phone.owesRepeatedAcknowledgement)
         let silent = phone.messages(
-            reachable: ["watch"], telling: .news, pushesSamples: true, answers: false, limit: 32_000)
-        #expect(silent.isEmpty && phone.isAskedAgain)
+            reachable: ["watch"], scope: .unannounced, pushesSamples: true, answers: false, limit: 32_000)
+        #expect(silent.isEmpty && phone.owesRepeatedAcknowledgement)
         let answer = phone.messages(
-            reachable: ["watch"], telling: .news, pushesSamples: true, answers: true, limit: 32_000)
+            reachable: ["watch"], scope: .unannounced, pushesSamples: true, answers: true, limit: 32_000)
         #expect(answer.flatMap(\.holdings).map(\.next) == [10])
-        #expect(!phone.isAskedAgain)
+        #expect(!phone.owesRepeatedAcknowledgement)
     }
 
     @Test(arguments: [1, 1023, 1024, 1025, 40_000])
-    func `A peer gets all of it, whatever is in blocks and what is not`(count: Int) throws {
+    func `A peer gets all samples, inside and outside of complete blocks`(count: Int) throws {
         let (store, other) = (MemoryStore(), MemoryStore())
-        var watch = shelf("watch")
+        var watch = replica("watch")
         for number in 0..<count { try watch.record(number, in: Series("a"), at: Int64(number)) }
         try write(&watch, to: store)
-        var phone = shelf("phone")
+        var phone = replica("phone")
         for message in exchange(&watch, with: ["phone"]) {
             _ = try phone.receive(message.checked(), from: "watch", isMember: true)
         }
         try catchUp(&phone, from: watch, in: store)
         try write(&phone, to: other)
         #expect(phone.summary(named: "a", by: nil) == watch.summary(named: "a", by: nil))
-        var loaded = shelf("phone")
+        var loaded = replica("phone")
         try loaded.load(from: other)
         #expect(loaded.summary(named: "a", by: "watch") == watch.summary(named: "a", by: "watch"))
         #expect(loaded.summary(named: "a", by: nil).count == count)
@@ -136,10 +138,10 @@ import Testing
     @Test(arguments: [(32_000, 2), (1_000, 0)])
     func `Many short series are asked for at once`(limit: Int, exchanges: Int) throws {
         let (store, count) = (MemoryStore(), 2 * SeriesMessage.requestsMax)
-        var watch = shelf("watch")
+        var watch = replica("watch")
         for number in 0..<count * 100 { try watch.record(number, in: Series("\(number % count)"), at: Int64(number)) }
         try write(&watch, to: store, operationsMax: 3 * count)
-        var phone = shelf("phone")
+        var phone = replica("phone")
         for message in exchange(&watch, with: ["phone"]) {
             _ = try phone.receive(message.checked(), from: "watch", isMember: true)
         }
@@ -151,7 +153,7 @@ import Testing
     /// A sample a second is a piece a second, and a piece has a time and a place of its own.
     @Test func `Pieces of a block become one while it grows`() throws {
         let store = MemoryStore()
-        var watch = shelf("watch")
+        var watch = replica("watch")
         for number in 0..<1000 {
             try watch.record(number % 7, in: Series("a"), at: Int64(number) * 1_000_000)
             try write(&watch, to: store)
@@ -159,17 +161,17 @@ import Testing
         let tail = try store.entries(of: "series/0/tail", from: 0, maxBytes: .max)
         #expect(tail.count <= 33)
         #expect(tail.reduce(0) { $0 + $1.bytes.count } < 1000)
-        var loaded = shelf("watch")
+        var loaded = replica("watch")
         try loaded.load(from: store)
         #expect(loaded.summary(named: "a", by: nil) == watch.summary(named: "a", by: nil))
     }
 
-    @Test func `Who promises what it does not give keeps nobody waiting`() throws {
+    @Test func `A peer that doesn't deliver the samples it announced delays no other peer's`() throws {
         let store = MemoryStore()
-        var watch = shelf("watch")
+        var watch = replica("watch")
         try watch.record(1, in: Series("z"), at: 0)
         try write(&watch, to: store)
-        var phone = shelf("phone")
+        var phone = replica("phone")
         var lie = SeriesMessage()
         for number in 0..<100 as Range<UInt64> {
             let id = SeriesID(peerID: "liar", life: number, name: "a", columns: number)
@@ -187,12 +189,12 @@ import Testing
         #expect(asked.contains("z"), "asked \(asked.count) times, and never the one who has something")
     }
 
-    @Test func `Where there is no room nothing is asked for`() throws {
+    @Test func `A device without free space requests no samples`() throws {
         let (store, other) = (MemoryStore(), MemoryStore())
-        var watch = shelf("watch")
+        var watch = replica("watch")
         for number in 0..<5000 { try watch.record(number &* 7919, in: Series("a"), at: Int64(number)) }
         try write(&watch, to: store)
-        var phone = shelf("phone", byteCountMax: 100)
+        var phone = replica("phone", byteCountMax: 100)
         for _ in 0..<3 {
             for message in exchange(&watch, with: ["phone"]) {
                 _ = try phone.receive(message.checked(), from: "watch", isMember: true)
@@ -210,7 +212,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `A batch of which nobody knows whether it was done is done once`(isDone: Bool) throws {
+    func `A batch with an unknown outcome is committed once`(isDone: Bool) throws {
         let (store, wanted) = (MemoryStore(), MemoryStore())
         var before = StoreBatch()
         before.append([1], to: "a", at: 0)
@@ -226,7 +228,7 @@ import Testing
         if isDone { try store.commit(batch) }
         batch.append([6], to: "a", at: 8)
         try wanted.commit(StoreBatch(batch.operations.suffix(1)))
-        try store.commit(batch.without(store.catalog(prefix: "")))
+        try store.commit(batch.removingCommitted(in: store.catalog(prefix: "")))
         for journal in ["a", "b"] {
             #expect(
                 try store.entries(of: journal, from: 0, maxBytes: .max)
@@ -234,9 +236,99 @@ import Testing
         }
     }
 
+    @Test func `Retention covers the series of earlier launches`() throws {
+        let store = MemoryStore()
+        let series = Series<Int>("a", keeping: .newest(1500))
+        for launch in 1...20 as ClosedRange<UInt64> {
+            var watch = replica("watch", launch: launch)
+            try watch.load(from: store)
+            for number in 0..<700 { try watch.record(number, in: series, at: Int64(launch) * 700 + Int64(number)) }
+            try watch.record(1, in: Series("b"), at: 0)
+            try write(&watch, to: store)
+            let held = watch.extents.filter { $0.id.name == "a" }
+            let count = held.reduce(0) { $0 + ($1.next - $1.first) }
+            #expect((min(1500, 700 * launch)...1500 + 1023).contains(count), "launch \(launch)")
+            #expect(held.map(\.id.life).min() == max(3, launch) - 2, "the oldest are removed")
+        }
+        var loaded = replica("watch", launch: 21)
+        try loaded.load(from: store)
+        #expect(loaded.summary(named: "a", by: nil).count == 2100)
+        #expect(loaded.summary(named: "b", by: nil).count == 20, "a series that keeps all samples")
+        let catalog = try store.catalog(prefix: "series/")
+        #expect(catalog.keys.count == 3 + 20 + 1, "of a removed series nothing stays in the store")
+        #expect(catalog.journals.allSatisfy { journal in catalog.keys.contains { journal.name.hasPrefix($0 + "/") } })
+    }
+
+    @Test func `A new launch replaces the oldest one's series if there are as many series as there may be`() throws {
+        let store = MemoryStore()
+        let series = Series<Int>("a", keeping: .newest(100_000))
+        var watch = replica("watch")
+        try watch.record(0, in: series, at: 0)
+        for number in 1..<SeriesLimits.seriesMax { try watch.record(number, in: Series("\(number)"), at: 0) }
+        try write(&watch, to: store, operationsMax: 4 * SeriesLimits.seriesMax)
+        for launch in 2...4 as ClosedRange<UInt64> {
+            watch = replica("watch", launch: launch)
+            try watch.load(from: store)
+            #expect(throws: StorageError.self) { try watch.record(1, in: Series("b"), at: 1) }
+            try watch.record(1, in: series, at: Int64(launch))
+            try write(&watch, to: store)
+            #expect(watch.extents.filter { $0.id.name == "a" }.map(\.id.life) == [launch])
+            #expect(watch.extents.count == SeriesLimits.seriesMax)
+        }
+    }
+
+    /// Otherwise peers would offer it forever.
+    @Test func `A series that retention removed is acknowledged, and isn't taken back`() throws {
+        let (store, other) = (MemoryStore(), MemoryStore())
+        var (watch, phone) = (replica("watch"), replica("phone"))
+        let series = Series<Int>("a", keeping: .newest(1000))
+        for number in 0..<10 { try watch.record(number, in: series, at: Int64(number)) }
+        try write(&watch, to: store)
+        let id = try #require(watch.ownID(of: "a"))
+        for message in exchange(&watch, with: ["phone"]) {
+            _ = try phone.receive(message.checked(), from: "watch", isMember: true)
+        }
+        try catchUp(&phone, from: watch, in: store)
+        try write(&phone, to: other)
+
+        watch = replica("watch", launch: 2)
+        try watch.load(from: store)
+        for number in 0..<2000 { try watch.record(number, in: series, at: 10 + Int64(number)) }
+        try write(&watch, to: store)
+        #expect(watch.places[id] == nil)
+        for isRelaunched in [false, true] {
+            if isRelaunched {
+                watch = replica("watch", launch: 3)
+                try watch.load(from: store)
+            }
+            phone.forgetKnowledge(of: "watch")
+            #expect(phone.hasUnacknowledgedSamples(for: ["watch"]))
+            for message in exchange(&phone, with: ["watch"]) {
+                _ = try watch.receive(message.checked(), from: "phone", isMember: true)
+            }
+            #expect(watch.owesRepeatedAcknowledgement && watch.nextRequest(limit: 32_000) == nil)
+            let answers = exchange(&watch, with: ["phone"])
+            #expect(!watch.owesRepeatedAcknowledgement)
+            let holdings = answers.flatMap(\.holdings).filter { $0.id == id }
+            #expect(holdings == [SeriesMessage.Holding(id: id, first: 10, next: 10)])
+            for message in answers + answers {
+                _ = try phone.receive(message.checked(), from: "watch", isMember: true)
+            }
+            #expect(!phone.hasUnacknowledgedSamples(for: ["watch"]) && !phone.owesRepeatedAcknowledgement)
+        }
+        var request = SeriesMessage(receiver: "phone")
+        request.requests = [.init(id: id, first: 0, count: 10, wantsColumns: true)]
+        let serving = try #require(try phone.receive(request.checked(), from: "watch", isMember: true))
+        for message in try serving.messages(from: other, limit: 32_000) {
+            #expect(!message.pieces.isEmpty)
+            _ = try watch.receive(message.checked(), from: "phone", isMember: true)
+        }
+        #expect(watch.places[id] == nil)
+    }
+
     /// A piece that was accepted and could not be loaded again cost the whole session.
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `Whatever is accepted from a peer can be written and loaded again`(seed: UInt64) throws {
+    func `Every piece accepted from a peer can be stored and loaded again`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let kinds: [SeriesColumn.Kind] = [.integer, .unsigned, .bool, .float, .date]
         let columns = (0..<Int.random(in: 0...3, using: &random)).map {
@@ -244,7 +336,7 @@ import Testing
         }
         let id = SeriesID(peerID: "liar", life: random.next(), name: "a", columns: columns.digest)
         let store = MemoryStore()
-        var phone = shelf("phone")
+        var phone = replica("phone")
         let blockSamples = SeriesStream.blockSamples
         let blocks = [0, 1, SeriesMessage.highest / blockSamples - 1, SeriesMessage.highest / blockSamples]
         var next = (blocks.randomElement(using: &random) ?? 0) * blockSamples
@@ -265,16 +357,16 @@ import Testing
             if Bool.random(using: &random) { try write(&phone, to: store) }
         }
         try write(&phone, to: store)
-        var loaded = shelf("phone")
+        var loaded = replica("phone")
         try loaded.load(from: store)
         #expect(loaded.damage == nil)
         #expect(content(of: loaded) == content(of: phone), "seed \(seed)")
     }
 
     /// As text, in which NaN equals itself.
-    private func content(of shelf: SeriesShelf) -> [String] {
-        let extents = shelf.extents.map { "\($0.id) \($0.first) \($0.written) \($0.next)" }
-        let summary = shelf.summary(named: "a", by: nil)
+    private func content(of replica: SeriesReplica) -> [String] {
+        let extents = replica.extents.map { "\($0.id) \($0.first) \($0.written) \($0.next)" }
+        let summary = replica.summary(named: "a", by: nil)
         let columns = summary.columns.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
         return extents + columns + ["\(summary.count) \(String(describing: [summary.earliest, summary.latest]))"]
     }
@@ -289,13 +381,13 @@ import Testing
 
     @Test func `A damaged series is set aside, and the others are loaded`() throws {
         let store = MemoryStore()
-        var watch = shelf("watch")
+        var watch = replica("watch")
         for name in ["a", "b", "c"] { try watch.record(1, in: Series(name), at: 0) }
         try write(&watch, to: store)
         var batch = StoreBatch()
         batch.set([7], for: "series/1")
         try store.commit(batch)
-        var loaded = shelf("watch")
+        var loaded = replica("watch")
         try loaded.load(from: store)
         #expect(loaded.damage?.code == .damaged)
         #expect(["a", "b", "c"].map { loaded.summary(named: $0, by: nil).count } == [1, 0, 1])
