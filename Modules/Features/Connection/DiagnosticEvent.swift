@@ -10,7 +10,8 @@ public enum DiagnosticEvent: Sendable, Hashable {
     case sessionBecameInactive
     /// A peer has become reachable or unreachable.
     case reachabilityChanged(isReachable: Bool)
-    /// A request was answered, that long after the call.
+    /// A request has succeeded, that long after the call: it was answered, or, if it has no answer, the peer has confirmed it or
+    /// the transport keeps it.
     case messageSent(requestType: String, duration: Duration)
     /// A request has arrived.
     case messageReceived(requestType: String)
@@ -54,7 +55,7 @@ extension DiagnosticEvent: CustomStringConvertible {
         case .sessionDeactivated: "the session was deactivated"
         case .sessionBecameInactive: "the session became inactive"
         case .reachabilityChanged(let isReachable): isReachable ? "reachable" : "not reachable"
-        case .messageSent(let type, let duration): "\(type) was answered after \(duration)"
+        case .messageSent(let type, let duration): "\(type) succeeded after \(duration)"
         case .messageReceived(let type): "received \(type)"
         case .deliveryFailed(let type, let error, let willRetry):
             "\(type) failed: \(error)\(willRetry ? "; trying again" : "")"

@@ -91,8 +91,8 @@ public actor StorageRouter {
     }
 
     /// Applies several changes, written in one batch and sent together.
-    /// - Throws: `KeySyncError.Code.tooLarge`; earlier changes of the batch then stay. An error of the store, with the same
-    ///   effect as in `set`.
+    /// - Throws: `KeySyncError.Code.tooLarge`; the changes before that one are stored and sent, and the later ones are dropped.
+    ///   An error of the store, with the same effect as in `set`.
     public func commit(_ batch: KeyBatch) throws {
         try write(batch.changes)
     }
@@ -196,22 +196,31 @@ public actor StorageRouter {
 
     func write(_ changes: [KeyBatch.Change]) throws {
         defer { show(changes.map(\.name)) }
+        guard let connection else {
+            for change in changes {
+                replica.setRule(change.rule, of: change.name)
+                mend([change.name])
+                if !isStored(change) { early.set(change) }
+            }
+            return
+        }
+        var refusal: (any Error)?
         for change in changes {
             let place = replica.setRule(change.rule, of: change.name)
-            mend([change.name])
-            guard let connection else {
-                if !isStored(change) { early.set(change) }
-                continue
+            do { try write(change, at: place, to: &replica, connection) } catch {
+                // The changes before this one stay, so they are stored and sent.
+                refusal = error
+                break
             }
-            try write(change, at: place, to: &replica, connection)
+            mend([change.name])
             reportIfKept(change)
         }
-        guard let connection else { return }
         do { try persist() } catch {
             planKeeping(connection)
-            throw error
+            throw refusal ?? error
         }
         Task { await pump() }
+        if let refusal { throw refusal }
     }
 
     private func isStored(_ change: KeyBatch.Change) -> Bool {

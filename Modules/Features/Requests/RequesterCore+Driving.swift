@@ -34,7 +34,7 @@ extension RequesterCore {
             direct(.wake(call.id, true))
             setPhase(.listening(until: now.elapsed + call.wish.policy.patience), of: call.id)
         } else if call.isFireAndForget {
-            release(call.id)
+            release(call, now)
         } else {
             setPhase(.resting, of: call.id)
         }

@@ -71,7 +71,7 @@ extension RequesterCore {
         hear(call.id, now)
         guard call.isFireAndForget else { return }
         takeBackNeedless(call, now)
-        release(call.id)
+        release(call, now)
     }
 
     /// Handles a report that a copy has expired by the peer's clock. If the call still waits, the clocks differ: it learns the

@@ -155,10 +155,11 @@ extension RequesterCore {
     }
 
     /// Ends a fire-and-forget request successfully.
-    mutating func release(_ id: UUID) {
-        calls[id] = nil
-        queue.removeAll { $0 == id }
-        direct(.wake(id, true))
+    mutating func release(_ call: RequestCall, _ now: RequestMoment) {
+        calls[call.id] = nil
+        queue.removeAll { $0 == call.id }
+        report(.messageSent(requestType: call.type, duration: now.elapsed - call.startedAt))
+        direct(.wake(call.id, true))
     }
 
     /// Withdraws further copies, as the peer has the request. If several peers were asked, the others may still run it.

@@ -132,6 +132,26 @@ import Testing
         #expect(try await world.run(for: .seconds(300)) { try await watch.router.get(picture)?.count == 200_000 })
     }
 
+    @Test func `A batch with a change that is too large stores and sends the changes before it`() async throws {
+        let world = try RouterWorld()
+        try await world.attachAll()
+        let (phone, watch) = (world["phone"], world["watch"])
+        var changes = KeyBatch()
+        try changes.set(7, for: volume)
+        try changes.set(Data(count: KeyLimits.valueBytesMax + 1), for: StorageKey<Data>("picture"))
+        try changes.set("song", for: title)
+        let batch = changes
+        let error = await #expect(throws: KeySyncError.self) { try await phone.router.commit(batch) }
+        guard case .tooLarge(key: "picture", _)? = error?.code else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        #expect(try phone.store.value(for: StorageRouter.storeKey(of: "volume")) != nil)
+        #expect(try await phone.router.get(title) == nil)
+        #expect(try await world.run(for: .seconds(5)) { try await watch.router.get(volume) == 7 })
+        #expect(try await watch.router.get(title) == nil)
+    }
+
     @Test func `After detach nothing travels, and what was set meanwhile goes when attached again`() async throws {
         let world = try RouterWorld()
         try await world.attachAll()

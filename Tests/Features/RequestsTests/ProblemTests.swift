@@ -137,4 +137,21 @@ import Testing
         try await world.finish { await here.requests.send(Note(text: "x")) }
         #expect(here.requests.problems.isEmpty)
     }
+
+    @Test(arguments: DeliveryStrategy.allCases)
+    func `A fire-and-forget request that can't be encoded is a problem until one of its type is sent`(
+        strategy: DeliveryStrategy
+    ) async throws {
+        struct Reading: FireAndForgetRequest { let value: Double }
+        let world = World(seed: 22)
+        let (here, there) = try await world.pair()
+        there.requests.register(Reading.self) { _ in VoidResponse() }
+        try await world.finish { await here.requests.send(Reading(value: .infinity), strategy: strategy) }
+        #expect(here.requests.problems.map(\.code) == [.sendFailed])
+        try await world.finish { await here.requests.send(Reading(value: 1), strategy: strategy) }
+        await world.run { here.requests.problems.isEmpty }
+        await world.run {
+            here.events.all.contains { if case .messageSent(Reading.requestType, _) = $0 { true } else { false } }
+        }
+    }
 }
