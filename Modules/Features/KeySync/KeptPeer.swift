@@ -80,11 +80,11 @@ extension KeptPeer {
             var reader = WireReader(bytes)
             let layout = try reader.readUInt8()
             guard layout == 1 else {
-                throw WireError(.unsupportedVersion, "a peer of layout \(layout); this version reads 1")
+                throw WireError(.unsupportedVersion, "the peer has layout \(layout); this version reads 1")
             }
             var peer = KeptPeer(id: try reader.readString(), order: try reader.readVarint())
             for bucket in peer.digests.indices { peer.digests[bucket] = try reader.readUInt64() }
-            guard reader.isAtEnd else { throw WireError(.corrupted, "no peer ends so") }
+            guard reader.isAtEnd else { throw WireError(.corrupted, "the peer has extra bytes") }
             return peer
         }
     }

@@ -120,8 +120,8 @@ struct KeyReplica: Hashable, Sendable {
     /// Returns the reason why a secured key may not leave, or nil.
     func refusal(_ rule: KeyRule) -> KeyStatus? {
         guard rule.isSecured else { return nil }
-        guard rule.sharesSecured else { return .refused(reason: "it is secured; the app has not shared it") }
-        guard isLinkSecured else { return .refused(reason: "it is secured; the link does not encrypt") }
+        guard rule.sharesSecured else { return .refused(reason: "it is secured, and its sharesSecured is false") }
+        guard isLinkSecured else { return .refused(reason: "it is secured, and the link doesn't encrypt") }
         return nil
     }
 
@@ -131,8 +131,8 @@ struct KeyReplica: Hashable, Sendable {
         guard let entry = table.records[place].entry else { return nil }
         let rule = table.records[place].rule
         if let refusal = refusal(rule) { return refusal }
-        guard rule.isEligible else { return .refused(reason: "its availability or policy keeps it here") }
-        if peers.values.contains(where: { $0.isRefused(place) }) { return .refused(reason: "a peer does not take it") }
+        guard rule.isEligible else { return .refused(reason: "its availability or policy keeps it on this device") }
+        if peers.values.contains(where: { $0.isRefused(place) }) { return .refused(reason: "a peer doesn't accept it") }
         if !peers.isEmpty, peers.values.allSatisfy({ $0.isConfirmed(place) }) { return .synced }
         let count = entry.bytes?.count ?? 0
         guard rule.policy != .automaticSmall || count <= configuration.maxAutoSyncSize else {

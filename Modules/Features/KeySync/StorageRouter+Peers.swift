@@ -84,7 +84,7 @@ extension StorageRouter {
             let message = try? envelope.decodePayload(as: KeyMessage.self), message.isSound,
             follow(message, connection), replica.receive(message, from: sender)
         else {
-            let error = ConnectionError.incompatiblePeer(reason: "'\(sender)' says of keys what is not understood here")
+            let error = ConnectionError.incompatiblePeer(reason: "'\(sender)' sent an invalid message about keys")
             connection.diagnostics.publish(
                 .deliveryFailed(requestType: KeyMessage.featureID, error: error, willRetry: false))
             return

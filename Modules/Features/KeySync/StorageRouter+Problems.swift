@@ -29,9 +29,9 @@ extension StorageRouter {
             board.report(
                 SessionProblem(
                     .valueTooLarge, of: change.name,
-                    "the key '\(change.name)' stays on this device: \(bytes) bytes, \(limit) travel by themselves",
+                    "the key '\(change.name)' stays on this device: it has \(bytes) bytes, and at most \(limit) travel automatically",
                     advice:
-                        "Call sync(_:overridingPolicy:) for it, raise SyncConfiguration.maxAutoSyncSize, or store less under one key."
+                        "Call sync(_:overridingPolicy:) for this key, raise SyncConfiguration.maxAutoSyncSize, or store less under one key."
                 ))
         case .refused(let reason) where change.rule.sharesSecured:
             board.report(
@@ -46,7 +46,7 @@ extension StorageRouter {
         for name in names.prefix(ProblemBoard.problemsMax) where isRefusedByPeer(name) {
             board.report(
                 SessionProblem(
-                    .keyRefused, of: name, "'\(peerID)' doesn't take the key '\(name)'",
+                    .keyRefused, of: name, "'\(peerID)' doesn't accept the key '\(name)'",
                     advice:
                         "Give its StorageKey the same availability and syncPolicy in both apps, and see the bounds in Docs/Reference/Limits.md."
                 ))

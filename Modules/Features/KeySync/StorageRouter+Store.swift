@@ -33,7 +33,7 @@ extension StorageRouter {
                 let stored = String(Substring(key.utf8.dropFirst(Self.entryPrefix.utf8.count + 3)))
                 guard key == Self.storeKey(of: stored) else {
                     isDamaged = true
-                    note("what is stored is not where a key is", of: String(key.dropFirst(Self.entryPrefix.count)))
+                    note("the store has an entry under a wrong name", of: String(key.dropFirst(Self.entryPrefix.count)))
                     continue
                 }
                 let name = KeyTable.canonical(stored)
@@ -43,7 +43,7 @@ extension StorageRouter {
                     if entries[name].map(entry.wins(over:)) ?? true { entries[name] = entry }
                 } catch {
                     isDamaged = true
-                    note("what is stored cannot be read, and stays until it is set again: \(error)", of: name)
+                    note("the stored value can't be read and stays until you set a new one: \(error)", of: name)
                 }
             }
         }
@@ -167,9 +167,11 @@ extension StateVector {
         self = try bytes.withUnsafeBytes { bytes throws(WireError) in
             var reader = WireReader(bytes)
             let layout = try reader.readUInt8()
-            guard layout == 1 else { throw WireError(.unsupportedVersion, "a record of layout \(layout)") }
+            guard layout == 1 else {
+                throw WireError(.unsupportedVersion, "the record has layout \(layout); this version reads 1")
+            }
             let vector = try reader.readVector()
-            guard reader.isAtEnd else { throw WireError(.corrupted, "no record ends so") }
+            guard reader.isAtEnd else { throw WireError(.corrupted, "the record has extra bytes") }
             return vector
         }
     }

@@ -29,8 +29,8 @@ final class RequestExchange: Sendable {
             requester.board.report(
                 SessionProblem(
                     .idInUse, of: RequestMessage.featureID,
-                    "something else on this connection receives '\(RequestMessage.featureID)', so no request comes here",
-                    advice: "Let that route go, then make the requests again."))
+                    "the app itself receives '\(RequestMessage.featureID)' on this connection, so no request arrives here",
+                    advice: "Release that route, then create the requests again."))
             return
         }
         responder.start()

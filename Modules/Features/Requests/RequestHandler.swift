@@ -75,7 +75,7 @@ struct RequestCoding: Sendable {
 
     private func decoded<Value: Decodable>(_ type: Value.Type, _ bytes: Data) throws -> Value {
         guard let value = try decoder(type, bytes) as? Value else {
-            throw ConnectionError.decodingFailed(description: "not a \(type)")
+            throw ConnectionError.decodingFailed(description: "the decoded value isn't a \(type)")
         }
         return value
     }
@@ -136,14 +136,14 @@ extension RequestCoding {
             let listed = R.failures.first { TypeName.nested($0) == message.errorType }
             if let listed, let error = try? decoder(listed, message.body) as? any Error { throw error }
             throw ConnectionError.handlerError(description: message.errorDescription ?? "")
-        default: throw ConnectionError.incompatiblePeer(reason: "'\(message.kind)' is no answer")
+        default: throw ConnectionError.incompatiblePeer(reason: "'\(message.kind)' isn't a kind of answer")
         }
     }
 }
 
 extension RequestMessage {
     var versionError: ConnectionError {
-        .incompatiblePeer(reason: "version \(version) of requests; this one reads \(Self.version)")
+        .incompatiblePeer(reason: "the message has version \(version), and the receiver reads up to \(Self.version)")
     }
 
     /// Returns the answer to a request.

@@ -177,7 +177,7 @@ extension RequestLedger {
         guard let entry = entries[key], case .answered(let reply?) = entry.phase else { return }
         replyBytes -= reply.body.count
         var outcome = RequestMessage.failure(
-            .replyFailed(reason: "the reply is no longer kept"), id: reply.id, type: reply.type)
+            .replyFailed(reason: "the receiver no longer has the reply"), id: reply.id, type: reply.type)
         outcome.method = reply.method
         entries[key]?.phase = .answered(outcome)
         replyBytes += outcome.body.count

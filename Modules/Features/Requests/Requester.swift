@@ -43,7 +43,7 @@ final class Requester: Sendable {
             let code: SessionProblem.Code = if case .payloadTooLarge = error { .valueTooLarge } else { .sendFailed }
             board.report(
                 SessionProblem(
-                    code, of: type, "\(type) wasn't sent, or wasn't taken: \(error.description)", advice: error.advice))
+                    code, of: type, "\(type) couldn't be sent or was refused: \(error.description)", advice: error.advice))
         case .messageSent(let type, _): board.solve(.sendFailed, of: type)
         default: break
         }
@@ -159,7 +159,7 @@ extension Requester {
             enter(&state)
             return true
         }
-        guard hasBegun else { throw .deliveryFailed(reason: "\(RequesterCore.callsMax) requests are under way") }
+        guard hasBegun else { throw .deliveryFailed(reason: "\(RequesterCore.callsMax) requests are already under way") }
     }
 
     func receive(_ message: RequestMessage, from peerID: String) {
@@ -177,7 +177,7 @@ extension Requester {
         let known = post.transport.knownPeers.map(\.id).sorted()
         guard let peer, !known.isEmpty, !known.contains(peer.id), peer.id != post.localPeerID else { return }
         let names = known.prefix(8).map { "'\($0)'" }.joined(separator: ", ") + (known.count > 8 ? ", …" : "")
-        let text = "the transport knows no peer '\(peer.id)', only \(names)"
+        let text = "the transport doesn't know the peer '\(peer.id)', only \(names)"
         board.report(
             SessionProblem(
                 .unknownPeer, of: peer.id, text,

@@ -51,7 +51,7 @@ extension RequesterCore {
 
     /// Sends another copy, because the peer hasn't confirmed a live one. The receiver recognizes a duplicate by its ID.
     mutating func heardNothing(of call: RequestCall, _ now: RequestMoment) {
-        let silence = ConnectionError.deliveryFailed(reason: "no sign of the other device")
+        let silence = ConnectionError.deliveryFailed(reason: "the other device didn't respond")
         if call.wish.strategy.hasFallback { return failed(call, silence, now) }
         guard countAttempt(of: call, after: silence) else { return setPhase(.resting, of: call.id) }
         attempt(call.id, now)

@@ -19,7 +19,7 @@ extension RequesterCore {
         case .echo: receiveEcho(message, from: peerID)
         case .request, .probe, .none?: break
         case nil:
-            let error = ConnectionError.incompatiblePeer(reason: "it says '\(message.kind)' about a request")
+            let error = ConnectionError.incompatiblePeer(reason: "'\(message.kind)' isn't a kind of message about a request")
             report(.deliveryFailed(requestType: message.type, error: error, willRetry: false))
         }
     }
@@ -31,10 +31,10 @@ extension RequesterCore {
             if message.isFireAndForget == true, let error = message.failure {
                 return report(.deliveryFailed(requestType: message.type, error: error, willRetry: false))
             }
-            return ignore(message, because: "nobody waits for it any more")
+            return ignore(message, because: "its request has already ended")
         }
         guard var call = call(message, of: peerID, now) else {
-            return ignore(message, because: "it is not what was asked, or not who was asked")
+            return ignore(message, because: "its type or sender doesn't match the request")
         }
         learnClock(message, of: peerID, call, now)
         if case .handlerNotRegistered = message.failure, call.wish.peer == nil, now.peers.count > 1 {

@@ -214,7 +214,7 @@ extension RequesterCore {
     mutating func enqueue(_ call: RequestCall, _ now: RequestMoment) -> Bool {
         guard !queue.contains(call.id) else { return true }
         guard queue.count < Self.queueMax else {
-            finish(call.id, .failure(.deliveryFailed(reason: "\(Self.queueMax) requests wait already")), now)
+            finish(call.id, .failure(.deliveryFailed(reason: "\(Self.queueMax) requests already wait for a peer")), now)
             return false
         }
         queue.append(call.id)

@@ -44,7 +44,7 @@ extension Responder {
     }
 
     private func deliver(_ message: RequestMessage, to peerID: String, mode: SessionDeliveryMode) async {
-        guard let peer = post.peer(peerID) else { return failed(message, "'\(peerID)' is not known") }
+        guard let peer = post.peer(peerID) else { return failed(message, "the transport doesn't know '\(peerID)'") }
         var message = message
         message.clock = post.wall
         do {

@@ -136,14 +136,14 @@ extension Responder {
             case .tooOld:
                 report(.requestExpired(requestType: request.type))
                 reply(
-                    .failure(.deliveryFailed(reason: "it is too old to tell whether it has run")), to: request,
+                    .failure(.deliveryFailed(reason: "the request is too old to know whether it has run")), to: request,
                     of: peerID)
             }
         } catch {
             // An earlier copy is being handled and answers for both.
             if await ledger.knows(job.key) { return acknowledge(job) }
             // A request that isn't recorded must not run, because it might run again.
-            let error = ConnectionError.remoteError(description: "the request cannot be recorded: \(error)")
+            let error = ConnectionError.remoteError(description: "the request can't be recorded: \(error)")
             report(.deliveryFailed(requestType: request.type, error: error, willRetry: false))
             reply(.failure(error), to: request, of: peerID)
         }
@@ -286,7 +286,7 @@ extension Responder {
         do {
             try await withStore { try await ledger.begin(job.key) }
         } catch {
-            let error = ConnectionError.remoteError(description: "the request cannot be recorded: \(error)")
+            let error = ConnectionError.remoteError(description: "the request can't be recorded: \(error)")
             report(.deliveryFailed(requestType: type, error: error, willRetry: false))
             return .failure(error)
         }
@@ -300,7 +300,7 @@ extension Responder {
             SessionProblem(
                 .handlerMissing, of: job.request.type,
                 "'\(job.key.peerID)' sent a \(job.request.type), and this device has no handler for it",
-                advice: "Register one at launch, or send it to the peers that have one."))
+                advice: "Register a handler at launch, or send the request only to peers that have one."))
     }
 
     /// Returns the handler. Waits after a launch, because requests may arrive before the app has registered all handlers.

@@ -56,7 +56,7 @@ struct DiagnosticsRecordingTests {
         for line in bad {
             #expect {
                 try DiagnosticsRecording(jsonLines: Data("\(good)\n\n\(line)\n\(good)".utf8))
-            } throws: { "\($0)".hasPrefix("malformed: line 3 is no entry of a recording (") }
+            } throws: { "\($0)".hasPrefix("malformed: line 3 isn't an entry of a recording (") }
         }
         let long = Data(repeating: UInt8(ascii: "x"), count: DiagnosticsRecording.lineBytesMax + 1)
         #expect {

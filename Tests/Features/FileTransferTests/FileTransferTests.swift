@@ -197,7 +197,7 @@ import Testing
         let begun = (0..<10).map { _ in Task { try await pair.begin(url) } }
         var errors: [ConnectionError] = []
         for task in begun { if case .failure(let error) = await task.result { errors.append(ConnectionError(error)) } }
-        let tooMany = ConnectionError.deliveryFailed(reason: "3 files are on their way already")
+        let tooMany = ConnectionError.deliveryFailed(reason: "3 transfers are already under way")
         #expect(errors == Array(repeating: tooMany, count: 7))
         #expect(pair.phone.storedNames.count == 3)
         #expect(pair.phone.files?.outstandingFileTransfers.count == 3)

@@ -219,7 +219,7 @@ import Testing
             Pending { try await here.requests.send(Add(left: left, right: 0), strategy: .queueOnly) }
         }
         await stage.world.run { here.requests.pendingRequestCount == RequesterCore.queueMax }
-        await #expect(throws: ConnectionError.deliveryFailed(reason: "256 requests wait already")) {
+        await #expect(throws: ConnectionError.deliveryFailed(reason: "256 requests already wait for a peer")) {
             _ = try await stage.world.finish {
                 try await here.requests.send(Add(left: -1, right: 0), strategy: .queueOnly, retryPolicy: .none)
             }

@@ -277,7 +277,7 @@ extension FileInbox {
             if try !folder.take(path, as: "data") { try copy(path, to: folder) }
             // `openFile` refuses a symbolic link, which could point outside the folder.
             guard try folder.openFile("data", O_RDONLY).byteCount == offer.header.byteCount else {
-                throw .deliveryFailed(reason: "the file has another size than its sender says")
+                throw .deliveryFailed(reason: "the file's size isn't the one that its sender stated")
             }
         } catch {
             discard(offer.key)

@@ -243,7 +243,7 @@ extension FileExchange {
     /// Receives the file again, once. Every chunk was good, so the disk lost data or the sender's file has changed.
     private func restart(_ key: String, _ file: Incoming) throws(ConnectionError) {
         guard !file.hasRestarted, !file.offer.header.isCarried else {
-            throw .deliveryFailed(reason: "the file did not arrive as it was sent")
+            throw .deliveryFailed(reason: "the received file differs from the one that was sent")
         }
         _ = try inbox.restart(key)
         incoming[key]?.hasRestarted = true

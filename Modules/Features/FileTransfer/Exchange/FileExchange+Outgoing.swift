@@ -59,7 +59,7 @@ extension FileExchange {
         guard !isStopped else { throw .notActivated }
         let most = inbox.limits.outstandingMax
         guard outgoing.count + starting.count < most else {
-            throw .deliveryFailed(reason: "\(most) files are on their way already")
+            throw .deliveryFailed(reason: "\(most) transfers are already under way")
         }
         let source = try SourceFile(path: path, system: system)
         starting.insert(id)
