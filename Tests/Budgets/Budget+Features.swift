@@ -129,7 +129,7 @@ extension Budget {
         var core = RequesterCore(localPeer: peer("self")) { UUID() }
         for number in 0..<RequesterCore.clocksMax {
             let arrival = SessionPeerReachability(true, peer: peer(text(number, bytes: nameBytes)))
-            core.changeReachability(arrival, RequestMoment(elapsed: .zero, wall: 0, peers: []))
+            core.changeReachability(arrival, RequestContext(elapsed: .zero, wall: 0, peers: []))
         }
         for number in 0..<2 * RequesterCore.clocksMax {
             core.noteClock(of: text(number, bytes: nameBytes), aheadBy: 1)

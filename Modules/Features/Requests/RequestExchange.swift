@@ -39,7 +39,7 @@ final class RequestExchange: Sendable {
             Task { [weak requester, weak responder] in
                 for await change in changes {
                     requester?.note(change)
-                    if change.isReachable { responder?.sendLeftovers() }
+                    if change.isReachable { responder?.sendRestoredReplies() }
                 }
             },
         ])

@@ -41,7 +41,7 @@ struct RequestHandler: Sendable {
             }
             do {
                 let bytes =
-                    try message.isPlain ? JSONEncoder().encode(response) : coding.encode(response, onLoss: onMismatch)
+                    try message.isLegacyJSON ? JSONEncoder().encode(response) : coding.encode(response, onLoss: onMismatch)
                 return .answer(bytes)
             } catch {
                 onMismatch()
@@ -86,7 +86,7 @@ struct RequestCoding: Sendable {
     func decode<Value: Decodable>(
         _ type: Value.Type, from message: RequestMessage, _ onFallback: () -> Void
     ) throws -> Value {
-        let plain = message.isPlain ? try? JSONDecoder().decode(type, from: message.body) : nil
+        let plain = message.isLegacyJSON ? try? JSONDecoder().decode(type, from: message.body) : nil
         do {
             let value = try decoded(type, message.body)
             return plain ?? value

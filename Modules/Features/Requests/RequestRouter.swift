@@ -22,7 +22,7 @@ struct RequestRouter: Sendable {
     }
 
     func pass(_ snapshot: AnySessionSyncSnapshot) async {
-        guard ContextFeature.isOne(snapshot.metadata.featureID),
+        guard ContextFeature.isSlot(snapshot.metadata.featureID),
             snapshot.metadata.sessionID == requester?.connection.sessionID
         else { return }
         do {

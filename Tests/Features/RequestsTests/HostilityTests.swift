@@ -22,8 +22,8 @@ import Testing
         var reply = RequestMessage(.answer, id: try #require(here.requests.underWay.first), type: "Find")
         reply.version = 9
         let message = reply
-        let post = RequestPost(connection: there.connection)
-        _ = try await world.finish { try await post.send(message, mode: .reliableEventually, to: phone) }
+        let sender = RequestSender(connection: there.connection)
+        _ = try await world.finish { try await sender.send(message, mode: .reliableEventually, to: phone) }
         await #expect(throws: ConnectionError.incompatiblePeer(reason: "the message has version 9, and the receiver reads up to 1")) {
             _ = try await world.finish(pending)
         }
@@ -37,13 +37,13 @@ import Testing
         let there = TransportConnection(
             transport: world.network.makeTransport(localPeer: watch),
             clock: world.network.clock(of: watch))
-        let post = RequestPost(connection: there)
+        let sender = RequestSender(connection: there)
         let error = ConnectionError.remoteError(description: "the disk is full")
         let route = try there.route(featureID: RequestMessage.featureID) { envelope in
             guard let request = try? envelope.decodePayload(as: RequestMessage.self) else { return }
             var answer = RequestMessage.failure(error, id: request.id, type: request.type)
             answer.isFireAndForget = true
-            try? await post.send(answer, mode: .reliableEventually, to: phone)
+            try? await sender.send(answer, mode: .reliableEventually, to: phone)
         }
         await world.run { here.requests.isReachable() }
         try await world.finish { await here.requests.send(Log(line: 1), strategy: .liveOnly) }
@@ -56,14 +56,14 @@ import Testing
     @Test func `A name without end and a kind that nobody knows are reported`() async throws {
         let world = World(seed: 72)
         let (here, there) = try await world.pair()
-        let post = RequestPost(connection: here.connection)
+        let sender = RequestSender(connection: here.connection)
         let long = RequestMessage(.request, id: UUID(), type: String(repeating: "x", count: 513))
         let data = try JSONEncoder().encode(RequestMessage(.echo, id: UUID(), type: "Add"))
         let text = String(decoding: data, as: UTF8.self).replacingOccurrences(of: "echo", with: "dance")
         let unknown = try JSONDecoder().decode(RequestMessage.self, from: Data(text.utf8))
         _ = try await world.finish {
-            try await post.send(long, mode: .reliableEventually, to: watch)
-            try await post.send(unknown, mode: .reliableEventually, to: watch)
+            try await sender.send(long, mode: .reliableEventually, to: watch)
+            try await sender.send(unknown, mode: .reliableEventually, to: watch)
         }
         await world.run { there.events.all.count(where: isIncompatible) == 2 }
     }
@@ -83,9 +83,9 @@ import Testing
         late.clock = .max
         late.method = .queue
         let message = late
-        let post = RequestPost(connection: there.connection)
+        let sender = RequestSender(connection: there.connection)
         try await world.finish {
-            for _ in 0..<50 { try await post.send(message, mode: .reliableEventually, to: phone) }
+            for _ in 0..<50 { try await sender.send(message, mode: .reliableEventually, to: phone) }
         }
         await #expect(throws: ConnectionError.handlerNotRegistered(requestType: "Add")) {
             _ = try await world.finish(pending)
@@ -96,7 +96,7 @@ import Testing
     @Test func `More than is handled at once is let go, and its senders try again`() async throws {
         let world = World(seed: 74)
         let (here, there) = try await world.pair()
-        let mayEnd = Once<Bool>()
+        let mayEnd = AsyncValue<Bool>()
         there.requests.register(Add.self) { add in
             _ = await mayEnd.value()
             return add.left
@@ -118,19 +118,19 @@ import Testing
     @Test func `A second copy of what waits is not refused for want of room`() async throws {
         let world = World(seed: 76)
         let (here, there) = try await world.pair()
-        let mayEnd = Once<Bool>()
+        let mayEnd = AsyncValue<Bool>()
         there.requests.register(Log.self) { _ in
             _ = await mayEnd.value()
             return VoidResponse()
         }
-        let post = RequestPost(connection: here.connection)
+        let sender = RequestSender(connection: here.connection)
         func send(_ ids: [UUID]) async throws {
             try await world.finish {
                 for id in ids {
                     var message = RequestMessage(.request, id: id, type: "Log", body: Data(#"{"line":1}"#.utf8))
                     message.method = .queue
                     message.stamp = here.connection.stamp()
-                    try await post.send(message, mode: .reliableEventually, to: watch)
+                    try await sender.send(message, mode: .reliableEventually, to: watch)
                 }
             }
         }
@@ -182,7 +182,7 @@ import Testing
     @Test func `Whoever sent a fire-and-forget request that found no room is told`() async throws {
         let world = World(seed: 78)
         let (here, there) = try await world.pair()
-        let mayEnd = Once<Bool>()
+        let mayEnd = AsyncValue<Bool>()
         let done = Done()
         there.requests.register(Log.self) {
             _ = await mayEnd.value()

@@ -54,7 +54,7 @@ import Testing
     @Test func `Live requests run side by side`() async throws {
         let world = World(seed: 4)
         let (here, there) = try await world.pair()
-        let (first, second) = (Once<Bool>(), Once<Bool>())
+        let (first, second) = (AsyncValue<Bool>(), AsyncValue<Bool>())
         // Each waits for the other.
         there.requests.register(Add.self) { add in
             let (mine, other) = add.left == 0 ? (first, second) : (second, first)
