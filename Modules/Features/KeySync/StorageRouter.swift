@@ -23,24 +23,24 @@ public actor StorageRouter {
 
     var replica = KeyReplica(author: "")
     /// Changes that the app made before there was a connection.
-    var early = KeyDrafts()
+    var pendingChanges = PendingKeyChanges()
     var failures: [String: String] = [:]
     var connection: (any SessionConnection)?
     var route: EnvelopeRoute?
     var isPumping = false
     /// True if `pump` was called while it was running.
-    var isPumpAsked = false
+    var isPumpRequested = false
     /// The timers for retries to peers, and for writes to the store.
-    var (retryTimer, keepTimer): (RetryTimer?, RetryTimer?)
+    var (retryTimer, writeTimer): (RetryTimer?, RetryTimer?)
     /// The last envelope that was sent to each peer.
     var sent: [String: UUID] = [:]
     /// The schedule for writing changed peers, and values that the store has refused.
-    var keeping = RetryPlan(from: .seconds(5), to: .seconds(300))
+    var writePlan = RetryPlan(from: .seconds(5), to: .seconds(300))
     /// The peers in the store.
-    var shelf = KeyShelf()
+    var peerStore = KeyPeerStore()
     /// The record and the author in the store.
-    var keptRecord = StateVector()
-    var keptAuthor: String?
+    var storedRecord = StateVector()
+    var storedAuthor: String?
     let listeners = OwnedTasks()
     private var watchers: [Int: (key: String, yield: (Data?) throws -> Void)] = [:]
     private var observers: [Int: KeyObserver] = [:]
@@ -103,9 +103,9 @@ public actor StorageRouter {
     public func get<Value>(_ key: StorageKey<Value>) throws -> Value? {
         let place = replica.setRule(key.rule, of: key.name)
         do {
-            return try (early[key.name] ?? replica.table.records[place].entry?.bytes).map(key.decode)
+            return try (pendingChanges[key.name] ?? replica.table.records[place].entry?.bytes).map(key.decode)
         } catch {
-            note(error, of: key.name)
+            reportUnreadable(error, of: key.name)
             showStatuses()
             throw error
         }
@@ -192,15 +192,15 @@ public actor StorageRouter {
 
     // MARK: - Inside
 
-    func data(_ name: String) -> Data? { early[name] ?? replica.value(name) }
+    func data(_ name: String) -> Data? { pendingChanges[name] ?? replica.value(name) }
 
     func write(_ changes: [KeyBatch.Change]) throws {
         defer { show(changes.map(\.name)) }
         guard let connection else {
             for change in changes {
                 replica.setRule(change.rule, of: change.name)
-                mend([change.name])
-                if !isStored(change) { early.set(change) }
+                clearFailures(of: [change.name])
+                if !isStored(change) { pendingChanges.set(change) }
             }
             return
         }
@@ -212,11 +212,11 @@ public actor StorageRouter {
                 refusal = error
                 break
             }
-            mend([change.name])
-            reportIfKept(change)
+            clearFailures(of: [change.name])
+            reportIfNotSent(change)
         }
         do { try persist() } catch {
-            planKeeping(connection)
+            planWrite(connection)
             throw refusal ?? error
         }
         Task { await pump() }
@@ -240,7 +240,7 @@ public actor StorageRouter {
     }
 
     private func show(_ name: String, _ yield: (Data?) throws -> Void) {
-        do { try yield(data(name)) } catch { note(error, of: name) }
+        do { try yield(data(name)) } catch { reportUnreadable(error, of: name) }
     }
 
     private func watch(_ add: (Int) -> Void) -> Int {

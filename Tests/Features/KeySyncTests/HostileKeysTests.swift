@@ -58,7 +58,7 @@ import Testing
         let told = try #require(next)
         #expect(told.refused == peer.refusals && told.isSound)
         #expect(replica.peers["liar"]?.refusals.isEmpty == true && replica.peers["liar"]?.report.isEmpty == true)
-        replica.takeBack(told, from: "liar")
+        replica.undoSend(of: told, to: "liar")
         #expect(replica.peers["liar"]?.refusals == peer.refusals && replica.peers["liar"]?.report == peer.report)
     }
 }

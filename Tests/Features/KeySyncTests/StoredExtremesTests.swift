@@ -64,8 +64,8 @@ import Testing
             #expect(try StateEntry(stored: entry.stored(by: &writer)) == entry, "'\(name)', seed \(seed)")
         }
         #expect(try StateVector(stored: replica.seen.stored()) == replica.seen, "seed \(seed)")
-        let kept = try #require(replica.kept("liar"))
-        var read = try KeptPeer(stored: kept.stored())
+        let kept = try #require(replica.storedPeer("liar"))
+        var read = try StoredPeer(stored: kept.stored())
         if let download = kept.download { read.download = .init(stored: [download.stored(from: 0)]) }
         #expect(read == kept, "seed \(seed)")
     }
