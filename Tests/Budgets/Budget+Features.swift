@@ -153,10 +153,10 @@ extension Budget {
             var flow = FileFlow(byteCount: 1 << 30, held: 0, isLossless: true)
             func chunk(_ range: FileRange) -> Data { Data(repeating: 1, count: range.count) }
             while flow.windowBytes < FileFlow.windowBytesMax {
-                for range in flow.asks(now: .zero) { _ = flow.take(chunk(range), at: range.offset, now: .zero) }
+                for range in flow.nextRequests(now: .zero) { _ = flow.take(chunk(range), at: range.offset, now: .zero) }
             }
             let missing = flow.next
-            while case let ranges = flow.asks(now: .zero), !ranges.isEmpty {
+            while case let ranges = flow.nextRequests(now: .zero), !ranges.isEmpty {
                 for range in ranges where range.offset != missing {
                     _ = flow.take(chunk(range), at: range.offset, now: .zero)
                 }

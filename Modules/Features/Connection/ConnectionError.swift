@@ -135,7 +135,8 @@ extension ConnectionError: ExplainedError {
         case .fileAccessDenied(let url): "no access to the file\(url.isEmpty ? "" : " at \(url)")"
         case .insufficientSpace: "not enough space"
         case .idInUse(let id): "the ID '\(id)' is already in use on this connection"
-        case .payloadTooLarge(let bytes, let limit, let limitID): "\(bytes) bytes exceed the limit of \(limit) bytes (\(limitID))"
+        case .payloadTooLarge(let bytes, let limit, let limitID):
+            "\(bytes) bytes exceed the limit of \(limit) bytes (\(limitID))"
         case .incompatiblePeer(let reason): "the other device uses an incompatible version or protocol: \(reason)"
         }
     }

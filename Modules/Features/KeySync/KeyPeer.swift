@@ -177,7 +177,9 @@ struct KeyPeer: Hashable, Sendable {
             progress.confirmed += 1
         }
         // Drops messages whose items were all replaced, or confirmed through other messages.
-        unconfirmedMessages = unconfirmedMessages.filter { $0.value.contains { marks[$0.place].contains(.sent) && isPresent($0) } }
+        unconfirmedMessages = unconfirmedMessages.filter {
+            $0.value.contains { marks[$0.place].contains(.sent) && isPresent($0) }
+        }
     }
 
     private mutating func removeUnconfirmed(_ nonce: UInt64) -> [Sent] {

@@ -34,7 +34,9 @@ extension KeyReplica {
             peer.retry.plan(at: now)
             if !isUndelivered(id) {
                 peer.requeueUnconfirmed()
-                if peer.awaitsAnswer || hasKeysWithUnknownStatus(of: peer) { (peer.awaitsAnswer, peer.needsRequest) = (false, true) }
+                if peer.awaitsAnswer || hasKeysWithUnknownStatus(of: peer) {
+                    (peer.awaitsAnswer, peer.needsRequest) = (false, true)
+                }
             }
             peers[id] = peer
         }

@@ -80,7 +80,8 @@ extension KeyReplica {
         }
         return (message.items + [piece].compactMap { $0 }).compactMap { item in
             let place = table.place(of: item.key)
-            guard isWritableByPeers(place), place.flatMap({ table.records[$0].entry }) == nil, isRemoved(item.entry) else {
+            guard isWritableByPeers(place), place.flatMap({ table.records[$0].entry }) == nil, isRemoved(item.entry)
+            else {
                 return nil
             }
             return put(StateEntry(version: item.entry.version.removal), item.key, at: place)

@@ -47,7 +47,8 @@ extension KeyValue.Header {
         var reader = WireReader(buffer)
         let layout = try reader.readUInt8()
         guard layout == KeyValue.layout else {
-            throw WireError(.unsupportedVersion, "the value has layout \(layout); this version reads \(KeyValue.layout)")
+            throw WireError(
+                .unsupportedVersion, "the value has layout \(layout); this version reads \(KeyValue.layout)")
         }
         let codec = try reader.readUInt8()
         let schema = try reader.readVarint()

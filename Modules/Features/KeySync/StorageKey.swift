@@ -86,7 +86,8 @@ public struct KeySyncError: ExplainedError {
         switch code {
         case .tooLarge(let key, let bytes): "'\(key)' with \(bytes) bytes exceeds the bounds of a router"
         case .unreadable(let key):
-            "the stored value of '\(key)' has another type or is damaged\(cause.map { " (\($0))" } ?? ""); it stays unchanged"
+            "the stored value of '\(key)' has another type or is damaged"
+                + (cause.map { " (\($0))" } ?? "") + "; it stays unchanged"
         case .newerSchema(let key, let schema):
             "'\(key)' was written with schema \(schema), which this version can't read; it stays unchanged"
         case .unknownCodec(let key, let number):

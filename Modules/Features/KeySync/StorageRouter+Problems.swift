@@ -29,7 +29,7 @@ extension StorageRouter {
             board.report(
                 SessionProblem(
                     .valueTooLarge, of: change.name,
-                    "the key '\(change.name)' stays on this device: it has \(bytes) bytes, and at most \(limit) travel automatically",
+                    "the key '\(change.name)' stays on this device: \(bytes) bytes exceed maxAutoSyncSize, \(limit)",
                     advice:
                         "Call sync(_:overridingPolicy:) for this key, raise SyncConfiguration.maxAutoSyncSize, or store less under one key."
                 ))

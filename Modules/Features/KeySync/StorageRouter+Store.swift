@@ -33,7 +33,8 @@ extension StorageRouter {
                 let stored = String(Substring(key.utf8.dropFirst(Self.entryPrefix.utf8.count + 3)))
                 guard key == Self.storeKey(of: stored) else {
                     isDamaged = true
-                    reportUnreadable("the store has an entry under a wrong name", of: String(key.dropFirst(Self.entryPrefix.count)))
+                    reportUnreadable(
+                        "the store has an entry under a wrong name", of: String(key.dropFirst(Self.entryPrefix.count)))
                     continue
                 }
                 let name = KeyTable.canonical(stored)
@@ -43,7 +44,8 @@ extension StorageRouter {
                     if entries[name].map(entry.wins(over:)) ?? true { entries[name] = entry }
                 } catch {
                     isDamaged = true
-                    reportUnreadable("the stored value can't be read and stays until you set a new one: \(error)", of: name)
+                    reportUnreadable(
+                        "the stored value can't be read and stays until you set a new one: \(error)", of: name)
                 }
             }
         }

@@ -61,7 +61,9 @@ struct RequestCall: Sendable {
     var refusals: Set<String> = []
 
     /// The lane of the next attempt.
-    var method: DeliveryMethod { (hasFallenBack ? options.strategy.fallbackMethod : nil) ?? options.strategy.primaryMethod }
+    var method: DeliveryMethod {
+        (hasFallenBack ? options.strategy.fallbackMethod : nil) ?? options.strategy.primaryMethod
+    }
     var deadline: Duration { startedAt + options.policy.timeout }
     /// The next time at which the call needs a tick.
     var due: Duration { min(deadline, phase.due ?? deadline) }

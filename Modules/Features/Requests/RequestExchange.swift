@@ -29,7 +29,7 @@ final class RequestExchange: Sendable {
             requester.board.report(
                 SessionProblem(
                     .idInUse, of: RequestMessage.featureID,
-                    "the app itself receives '\(RequestMessage.featureID)' on this connection, so no request arrives here",
+                    "the app itself receives '\(RequestMessage.featureID)', so no request arrives here",
                     advice: "Release that route, then create the requests again."))
             return
         }

@@ -41,7 +41,8 @@ struct RequestHandler: Sendable {
             }
             do {
                 let bytes =
-                    try message.isLegacyJSON ? JSONEncoder().encode(response) : coding.encode(response, onLoss: onMismatch)
+                    try message.isLegacyJSON
+                    ? JSONEncoder().encode(response) : coding.encode(response, onLoss: onMismatch)
                 return .answer(bytes)
             } catch {
                 onMismatch()

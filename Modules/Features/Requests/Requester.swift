@@ -43,7 +43,8 @@ final class Requester: Sendable {
             let code: SessionProblem.Code = if case .payloadTooLarge = error { .valueTooLarge } else { .sendFailed }
             board.report(
                 SessionProblem(
-                    code, of: type, "\(type) couldn't be sent or was refused: \(error.description)", advice: error.advice))
+                    code, of: type, "\(type) couldn't be sent or was refused: \(error.description)",
+                    advice: error.advice))
         case .messageSent(let type, _): board.solve(.sendFailed, of: type)
         default: break
         }
@@ -159,7 +160,9 @@ extension Requester {
             enter(&state)
             return true
         }
-        guard hasBegun else { throw .deliveryFailed(reason: "\(RequesterCore.callsMax) requests are already under way") }
+        guard hasBegun else {
+            throw .deliveryFailed(reason: "\(RequesterCore.callsMax) requests are already under way")
+        }
     }
 
     func receive(_ message: RequestMessage, from peerID: String) {
@@ -206,7 +209,8 @@ extension Requester {
 
     /// - Returns: true if the event has happened; false after the deadline or a cancellation.
     private func wait(
-        _ id: UUID = UUID(), for event: RequesterCore.Wait.Event, until due: Duration?, after body: () async -> Void = {}
+        _ id: UUID = UUID(), for event: RequesterCore.Wait.Event, until due: Duration?,
+        after body: () async -> Void = {}
     ) async -> Bool {
         let waiter = AsyncValue<Bool>()
         perform { state, _ in

@@ -59,7 +59,9 @@ extension RequesterCore {
 
     /// - Returns: true if another attempt may follow.
     private mutating func countAttempt(of call: RequestCall, after error: ConnectionError) -> Bool {
-        guard call.attempts < call.options.policy.maxAttempts, call.options.policy.shouldRetry(error) else { return false }
+        guard call.attempts < call.options.policy.maxAttempts, call.options.policy.shouldRetry(error) else {
+            return false
+        }
         calls[call.id]?.attempts += 1
         report(.deliveryFailed(requestType: call.type, error: error, willRetry: true))
         return true

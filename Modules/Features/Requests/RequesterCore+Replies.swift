@@ -19,7 +19,8 @@ extension RequesterCore {
         case .echo: receiveEcho(message, from: peerID)
         case .request, .probe, .none?: break
         case nil:
-            let error = ConnectionError.incompatiblePeer(reason: "'\(message.kind)' isn't a kind of message about a request")
+            let error = ConnectionError.incompatiblePeer(
+                reason: "'\(message.kind)' isn't a kind of message about a request")
             report(.deliveryFailed(requestType: message.type, error: error, willRetry: false))
         }
     }

@@ -113,7 +113,9 @@ extension SessionRequests {
     }
 
     /// - Returns: the result of `Requester.sendWithoutReply`; false on an error.
-    func sendWithoutReply<R: FireAndForgetRequest>(_ request: R, strategy: DeliveryStrategy, to peer: SessionPeer? = nil) async
+    func sendWithoutReply<R: FireAndForgetRequest>(
+        _ request: R, strategy: DeliveryStrategy, to peer: SessionPeer? = nil
+    ) async
         -> Bool
     {
         let options = RequestCall.Options(strategy: strategy, delivery: .queued, policy: .default, peer: peer)
@@ -152,7 +154,9 @@ extension SessionRequests {
         }
     }
 
-    private func send<R: SessionRequest>(_ request: R, id: UUID, _ options: RequestCall.Options) async throws -> R.Response {
+    private func send<R: SessionRequest>(_ request: R, id: UUID, _ options: RequestCall.Options) async throws
+        -> R.Response
+    {
         let call = try makeCall(request, id: id, options, isFireAndForget: false)
         if options.delivery.requiresImmediateReachability, !requester.isReachable(options.peer) {
             requester.report(.deliveryFailed(requestType: call.type, error: .notReachable, willRetry: false))

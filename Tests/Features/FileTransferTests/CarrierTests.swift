@@ -177,7 +177,7 @@ import Testing
                 if side == 0 { _ = inbox.restore() } else { try? inbox.adopt(cargo.path, for: offer) }
             }
             let later = try FileInbox(path: path, limits: .init(), system: .init())
-            #expect(later.restore().map(\.standing) == [.partial(10)], "round \(round)")
+            #expect(later.restore().map(\.status) == [.partial(10)], "round \(round)")
             later.discard(offer.key)
         }
     }
@@ -198,7 +198,7 @@ import Testing
             let again = try pair.makeFile("b.bin", bytes: 9)
             let adopted = Result { try inbox.adopt(again.path, for: offer) }
             #expect(throws: ConnectionError.idInUse(id: header.id.uuidString)) { try adopted.get() }
-            #expect(inbox.restore().map(\.standing) == [.whole])
+            #expect(inbox.restore().map(\.status) == [.whole])
             #expect(try Data(contentsOf: URL(fileURLWithPath: kept)).count == 10)
         }
     }
@@ -220,7 +220,7 @@ import Testing
             let copy = pair.root.appendingPathComponent("copy")
             try FileManager.default.copyItem(at: url, to: copy)
             try exchange.inbox.adopt(copy.path, for: offer)
-            await exchange.notAdopted(offer, .idInUse(id: ""))
+            await exchange.adoptionFailed(offer, .idInUse(id: ""))
             await exchange.adopted(offer)
             platform.cancel(transfer.id)
             await pair.settle { !transfer.isTransferring }

@@ -32,7 +32,9 @@ import Testing
         for bucket in peer.digests.indices { peer.digests[bucket] = UInt64(bucket) &* 0x9e37_79b9_7f4a_7c15 }
         let bytes = peer.stored()
         #expect(try StoredPeer(stored: bytes) == peer)
-        for count in bytes.indices { #expect(throws: WireError.self) { try StoredPeer(stored: Array(bytes[..<count])) } }
+        for count in bytes.indices {
+            #expect(throws: WireError.self) { try StoredPeer(stored: Array(bytes[..<count])) }
+        }
         #expect(throws: WireError.self) { try StoredPeer(stored: bytes + [0]) }
     }
 

@@ -24,7 +24,10 @@ import Testing
         let message = reply
         let sender = RequestSender(connection: there.connection)
         _ = try await world.finish { try await sender.send(message, mode: .reliableEventually, to: phone) }
-        await #expect(throws: ConnectionError.incompatiblePeer(reason: "the message has version 9, and the receiver reads up to 1")) {
+        await #expect(
+            throws: ConnectionError.incompatiblePeer(
+                reason: "the message has version 9, and the receiver reads up to 1")
+        ) {
             _ = try await world.finish(pending)
         }
     }

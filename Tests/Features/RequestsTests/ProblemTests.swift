@@ -74,7 +74,8 @@ import Testing
         let begun = world.network.elapsed
         for strategy in DeliveryStrategy.allCases {
             await #expect(
-                throws: ConnectionError.deliveryFailed(reason: "the transport doesn't know the peer 'tablet', only 'watch'")
+                throws: ConnectionError.deliveryFailed(
+                    reason: "the transport doesn't know the peer 'tablet', only 'watch'")
             ) {
                 try await here.requests.send(Add(left: 1, right: 2), strategy: strategy, to: tablet)
             }

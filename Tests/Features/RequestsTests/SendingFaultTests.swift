@@ -184,7 +184,9 @@ import Testing
         let otherType = RequestMessage(.answer, id: id, type: "Add", body: Data("\"type\"".utf8))
         let otherID = RequestMessage(.answer, id: UUID(), type: "Find", body: Data("\"id\"".utf8))
         try await world.finish {
-            let (liar, friend) = (RequestSender(connection: other.connection), RequestSender(connection: there.connection))
+            let (liar, friend) = (
+                RequestSender(connection: other.connection), RequestSender(connection: there.connection)
+            )
             try await liar.send(foreign, mode: .reliableEventually, to: phone)
             try await friend.send(otherType, mode: .reliableEventually, to: phone)
             try await friend.send(otherID, mode: .reliableEventually, to: phone)
