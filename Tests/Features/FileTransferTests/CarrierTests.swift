@@ -89,7 +89,7 @@ import Testing
         #expect(setting.platform.outstandingIDs.isEmpty)
     }
 
-    @Test func `What the platform does not take throws, and is not carried at the next launch`() async throws {
+    @Test func `A file that the platform refuses throws, and is not carried at the next launch`() async throws {
         let setting = try Setting(seed: 48)
         let pair = setting.pair
         let url = try pair.makeFile("a.bin", bytes: 100)
@@ -144,7 +144,9 @@ import Testing
         #expect(pair.phone.files?.outstandingFileTransfers.isEmpty == true)
     }
 
-    @Test func `What the platform lost is carried again, and what comes twice is imported once`() async throws {
+    @Test func `A file that the platform lost is carried again, and one that arrives twice is imported once`()
+        async throws
+    {
         let setting = try Setting(seed: 43)
         let (pair, platform, near) = (setting.pair, setting.platform, setting.near)
         let url = try pair.makeFile("a.bin", bytes: 3000)
@@ -161,7 +163,7 @@ import Testing
         #expect(pair.watch.imports == ["a.bin": 1])
     }
 
-    @Test func `What is being brought while the app is launched is not taken for rubbish`() throws {
+    @Test func `A file that arrives during a launch is not discarded`() throws {
         let pair = try TestPair(seed: 46)
         let path = pair.root.appendingPathComponent("inbox").path
         let url = try pair.makeFile("a.bin", bytes: 10)
@@ -182,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func `What is brought again does not harm what an earlier launch has kept`() throws {
+    @Test func `A file that is carried again leaves the stored one unchanged`() throws {
         let pair = try TestPair(seed: 53)
         let path = pair.root.appendingPathComponent("inbox").path
         let header = FileHeader(id: UUID(), name: "a", byteCount: 10, digest: "0", metadata: nil, isCarried: true)
@@ -203,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func `What is brought twice is not refused, whoever hears of it first`() async throws {
+    @Test func `A file that is carried twice is not refused, in either order of the reports`() async throws {
         let setting = try Setting(seed: 54)
         let (pair, platform) = (setting.pair, setting.platform)
         for number in 0..<2 {
@@ -229,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func `Half of what was brought is rubbish, for it is brought again`() throws {
+    @Test func `A partial copy of a carried file is discarded, because it is carried again`() throws {
         let pair = try TestPair(seed: 47)
         let path = pair.root.appendingPathComponent("inbox").path
         let inbox = try FileInbox(path: path, limits: .init(), system: .init())

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `What cannot be sent throws, and leaves nothing`() async throws {
+    @Test func `A file that can't be sent throws, and leaves nothing`() async throws {
         let pair = try TestPair(seed: 30)
         let files = try pair.phone.launch()
         func error(_ url: URL, _ metadata: [String: Any]? = nil) async -> ConnectionError? {
@@ -240,7 +240,7 @@ import Testing
     }
 
     @Test(arguments: ["offer", "settled", "data"])
-    func `What cannot be read at a launch is there at the next one`(name: String) async throws {
+    func `A folder that can't be read at a launch is there at the next one`(name: String) async throws {
         let pair = try TestPair(seed: 51)
         let first = try inbox(pair)
         let offer = try offer("name.txt", bytes: 5)
@@ -265,7 +265,7 @@ import Testing
     }
 
     @Test(arguments: ["partial", "whole", "settled"])
-    func `What an earlier version has left under its names is found`(standing: String) throws {
+    func `Folders that an earlier version named are found`(standing: String) throws {
         let pair = try TestPair(seed: 53)
         let first = try inbox(pair)
         let offer = try offer("name.txt", bytes: 5)
@@ -363,7 +363,7 @@ import Testing
         #expect(left.count == FileInbox.importedMax)
     }
 
-    @Test func `Two peers with one id have a folder each, and nobody ends another's transfer`() async throws {
+    @Test func `Two peers with one ID have a folder each, and neither ends the other's transfer`() async throws {
         let pair = try TestPair(seed: 37)
         try pair.phone.launch()
         try pair.watch.launch()
@@ -389,7 +389,7 @@ import Testing
         #expect(pair.watch.imports == ["a.bin": 1])
     }
 
-    @Test func `Asking for what is not there brings nothing down`() async throws {
+    @Test func `Requests for ranges outside a file do no harm`() async throws {
         let pair = try TestPair(seed: 38)
         try pair.phone.launch()
         try pair.watch.launch()

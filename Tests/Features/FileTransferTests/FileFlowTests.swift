@@ -162,7 +162,7 @@ import Testing
         #expect(!flow.nextRequests(now: .milliseconds(4)).isEmpty)
     }
 
-    @Test func `Nobody is believed about what was not asked for`() {
+    @Test func `Chunks that weren't requested are ignored`() {
         var flow = FileFlow(byteCount: 100_000, held: 0)
         #expect(flow.take(Data(count: 10), at: 0, now: .zero).isEmpty)
         let asked = flow.nextRequests(now: .zero)

@@ -83,7 +83,7 @@ import Testing
         #expect(Self.exchange(&world).items == 2000)
     }
 
-    @Test func `What arrived before the link was lost, or the watch died, does not travel again`() {
+    @Test func `Keys that arrived before the link was lost or the watch died don't travel again`() {
         var world = Self.world(5000)
         world.meet("watch")
         _ = Self.exchange(&world, until: 8)
@@ -237,7 +237,7 @@ import Testing
         #expect(world.replicas["watch"]?.status(of: "a") == .synced)
     }
 
-    @Test func `What is sent after an answer is sent again by a time of its own`() {
+    @Test func `A message sent after an answer has its own retry time`() {
         var world = KeyWorld()
         world.meetAndSettle()
         world.set("phone", "a", "first")

@@ -38,7 +38,7 @@ import Testing
     }
 
     /// The confirmations grew with each message, and the refusals beyond what any message holds.
-    @Test func `What waits to be told to a peer has room in one message, whatever the peer sends`() throws {
+    @Test func `Refusals and confirmations for a peer fit into one message, whatever the peer sends`() throws {
         var replica = KeyReplica(author: "phone#1")
         replica.setRule(KeyRule(policy: .never), of: "own")
         for number in 0..<1000 {

@@ -75,7 +75,7 @@ import Testing
         #expect(replica.peers["one more"] == nil)
     }
 
-    @Test func `What is written late, or never, makes nothing synced that is not`() {
+    @Test func `Peers' state that is written late or never makes no key wrongly synced`() {
         var replica = KeyReplica(author: "phone#1")
         for key in ["a", "b"] { _ = replica.set(Data([1]), key, at: HybridTimestamp(rawValue: 1 << 20)) }
         replica.meet("watch")

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
-    func `A peer's largest numbers kill nobody, and its next request is answered`(seed: UInt64) async throws {
+    func `A peer's largest numbers crash nothing, and its next request is answered`(seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         let world = World(seed: seed)
         let (here, there) = try await world.pair()

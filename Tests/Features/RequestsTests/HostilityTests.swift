@@ -56,7 +56,7 @@ import Testing
         withExtendedLifetime(route) {}
     }
 
-    @Test func `A name without end and a kind that nobody knows are reported`() async throws {
+    @Test func `An endless name and an unknown kind are reported`() async throws {
         let world = World(seed: 72)
         let (here, there) = try await world.pair()
         let sender = RequestSender(connection: here.connection)
@@ -71,7 +71,7 @@ import Testing
         await world.run { there.events.all.count(where: isIncompatible) == 2 }
     }
 
-    @Test func `Who is told again and again that it is late says so three times`() async throws {
+    @Test func `A request that is repeatedly refused as late is sent again at most three times`() async throws {
         let world = World(seed: 73)
         let transport = StubbornTransport(world.network.makeTransport(localPeer: phone))
         let here = try Device(phone, transport, store: nil, clock: world.network.clock)
@@ -118,7 +118,7 @@ import Testing
         for (left, call) in calls.enumerated() { #expect(try await world.finish(call) == left) }
     }
 
-    @Test func `A second copy of what waits is not refused for want of room`() async throws {
+    @Test func `A second copy of a waiting request is not refused for lack of space`() async throws {
         let world = World(seed: 76)
         let (here, there) = try await world.pair()
         let mayEnd = AsyncValue<Bool>()
@@ -149,7 +149,7 @@ import Testing
         mayEnd.resolve(true)
     }
 
-    @Test func `A slot under another peer's name is nobody's request`() async throws {
+    @Test func `A slot under another peer's name is not run as a request`() async throws {
         let world = World(seed: 77)
         let (here, there) = try await world.pair()
         let done = Done()
@@ -182,7 +182,7 @@ import Testing
         #expect(there.events.all.count(where: isIncompatible) == 2)
     }
 
-    @Test func `Whoever sent a fire-and-forget request that found no room is told`() async throws {
+    @Test func `The sender of a fire-and-forget request that found no space gets an error`() async throws {
         let world = World(seed: 78)
         let (here, there) = try await world.pair()
         let mayEnd = AsyncValue<Bool>()
@@ -206,7 +206,7 @@ import Testing
         #expect(here.requests.ignoredReplyCount == 0)
     }
 
-    @Test func `A slot is emptied when all who were to get it have`() async throws {
+    @Test func `A slot is emptied when all its peers have the request`() async throws {
         let world = World(seed: 75)
         let (here, there) = try await world.pair()
         let other = try world.device(tablet)

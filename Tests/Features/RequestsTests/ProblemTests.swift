@@ -36,7 +36,7 @@ import Testing
         #expect(there.requests.problems.isEmpty)
     }
 
-    @Test func `An app that receives what comes for requests itself is told by a thrown error`() async throws {
+    @Test func `An app that receives the messages for requests itself gets a thrown error`() async throws {
         let world = World(seed: 16)
         let transport = world.network.makeTransport(localPeer: phone)
         let connection = TransportConnection(transport: transport, clock: world.network.clock(of: phone))

@@ -237,7 +237,7 @@ import Testing
         #expect(!there.events.all.contains(.requestExpired(requestType: "Add")))
     }
 
-    @Test func `Who does not say when it asked is not refused for what it asked a day ago`() async throws {
+    @Test func `A request without a stamp is not refused because of a request from a day ago`() async throws {
         let world = World(seed: 20)
         let (here, there) = try await world.pair()
         let done = Done()

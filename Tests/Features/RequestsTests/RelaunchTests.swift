@@ -11,7 +11,7 @@ import Testing
 
 /// What a process leaves to the next one.
 @Suite struct RelaunchTests {
-    @Test func `What was cut off in the middle is not run again, and its caller learns of it`() async throws {
+    @Test func `An interrupted request is not run again, and its caller gets an error`() async throws {
         let world = World(seed: 61)
         let store = MemoryStore()
         let here = try world.device(phone)
@@ -83,7 +83,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `What was taken and not begun runs in the next process, in order`() async throws {
+    @Test func `Requests that were taken and not begun run in the next process, in order`() async throws {
         let world = World(seed: 62)
         let (store, transportStore) = (MemoryStore(), MemoryStore())
         let mortal = MortalStore(store)

@@ -60,7 +60,7 @@ import Testing
         #expect(core.clockAhead["near"] == 7)
     }
 
-    @Test func `What waits is told when it is due, in order, and not when it has ended`() {
+    @Test func `Waits end when they are due, in order, and not after they were ended`() {
         var core = RequesterCore(localPeer: phone) { UUID() }
         let ids = (0..<8).map { _ in UUID() }
         func wait(_ index: Int, until milliseconds: Int) {

@@ -147,7 +147,7 @@ import Testing
         #expect(there.events.all.contains(.messageReceived(requestType: "Add")))
     }
 
-    @Test func `What comes at launch waits for its handler`() async throws {
+    @Test func `A request that arrives at launch waits for its handler`() async throws {
         let world = World(seed: 8)
         let (here, there) = try await world.pair()
         let pending = Pending { try await here.requests.send(Add(left: 1, right: 1), strategy: .liveOnly) }
@@ -180,7 +180,7 @@ import Testing
         withExtendedLifetime(there) {}
     }
 
-    @Test func `Who waits for the peer gets its answer, from one run of the handler`() async throws {
+    @Test func `A request that waits for the peer gets its answer, from one run of the handler`() async throws {
         let world = World(seed: 10)
         let (here, there) = try await world.pair()
         let done = Done()
