@@ -129,7 +129,7 @@ extension Budget {
         var core = RequesterCore(localPeer: peer("self")) { UUID() }
         for number in 0..<RequesterCore.clocksMax {
             let arrival = SessionPeerReachability(true, peer: peer(text(number, bytes: nameBytes)))
-            core.changeReachability(arrival, RequestMoment(elapsed: .zero, wall: 0, peers: []))
+            core.changeReachability(arrival, RequestContext(elapsed: .zero, wall: 0, peers: []))
         }
         for number in 0..<2 * RequesterCore.clocksMax {
             core.noteClock(of: text(number, bytes: nameBytes), aheadBy: 1)
@@ -153,10 +153,10 @@ extension Budget {
             var flow = FileFlow(byteCount: 1 << 30, held: 0, isLossless: true)
             func chunk(_ range: FileRange) -> Data { Data(repeating: 1, count: range.count) }
             while flow.windowBytes < FileFlow.windowBytesMax {
-                for range in flow.asks(now: .zero) { _ = flow.take(chunk(range), at: range.offset, now: .zero) }
+                for range in flow.nextRequests(now: .zero) { _ = flow.take(chunk(range), at: range.offset, now: .zero) }
             }
             let missing = flow.next
-            while case let ranges = flow.asks(now: .zero), !ranges.isEmpty {
+            while case let ranges = flow.nextRequests(now: .zero), !ranges.isEmpty {
                 for range in ranges where range.offset != missing {
                     _ = flow.take(chunk(range), at: range.offset, now: .zero)
                 }

@@ -92,40 +92,40 @@ extension ConnectionError: ExplainedError {
 
     public var advice: String {
         switch self {
-        case .notActivated: "Open the connection first; a closed one is not opened again."
+        case .notActivated: "Open a connection first. A closed one can't be reopened."
         case .notReachable: "Open the app on the other device and bring the two close to each other."
         case .notPaired: "Pair another device with this one."
         case .appNotInstalled: "Install the app on the other device."
         case .deliveryFailed, .replyFailed: "Try again when the other device can be reached."
         case .timeout: "The request may still have run: check the other device before you repeat it."
-        case .cancelled: "Start it again if it is still wanted."
-        case .encodingFailed: "Check what the value holds, such as numbers that are not finite."
+        case .cancelled: "Start it again if you still need it."
+        case .encodingFailed: "Check the value, for example for numbers that aren't finite."
         case .decodingFailed, .incompatiblePeer: "Update the app on both devices."
         case .handlerNotRegistered: "Update the app on the other device, or register a handler there."
         case .handlerError: ""
-        case .remoteError: "Look at the other device, then try again."
-        case .sessionError: "Try again; if it fails again, restart the app on both devices."
-        case .sessionUnhealthy: "Restart the app on both devices; if that does not help, restart the devices."
-        case .fileNotFound: "Check the path, and that the file has not been moved."
+        case .remoteError: "Check the other device, then try again."
+        case .sessionError: "Try again. If it fails again, restart the app on both devices."
+        case .sessionUnhealthy: "Restart the app on both devices. If that doesn't help, restart the devices."
+        case .fileNotFound: "Check the path, and that the file hasn't been moved."
         case .fileAccessDenied: "Choose a file that the app may read."
         case .insufficientSpace: "Free some space on both devices, then try again."
-        case .idInUse: "Use another id, or the object that has this one."
+        case .idInUse: "Use another ID, or the object that already has this one."
         case .payloadTooLarge: "Send less at once, or send it as a file."
         }
     }
 
     public var description: String {
         switch self {
-        case .notActivated: "the session is not active"
-        case .notReachable: "the other device cannot be reached"
+        case .notActivated: "the session isn't active"
+        case .notReachable: "the other device can't be reached"
         case .notPaired: "no other device is paired"
-        case .appNotInstalled: "the app is not installed on the other device"
+        case .appNotInstalled: "the app isn't installed on the other device"
         case .deliveryFailed(let reason): "not delivered: \(reason)"
-        case .timeout: "no answer in time"
+        case .timeout: "no answer within the timeout"
         case .cancelled: "cancelled"
-        case .replyFailed(let reason): "the reply could not be sent: \(reason)"
-        case .encodingFailed(let description): "cannot be encoded: \(description)"
-        case .decodingFailed(let description): "cannot be decoded: \(description)"
+        case .replyFailed(let reason): "the reply couldn't be sent: \(reason)"
+        case .encodingFailed(let description): "the value can't be encoded: \(description)"
+        case .decodingFailed(let description): "the received data can't be decoded: \(description)"
         case .handlerNotRegistered(let type): "the other device has no handler for \(type)"
         case .handlerError(let description): "the handler failed: \(description)"
         case .remoteError(let description): "the other device failed: \(description)"
@@ -134,9 +134,10 @@ extension ConnectionError: ExplainedError {
         case .fileNotFound(let url): "there is no file at \(url)"
         case .fileAccessDenied(let url): "no access to the file\(url.isEmpty ? "" : " at \(url)")"
         case .insufficientSpace: "not enough space"
-        case .idInUse(let id): "'\(id)' is the id of something else on this connection"
-        case .payloadTooLarge(let bytes, let limit, let limitID): "\(bytes) bytes exceed \(limit), the limit \(limitID)"
-        case .incompatiblePeer(let reason): "the other device speaks something else: \(reason)"
+        case .idInUse(let id): "the ID '\(id)' is already in use on this connection"
+        case .payloadTooLarge(let bytes, let limit, let limitID):
+            "\(bytes) bytes exceed the limit of \(limit) bytes (\(limitID))"
+        case .incompatiblePeer(let reason): "the other device uses an incompatible version or protocol: \(reason)"
         }
     }
 }

@@ -37,7 +37,7 @@ public final class ConnectionHealth: Sendable {
     public func failed(_ error: ConnectionError, isReachable: Bool) {
         switch error.verdict {
         case .answer: succeeded()
-        case .nothing: break
+        case .ignored: break
         case .failure:
             change { state in
                 state.failures = min(state.failures + 1, Self.failuresMax)
@@ -76,7 +76,7 @@ public final class ConnectionHealth: Sendable {
 extension ConnectionError {
     /// The meaning of an error for the connection's health.
     fileprivate enum Verdict {
-        case answer, nothing, failure
+        case answer, ignored, failure
     }
 
     fileprivate var verdict: Verdict {
@@ -84,7 +84,7 @@ extension ConnectionError {
         case .handlerNotRegistered, .handlerError, .remoteError, .incompatiblePeer: .answer
         case .cancelled, .encodingFailed, .decodingFailed, .idInUse, .payloadTooLarge, .fileNotFound, .fileAccessDenied,
             .insufficientSpace, .sessionUnhealthy, .notPaired, .appNotInstalled:
-            .nothing
+            .ignored
         case .notActivated, .notReachable, .deliveryFailed, .timeout, .replyFailed, .sessionError: .failure
         }
     }

@@ -10,7 +10,8 @@ public enum DiagnosticEvent: Sendable, Hashable {
     case sessionBecameInactive
     /// A peer has become reachable or unreachable.
     case reachabilityChanged(isReachable: Bool)
-    /// A request was answered, that long after the call.
+    /// A request has succeeded, that long after the call: it was answered, or, if it has no answer, the peer has confirmed it or
+    /// the transport keeps it.
     case messageSent(requestType: String, duration: Duration)
     /// A request has arrived.
     case messageReceived(requestType: String)
@@ -54,18 +55,18 @@ extension DiagnosticEvent: CustomStringConvertible {
         case .sessionDeactivated: "the session was deactivated"
         case .sessionBecameInactive: "the session became inactive"
         case .reachabilityChanged(let isReachable): isReachable ? "reachable" : "not reachable"
-        case .messageSent(let type, let duration): "\(type) was answered after \(duration)"
+        case .messageSent(let type, let duration): "\(type) succeeded after \(duration)"
         case .messageReceived(let type): "received \(type)"
         case .deliveryFailed(let type, let error, let willRetry):
             "\(type) failed: \(error)\(willRetry ? "; trying again" : "")"
-        case .fallbackUsed(let from, let to): "\(to.rawValue) takes the place of \(from.rawValue)"
-        case .requestQueued(let type, let size): "\(type) waits, one of \(size)"
+        case .fallbackUsed(let from, let to): "using \(to.rawValue) instead of \(from.rawValue)"
+        case .requestQueued(let type, let size): "\(type) waits for the peer; \(size) requests wait in total"
         case .queueFlushed(let count): "\(count) requests no longer wait"
         case .requestExpired(let type): "\(type) has expired"
-        case .healthChanged(let from, let to): "health was \(from) and is \(to)"
+        case .healthChanged(let from, let to): "health changed from \(from) to \(to)"
         case .recoveryAttempted: "trying to recover"
         case .recoverySucceeded: "recovered"
-        case .recoveryFailed(let error): "did not recover: \(error)"
+        case .recoveryFailed(let error): "recovery failed: \(error)"
         case .fileTransferStarted(let url, let hasMetadata):
             "sending \(url.lastPathComponent)\(hasMetadata ? " with metadata" : "")"
         case .fileTransferCompleted(let url): "\(url.lastPathComponent) has arrived"
@@ -73,7 +74,7 @@ extension DiagnosticEvent: CustomStringConvertible {
         case .fileReceived(let url, let hasMetadata):
             "received \(url.lastPathComponent)\(hasMetadata ? " with metadata" : "")"
         case .applicationContextReceived: "received an application context"
-        case .requestEncodingFailed(let type): "\(type) is not what it says"
+        case .requestEncodingFailed(let type): "\(type) or its reply can't be encoded or decoded without loss"
         }
     }
 }

@@ -15,19 +15,19 @@ struct PacedClock: Sendable {
     private static let stepTime = Duration.seconds(1)
 
     private var clock = HybridLogicalClock()
-    /// The highest stamp to follow until `renewal`, once the clock is beyond the ceiling.
-    private var edge = HybridTimestamp.ceiling
-    private var renewal = Duration.zero
+    /// The highest stamp to follow until `limitRaisedAfter`, once the clock is beyond the ceiling.
+    private var limit = HybridTimestamp.ceiling
+    private var limitRaisedAfter = Duration.zero
 
     mutating func tick(wallMilliseconds: UInt64) -> HybridTimestamp { clock.tick(wallMilliseconds: wallMilliseconds) }
 
     mutating func observe(_ stamp: HybridTimestamp, at elapsed: Duration) {
         guard stamp.isUsable, stamp > clock.latest else { return }
-        if stamp > max(edge, .ceiling), elapsed >= renewal {
-            edge = HybridTimestamp(rawValue: max(clock.latest, .ceiling).rawValue + Self.stepMax)
-            renewal = elapsed + Self.stepTime
+        if stamp > max(limit, .ceiling), elapsed >= limitRaisedAfter {
+            limit = HybridTimestamp(rawValue: max(clock.latest, .ceiling).rawValue + Self.stepMax)
+            limitRaisedAfter = elapsed + Self.stepTime
         }
-        clock.observe(min(stamp, max(edge, .ceiling)))
+        clock.observe(min(stamp, max(limit, .ceiling)))
     }
 
     /// Continues after a stamp that was issued or accepted earlier.

@@ -141,7 +141,8 @@ extension TransportConnection {
     private func noteDropped(_ envelope: AnySessionSyncEnvelope) {
         state.withLock { $0.droppedCount += 1 }
         let (feature, type) = (envelope.metadata.featureID, envelope.metadata.payloadType)
-        let error = ConnectionError.deliveryFailed(reason: "too much waits for '\(feature)', which nobody has made")
+        let error = ConnectionError.deliveryFailed(
+            reason: "too many messages wait for '\(feature)'. Create that feature at launch")
         diagnostics.publish(.deliveryFailed(requestType: type, error: error, willRetry: false))
     }
 }

@@ -9,7 +9,7 @@ public struct DiagnosticsPlugin: Plugin {
     public var descriptor: PluginDescriptor {
         PluginDescriptor(
             id: "diagnostics.recorder", kind: .diagnostics, module: "MeshDiagnostics", version: "0.1.0",
-            summary: "Records everything that passes a transport, and tells swift-log",
+            summary: "Records all traffic of a transport, and forwards events to swift-log",
             requires: ["core.transport"])
     }
 

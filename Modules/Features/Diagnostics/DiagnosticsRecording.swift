@@ -31,7 +31,7 @@ public struct DiagnosticsRecording: Sendable {
             do {
                 entries.append(try decoder.decode(DiagnosticsEntry.self, from: Data(line)))
             } catch {
-                throw DiagnosticsError(.malformed, "line \(index + 1) is no entry of a recording", cause: error)
+                throw DiagnosticsError(.malformed, "line \(index + 1) isn't an entry of a recording", cause: error)
             }
         }
     }
@@ -74,7 +74,7 @@ public struct DiagnosticsError: CodedError {
     public var advice: String {
         switch code {
         case .tooLarge: "Record less, or split the recording into several."
-        default: "Choose a file that DiagnosticsRecording wrote, and that is whole."
+        default: "Choose a complete file that DiagnosticsRecording wrote."
         }
     }
 }

@@ -52,7 +52,7 @@ public final class DiagnosticsSession: TransportWrapper {
         wrapping wrapped: any SessionSyncTransport, topic: Topic<SessionDiagnosticEvent>? = nil,
         recordLimit: Int = 10_000, now: @escaping @Sendable () -> Date = { Date() }
     ) {
-        precondition(recordLimit > 0, "a recorder needs room for one record")
+        precondition(recordLimit > 0, "recordLimit must be at least 1")
         self.wrapped = wrapped
         log = RecordLog(limit: recordLimit, topic: topic ?? Topic(bufferLimit: 1024), now: now)
         listen()

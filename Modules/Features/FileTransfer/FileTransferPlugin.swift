@@ -8,7 +8,7 @@ public struct FileTransferPlugin: Plugin {
     public var descriptor: PluginDescriptor {
         PluginDescriptor(
             id: "feature.files", kind: .feature, module: "MeshFileTransfer", version: "0.1.0",
-            summary: "Sends whole files, from where they stopped", requires: ["core.connection"],
+            summary: "Sends complete files, and resumes interrupted transfers", requires: ["core.connection"],
             capabilities: ["resume", "cancel", "metadata"], limits: [.fileHeader])
     }
 }

@@ -26,7 +26,7 @@ public final class FileTransfers {
     @ObservationIgnored private let table = TransferTable()
     @ObservationIgnored private let route: EnvelopeRoute
     @ObservationIgnored private let listeners = OwnedTasks()
-    @ObservationIgnored private let courier: CarrierReceiver?
+    @ObservationIgnored private let carrierObserver: InboxCarrierObserver?
 
     /// Resumes the transfers of earlier launches.
     /// - Parameters:
@@ -54,7 +54,7 @@ public final class FileTransfers {
         route = try connection.route(featureID: FileMessage.featureID) { [weak exchange] in
             await exchange?.receive($0)
         }
-        courier = carrier.map { _ in CarrierReceiver(inbox: inbox, exchange: exchange) }
+        carrierObserver = carrier.map { _ in InboxCarrierObserver(inbox: inbox, exchange: exchange) }
         let reachability = connection.transport.reachabilityChanges()
         listeners.hold([
             Task { [weak exchange] in
@@ -70,13 +70,13 @@ public final class FileTransfers {
                 }
             }
         }
-        table.lookAfter = { [weak exchange] in Task { await exchange?.lookAfterUnclaimed(isForced: true) } }
+        table.checkUnclaimed = { [weak exchange] in Task { await exchange?.checkUnclaimed(isForced: true) } }
         // Ends with the exchange. Then tasks that wait for a transfer get `notActivated`.
         Task { [table] in
             for await event in stream { table.apply(event) }
             table.end()
         }
-        if let courier { carrier?.begin(courier) }
+        if let carrierObserver { carrier?.begin(carrierObserver) }
     }
 
     /// Sends a file to a peer. The file must stay in place, unchanged, until the transfer has ended.
@@ -146,7 +146,7 @@ final class TransferTable {
     @ObservationIgnored private(set) var handler: (@MainActor (ReceivedFile) throws -> Void)?
     @ObservationIgnored private let received = Topic<ReceivedFile>(bufferLimit: 64)
     @ObservationIgnored var cancel: (TransferKey) -> Void = { _ in }
-    @ObservationIgnored var lookAfter: () -> Void = {}
+    @ObservationIgnored var checkUnclaimed: () -> Void = {}
     /// Keys of files that the app cancelled while they may have been completing. They aren't handed over.
     @ObservationIgnored private var unwanted: Set<String> = []
 
@@ -187,14 +187,14 @@ final class TransferTable {
             guard unwanted.remove(key) == nil else { return }
             unclaimed.append((key, file))
             received.publish(file)
-            hand(file)
+            deliver(file)
         case .taken(let key): unclaimed.removeAll { $0.key == key }
         }
     }
 
     func setHandler(_ newHandler: (@MainActor (ReceivedFile) throws -> Void)?) {
         handler = newHandler
-        for (_, file) in unclaimed { hand(file) }
+        for (_, file) in unclaimed { deliver(file) }
     }
 
     func subscribe() -> AsyncStream<ReceivedFile> { received.subscribe(startingWith: unclaimed.map(\.file)) }
@@ -211,11 +211,11 @@ final class TransferTable {
         order.removeAll { $0 == key }
     }
 
-    private func hand(_ file: ReceivedFile) {
+    private func deliver(_ file: ReceivedFile) {
         guard let handler else { return }
         // The handler's error doesn't matter: a file that it moved was taken, and any other is offered again.
         try? handler(file)
-        lookAfter()
+        checkUnclaimed()
     }
 }
 
@@ -229,7 +229,7 @@ extension TransferKey {
 }
 
 /// Moves a carried file into the inbox before the platform deletes it, then notifies the exchange.
-final class CarrierReceiver: FileCarrierObserver {
+final class InboxCarrierObserver: FileCarrierObserver {
     private let inbox: FileInbox
     private weak let exchange: FileExchange?
 
@@ -248,14 +248,14 @@ final class CarrierReceiver: FileCarrierObserver {
 
     func received(_ file: URL, header: Data) -> Bool {
         guard header.count <= FileOffer.bytesMax,
-            let said = try? JSONDecoder().decode(FileOffer.self, from: header), said.header.isCarried,
-            let offer = FileOffer(said.header, from: said.peerID, chunkBytesMax: said.chunkBytesMax)
+            let decoded = try? JSONDecoder().decode(FileOffer.self, from: header), decoded.header.isCarried,
+            let offer = FileOffer(decoded.header, from: decoded.peerID, chunkBytesMax: decoded.chunkBytesMax)
         else { return false }
         do throws(ConnectionError) {
             try inbox.adopt(file.path, for: offer)
             Task { [weak exchange] in await exchange?.adopted(offer) }
         } catch {
-            Task { [weak exchange] in await exchange?.notAdopted(offer, error) }
+            Task { [weak exchange] in await exchange?.adoptionFailed(offer, error) }
         }
         return true
     }

@@ -126,12 +126,14 @@ extension StateEntry {
             var reader = WireReader(bytes)
             let layout = try reader.readUInt8()
             guard layout == 1 else {
-                throw WireError(.unsupportedVersion, "a key of layout \(layout); this version reads 1")
+                throw WireError(.unsupportedVersion, "the key has layout \(layout); this version reads 1")
             }
             let stamp = HybridTimestamp(rawValue: try reader.readUInt64())
             let version = StateVersion(stamp: stamp, author: try reader.readString())
             let entry = StateEntry(version: version, bytes: try reader.readOptionalData())
-            guard reader.isAtEnd, stamp.isPlausible else { throw WireError(.corrupted, "no key ends or is dated so") }
+            guard reader.isAtEnd, stamp.isPlausible else {
+                throw WireError(.corrupted, "the key has extra bytes or an implausible stamp")
+            }
             return entry
         }
     }
@@ -169,7 +171,7 @@ private struct KeyAuthors {
     mutating func read(from reader: inout WireReader) throws(WireError) -> KeyMessage.Version {
         let key = try reader.readString()
         let place = names.count > 1 ? try reader.readCount(names.count - 1) : 0
-        guard names.indices.contains(place) else { throw WireError(.corrupted, "an author that is not there") }
+        guard names.indices.contains(place) else { throw WireError(.corrupted, "a version refers to a missing author") }
         stamp = stamp &+ UInt64(bitPattern: try reader.readSignedVarint())
         return .init(key: key, version: StateVersion(stamp: HybridTimestamp(rawValue: stamp), author: names[place]))
     }
@@ -215,7 +217,7 @@ extension WireReader {
 
     fileprivate mutating func readCount(_ max: Int) throws(WireError) -> Int {
         let count = try readVarint()
-        guard count <= UInt64(max) else { throw WireError(.oversized, "\(count) where \(max) is the most") }
+        guard count <= UInt64(max) else { throw WireError(.oversized, "\(count) exceeds the maximum of \(max)") }
         return Int(count)
     }
 

@@ -2,7 +2,7 @@ import Foundation
 import MeshBase
 import MeshRegister
 
-/// The state of the exchange with one peer. `KeptPeer` is the part that is stored.
+/// The state of the exchange with one peer. `StoredPeer` is the part that is stored.
 struct KeyPeer: Hashable, Sendable {
     /// Prints that were sent to the peer and that it hasn't compared yet.
     struct Listing: Hashable, Sendable {
@@ -22,7 +22,7 @@ struct KeyPeer: Hashable, Sendable {
         var version: StateVersion
     }
 
-    struct Letter: Hashable, Sendable {
+    struct SentMessage: Hashable, Sendable {
         var nonce: UInt64
         var items: [Sent]
     }
@@ -53,30 +53,30 @@ struct KeyPeer: Hashable, Sendable {
     /// Higher for a peer that was met later.
     var order: UInt64 = 0
     /// True if a request must be sent to the peer.
-    var isToBeAsked = false
+    var needsRequest = false
     /// True while a request is unanswered. Further reasons to ask are folded into it.
-    var isAsked = false
+    var awaitsAnswer = false
     var question: Question?
     /// Nonce of the message in which the peer's current launch first answered a request of this launch.
     private var answeredIn: UInt64?
     /// True once the peer has stated which changes of this device it knows.
-    var hasVouched = false
-    /// True if the peer understands `KeyMessage.record`. `told` is the part of the record that was sent to it.
-    var readsRecords = false
-    var told = StateVector()
+    var hasStatedNewestChange = false
+    /// True if the peer understands `KeyMessage.record`. `sentRecord` is the part of the record that was sent to it.
+    var supportsRecords = false
+    var sentRecord = StateVector()
     /// The differences that the next message will report.
     var answer: KeyMessage?
     var listing: Listing?
     private var marks = KeyMarks()
     private var queue = KeyQueue()
     /// Messages with items that the peer hasn't confirmed.
-    private(set) var letters: [UInt64: [Sent]] = [:]
+    private(set) var unconfirmedMessages: [UInt64: [Sent]] = [:]
     /// Messages that count as lost but may still arrive, so a late confirmation counts. At most the newest
-    /// `KeyLimits.lettersMax`.
-    private var late: [Letter] = []
+    /// `KeyLimits.unconfirmedMessagesMax`.
+    private var lostMessages: [SentMessage] = []
     var upload: Upload?
     var download: Download?
-    /// Nonces of messages to confirm. At most twice `KeyLimits.lettersMax`: a correct peer never waits for more confirmations.
+    /// Nonces of messages to confirm. At most twice `KeyLimits.unconfirmedMessagesMax`: a correct peer never waits for more confirmations.
     private(set) var report: [UInt64] = []
     var pieceMark: KeyMessage.PieceMark?
     /// Refused versions to report to the peer, without duplicates. At most `KeyLimits.listMax` and
@@ -87,13 +87,13 @@ struct KeyPeer: Hashable, Sendable {
     var retry = RetryPlan(from: .seconds(2), to: .seconds(300))
     var progress = KeyProgress()
 
-    var isWaiting: Bool { isAsked || !letters.isEmpty || upload?.isInFlight ?? false }
+    var isWaiting: Bool { awaitsAnswer || !unconfirmedMessages.isEmpty || upload?.isInFlight ?? false }
     /// Number of keys that are to be sent or are under way.
     var waitingCount: Int { marks.dueCount + marks.sentCount }
     /// Number of keys that are to be sent.
     var dueCount: Int { marks.dueCount }
     /// The state of unconfirmed keys. Every message that makes progress changes it.
-    var standing: [Int] { [waitingCount, letters.count, upload?.offset ?? 0] }
+    var unconfirmedState: [Int] { [waitingCount, unconfirmedMessages.count, upload?.offset ?? 0] }
 
     /// Notes that the peer's launch has answered a request, and so has compared itself with this launch.
     mutating func noteAnswer(in nonce: UInt64) {
@@ -110,7 +110,7 @@ struct KeyPeer: Hashable, Sendable {
     /// Returns true if the peer refuses the current version.
     func isRefused(_ place: Int) -> Bool { marks[place].contains(.refused) }
 
-    mutating func tellRefused(_ name: KeyMessage.Version) {
+    mutating func reportRefusal(_ name: KeyMessage.Version) {
         let bytes = name.key.utf8.count + name.version.author.utf8.count
         guard refusals.count < KeyLimits.listMax, refusedBytes + bytes <= KeyLimits.refusedBytesMax,
             refused.insert(name).inserted
@@ -122,7 +122,7 @@ struct KeyPeer: Hashable, Sendable {
     mutating func forgetRefusals() { (refusals, refused, refusedBytes) = ([], [], 0) }
 
     /// Notes messages whose items are durable here. Beyond the bound, the oldest are forgotten.
-    mutating func report(_ nonces: [UInt64]) { report = (report + nonces).suffix(2 * KeyLimits.lettersMax) }
+    mutating func report(_ nonces: [UInt64]) { report = (report + nonces).suffix(2 * KeyLimits.unconfirmedMessagesMax) }
 
     mutating func forgetReport() { report = [] }
 
@@ -132,7 +132,7 @@ struct KeyPeer: Hashable, Sendable {
 
     /// Returns true if the status is unknown: the peer has neither confirmed nor refused the current version, and it isn't
     /// queued or under way.
-    func isLoose(_ place: Int) -> Bool { marks[place].isEmpty }
+    func isStatusUnknown(_ place: Int) -> Bool { marks[place].isEmpty }
 
     mutating func refuse(_ place: Int) { marks[place].insert(.refused) }
 
@@ -163,35 +163,37 @@ struct KeyPeer: Hashable, Sendable {
     }
 
     mutating func send(_ items: [Sent], in nonce: UInt64) {
-        letters[nonce] = items
+        unconfirmedMessages[nonce] = items
         for item in items { marks[item.place] = marks[item.place].subtracting(.due).union(.sent) }
     }
 
     /// Confirms the items of a message, which are durable at the peer.
     /// - Parameter isPresent: returns true if that version is still the current one.
     mutating func confirm(_ nonce: UInt64, isPresent: (Sent) -> Bool) {
-        for item in takeLetter(nonce) where isPresent(item) {
+        for item in removeUnconfirmed(nonce) where isPresent(item) {
             marks[item.place].remove(.sent)
             guard !isRefused(item.place) else { continue }
             marks[item.place] = .confirmed
             progress.confirmed += 1
         }
         // Drops messages whose items were all replaced, or confirmed through other messages.
-        letters = letters.filter { $0.value.contains { marks[$0.place].contains(.sent) && isPresent($0) } }
+        unconfirmedMessages = unconfirmedMessages.filter {
+            $0.value.contains { marks[$0.place].contains(.sent) && isPresent($0) }
+        }
     }
 
-    private mutating func takeLetter(_ nonce: UInt64) -> [Sent] {
-        if let items = letters.removeValue(forKey: nonce) { return items }
-        return late.firstIndex { $0.nonce == nonce }.map { late.remove(at: $0).items } ?? []
+    private mutating func removeUnconfirmed(_ nonce: UInt64) -> [Sent] {
+        if let items = unconfirmedMessages.removeValue(forKey: nonce) { return items }
+        return lostMessages.firstIndex { $0.nonce == nonce }.map { lostMessages.remove(at: $0).items } ?? []
     }
 
     /// Counts everything under way as lost.
-    mutating func takeBack() {
-        marks.takeBack()
+    mutating func requeueUnconfirmed() {
+        marks.requeueSent()
         queue.order = nil
-        late += letters.map(Letter.init).sorted { $0.nonce < $1.nonce }
-        late.removeFirst(max(late.count - KeyLimits.lettersMax, 0))
-        letters = [:]
+        lostMessages += unconfirmedMessages.map(SentMessage.init).sorted { $0.nonce < $1.nonce }
+        lostMessages.removeFirst(max(lostMessages.count - KeyLimits.unconfirmedMessagesMax, 0))
+        unconfirmedMessages = [:]
         upload?.isInFlight = false
     }
 }
@@ -225,7 +227,7 @@ struct KeyMarks: Hashable, Sendable {
 
     var due: [Int] { dueCount == 0 ? [] : marks.indices.filter { marks[$0].contains(.due) } }
 
-    mutating func takeBack() {
+    mutating func requeueSent() {
         guard sentCount > 0 else { return }
         for place in marks.indices where marks[place].contains(.sent) {
             marks[place] = marks[place].subtracting(.sent).union(.due)

@@ -12,7 +12,7 @@ extension KeyReplica {
                 peer.confirm(place)
                 continue
             }
-            if digests[bucket] == 0, isSettled(place) { continue }
+            if digests[bucket] == 0, isRemovalConfirmed(place) { continue }
             // The peer may have lost its store or restored an older one.
             peer.unconfirm(place)
             if digests[bucket] != 0 {
@@ -21,7 +21,7 @@ extension KeyReplica {
                 peer.enqueue(place)
             }
         }
-        peer.told = StateVector()
+        peer.sentRecord = StateVector()
         var answer = KeyMessage(nonce: 0)
         answer.answers = nonce
         answer.isAcknowledgement = !isDiffering.contains(true)
@@ -67,7 +67,7 @@ extension KeyReplica {
     }
 
     /// Handles the result of the peer's comparison. The peer lacks the prints that it wants and has the others.
-    func conclude(_ nonce: UInt64, _ message: KeyMessage, with peer: inout KeyPeer) {
+    func applyComparison(_ nonce: UInt64, _ message: KeyMessage, with peer: inout KeyPeer) {
         // Nil after a relaunch. Wanted keys are still sent, and the next exchange confirms the others.
         let listed = peer.listing.flatMap { $0.nonce == nonce ? $0.prints : nil } ?? []
         if !listed.isEmpty { peer.listing = nil }
@@ -88,10 +88,10 @@ extension KeyReplica {
         for name in versions {
             let place = table.place(of: name.key)
             guard let place, let mine = table.records[place].entry?.version else {
-                isOpen(place) ? wants.append(name.key) : peer.tellRefused(name)
+                isWritableByPeers(place) ? wants.append(name.key) : peer.reportRefusal(name)
                 continue
             }
-            if mine < name.version { isOpen(place) ? wants.append(name.key) : peer.tellRefused(name) }
+            if mine < name.version { isWritableByPeers(place) ? wants.append(name.key) : peer.reportRefusal(name) }
             if mine > name.version, isShareable(place) { peer.enqueue(place) }
             if mine == name.version { peer.confirm(place) }
         }

@@ -5,15 +5,15 @@ import MeshRegister
 extension KeyReplica {
     /// Adds a peer that has become reachable, and asks it. Called at activation, at a change of pairing, and on reachability.
     mutating func meet(_ id: String) {
-        guard peers[id] != nil || makeRoom() else { return }
+        guard peers[id] != nil || evictPeerIfNeeded() else { return }
         var peer = peers[id] ?? KeyPeer()
         peer.isReachable = true
         let newest = peers.values.map(\.order).max() ?? 0
         if newest == 0 || peer.order < newest { peer.order = newest &+ 1 }
         changedPeers.insert(id)
         peer.retry.reset()
-        peer.told = StateVector()
-        if !peer.isAsked { peer.isToBeAsked = true }
+        peer.sentRecord = StateVector()
+        if !peer.awaitsAnswer { peer.needsRequest = true }
         peers[id] = peer
     }
 
@@ -33,8 +33,10 @@ extension KeyReplica {
             guard peer.retry.takeDue(at: now) else { continue }
             peer.retry.plan(at: now)
             if !isUndelivered(id) {
-                peer.takeBack()
-                if peer.isAsked || hasLooseKeys(of: peer) { (peer.isAsked, peer.isToBeAsked) = (false, true) }
+                peer.requeueUnconfirmed()
+                if peer.awaitsAnswer || hasKeysWithUnknownStatus(of: peer) {
+                    (peer.awaitsAnswer, peer.needsRequest) = (false, true)
+                }
             }
             peers[id] = peer
         }
@@ -46,16 +48,16 @@ extension KeyReplica {
     @discardableResult
     mutating func planRetries(at now: Duration) -> Duration? {
         for (id, peer) in peers {
-            let waits = peer.isReachable && (peer.isWaiting || hasLooseKeys(of: peer))
+            let waits = peer.isReachable && (peer.isWaiting || hasKeysWithUnknownStatus(of: peer))
             if waits { peers[id]?.retry.plan(at: now) } else { peers[id]?.retry.cancel() }
         }
         return peers.values.compactMap(\.retry.dueAt).min()
     }
 
     /// Returns true if a key should travel but its status at the peer is unknown. Only a request can tell. Complexity: O(keys).
-    private func hasLooseKeys(of peer: KeyPeer) -> Bool {
+    private func hasKeysWithUnknownStatus(of peer: KeyPeer) -> Bool {
         table.records.indices.contains { place in
-            peer.isLoose(place) && table.records[place].entry != nil && isAutomatic(place)
+            peer.isStatusUnknown(place) && table.records[place].entry != nil && isAutomatic(place)
                 && refusal(table.records[place].rule) == nil
         }
     }

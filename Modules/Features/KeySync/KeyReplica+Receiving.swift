@@ -6,21 +6,21 @@ import MeshRegister
 extension KeyReplica {
     /// - Returns: false if a peer that follows the protocol can't have sent the message. Then nothing was changed.
     mutating func receive(_ message: KeyMessage, from id: String) -> Bool {
-        guard message.isSound, peers[id] != nil || makeRoom() else { return false }
+        guard message.isSound, peers[id] != nil || evictPeerIfNeeded() else { return false }
         var peer = peers[id] ?? KeyPeer()
         peer.isReachable = true
         changedPeers.insert(id)
         let extent = peer.download?.extent
         confirm(message, by: &peer)
-        if let record = message.record { take(record, in: message, from: &peer) }
-        let arrived = bury(message) + takeAll(message, from: &peer)
+        if let record = message.record { join(record, in: message, from: &peer) }
+        let arrived = restoreForgottenRemovals(in: message) + acceptItems(of: message, from: &peer)
         for key in message.wants {
             guard let place = table.place(of: key), table.records[place].entry != nil else { continue }
             if table.records[place].rule.isEligible { peer.enqueue(place) }
         }
         if let digests = message.digests { answer(digests, message.nonce, to: &peer) }
         if !message.buckets.isEmpty { compare(message, with: &peer) }
-        if let compared = message.compared { conclude(compared, message, with: &peer) }
+        if let compared = message.compared { applyComparison(compared, message, with: &peer) }
         if !message.versions.isEmpty { compareVersions(message.versions, with: &peer) }
         peers[id] = peer
         noteOwnChanges()
@@ -31,23 +31,23 @@ extension KeyReplica {
     }
 
     private func confirm(_ message: KeyMessage, by peer: inout KeyPeer) {
-        let (standing, isAsked) = (peer.standing, peer.isAsked)
+        let (unconfirmedState, awaitsAnswer) = (peer.unconfirmedState, peer.awaitsAnswer)
         // Only progress resets the retry delay. Messages without progress may answer old ones: if the round trip is longer than
         // the delay, the delay must grow.
         defer {
-            if peer.isAsked != isAsked { peer.retry.cancel() }
-            if peer.standing != standing { peer.retry.reset() }
+            if peer.awaitsAnswer != awaitsAnswer { peer.retry.cancel() }
+            if peer.unconfirmedState != unconfirmedState { peer.retry.reset() }
         }
         if let answers = message.answers { noteAnswer(to: answers, message, by: &peer) }
         for name in message.refused {
-            guard let place = present(name) else { continue }
+            guard let place = placeIfCurrent(name) else { continue }
             peer.refuse(place)
             if peer.upload?.item.place == place { peer.dequeue(place) }
         }
         for nonce in message.taken {
             peer.confirm(nonce) { table.records[$0.place].entry?.version == $0.version }
         }
-        guard let mark = message.pieceMark, let place = present(mark.name), var upload = peer.upload,
+        guard let mark = message.pieceMark, let place = placeIfCurrent(mark.name), var upload = peer.upload,
             upload.item.place == place, upload.item.version == mark.name.version
         else { return }
         let total = table.records[place].entry?.bytes?.count ?? 0
@@ -61,7 +61,7 @@ extension KeyReplica {
 
     /// Handles an answer to a request. The peer has everything asked about in the buckets that the answer doesn't list.
     private func noteAnswer(to nonce: UInt64, _ message: KeyMessage, by peer: inout KeyPeer) {
-        peer.isAsked = message.isPartial
+        peer.awaitsAnswer = message.isPartial
         guard let question = peer.question, question.nonce == nonce else { return }
         peer.question = nil
         peer.noteAnswer(in: message.nonce)
@@ -74,13 +74,14 @@ extension KeyReplica {
     }
 
     /// Restores forgotten removals of values that the peer offers and the record covers. The peer gets the removals.
-    private mutating func bury(_ message: KeyMessage) -> [Int] {
+    private mutating func restoreForgottenRemovals(in message: KeyMessage) -> [Int] {
         let piece = message.piece.map {
             KeyMessage.Item(key: $0.name.key, entry: StateEntry(version: $0.name.version, bytes: $0.bytes))
         }
         return (message.items + [piece].compactMap { $0 }).compactMap { item in
             let place = table.place(of: item.key)
-            guard isOpen(place), place.flatMap({ table.records[$0].entry }) == nil, isRemoved(item.entry) else {
+            guard isWritableByPeers(place), place.flatMap({ table.records[$0].entry }) == nil, isRemoved(item.entry)
+            else {
                 return nil
             }
             return put(StateEntry(version: item.entry.version.removal), item.key, at: place)
@@ -88,16 +89,16 @@ extension KeyReplica {
     }
 
     /// Returns the key's place if this version is the current one.
-    private func present(_ name: KeyMessage.Version) -> Int? {
+    private func placeIfCurrent(_ name: KeyMessage.Version) -> Int? {
         table.place(of: name.key).flatMap { table.records[$0].entry?.version == name.version ? $0 : nil }
     }
 
     /// - Returns: places whose values are now the received ones.
-    private mutating func takeAll(_ message: KeyMessage, from peer: inout KeyPeer) -> [Int] {
-        var (places, count) = (message.items.compactMap { take($0, from: &peer) }, message.items.count)
+    private mutating func acceptItems(of message: KeyMessage, from peer: inout KeyPeer) -> [Int] {
+        var (places, count) = (message.items.compactMap { accept($0, from: &peer) }, message.items.count)
         if count > 0 { peer.report([message.nonce]) }
-        if let piece = message.piece, let item = take(piece, from: &peer) {
-            if let place = take(item, from: &peer) { places.append(place) }
+        if let piece = message.piece, let item = accept(piece, from: &peer) {
+            if let place = accept(item, from: &peer) { places.append(place) }
             count += 1
         }
         guard count > 0 || message.remaining > 0 else { return [] }
@@ -108,15 +109,15 @@ extension KeyReplica {
     }
 
     /// - Returns: the key's place; nil if the received version isn't the current one.
-    private mutating func take(_ item: KeyMessage.Item, from peer: inout KeyPeer) -> Int? {
+    private mutating func accept(_ item: KeyMessage.Item, from peer: inout KeyPeer) -> Int? {
         let place = table.place(of: item.key)
-        guard isOpen(place) else {
-            peer.tellRefused(item.name)
+        guard isWritableByPeers(place) else {
+            peer.reportRefusal(item.name)
             return nil
         }
         if place.map({ table.isOlder(at: $0, than: item.entry) }) ?? true {
             guard let place = put(item.entry, item.key, at: place) else {
-                peer.tellRefused(item.name)
+                peer.reportRefusal(item.name)
                 return nil
             }
             peer.replace(place)
@@ -134,7 +135,7 @@ extension KeyReplica {
     }
 
     /// Returns true if peers may change the key.
-    func isOpen(_ place: Int?) -> Bool {
+    func isWritableByPeers(_ place: Int?) -> Bool {
         let rule = place.map { table.records[$0].rule } ?? .unknown
         return rule.isEligible && (!rule.isSecured || (rule.sharesSecured && isLinkSecured))
     }
@@ -142,11 +143,11 @@ extension KeyReplica {
     /// Adds a piece. Of each peer only one value is received at a time, of at most `KeyLimits.valueBytesMax`; a new one replaces
     /// it.
     /// - Returns: the value, once it is complete.
-    private func take(_ piece: KeyMessage.Piece, from peer: inout KeyPeer) -> KeyMessage.Item? {
+    private func accept(_ piece: KeyMessage.Piece, from peer: inout KeyPeer) -> KeyMessage.Item? {
         let name = piece.name
         let place = table.place(of: name.key)
-        guard isOpen(place) else {
-            peer.tellRefused(name)
+        guard isWritableByPeers(place) else {
+            peer.reportRefusal(name)
             return nil
         }
         if let place, let mine = table.records[place].entry, mine.version >= name.version {

@@ -37,18 +37,18 @@ extension KeyReplica {
     /// Adds the part of the record that the peer wasn't sent yet.
     func addRecord(to message: inout KeyMessage, for peer: inout KeyPeer, _ id: String) {
         let isHandshake = message.digests != nil || message.answers != nil
-        guard message.digests != nil || peer.readsRecords, isHandshake || message.remaining == 0 else { return }
+        guard message.digests != nil || peer.supportsRecords, isHandshake || message.remaining == 0 else { return }
         let record = record(for: peer)
         var room = configuration.messageBytes / 4
-        let untold = record.stamps.filter { peer.told.stamps[$0.key] ?? .zero < $0.value }
+        let unsent = record.stamps.filter { peer.sentRecord.stamps[$0.key] ?? .zero < $0.value }
         // Newest stamps first. The rest goes with the next message.
-        let fitting = untold.sorted { ($0.value, $0.key) > ($1.value, $1.key) }.prefix {
+        let fitting = unsent.sorted { ($0.value, $0.key) > ($1.value, $1.key) }.prefix {
             room -= $0.key.utf8.count + 16
             return room >= 0
         }
         let news = StateVector(Dictionary(fitting.map { ($0.key, $0.value) }, uniquingKeysWith: max))
         guard isHandshake || !news.stamps.isEmpty else { return }
-        peer.told.join(news)
+        peer.sentRecord.join(news)
         message.record = .init(seen: news, newest: message.answers == nil ? .zero : newest(of: id))
     }
 
@@ -62,11 +62,11 @@ extension KeyReplica {
 
     /// Joins a peer's record, if the peer's launch has answered a request of this launch. Otherwise the record, or a message
     /// that a platform has delivered late, may refer to a store that this replica has lost.
-    mutating func take(_ record: KeyMessage.Record, in message: KeyMessage, from peer: inout KeyPeer) {
-        peer.readsRecords = true
+    mutating func join(_ record: KeyMessage.Record, in message: KeyMessage, from peer: inout KeyPeer) {
+        peer.supportsRecords = true
         guard peer.followsAnswer(message.nonce) else { return }
         if record.newest > newestOwn { renewAuthor() }
-        peer.hasVouched = true
+        peer.hasStatedNewestChange = true
         seen.join(record.seen)
         trimRecord()
     }
@@ -81,28 +81,28 @@ extension KeyReplica {
 
 /// The author of this peer's changes. A restored store has lost changes of its author. If it continued under that author,
 /// peers would take new changes for ones that were seen. So a launch keeps its author only once every known peer has stated
-/// that it knows no later change. Otherwise the next change uses the spare author.
+/// that it knows no later change. Otherwise the next change uses the next author.
 extension KeyReplica {
     /// Marks the author of values that don't leave automatically. A peer may never get them, so they have a record of their own.
     static let heldSuffix = "+"
 
     private var isAuthorCertain: Bool {
-        spareAuthor == nil || (!peers.isEmpty && peers.values.allSatisfy(\.hasVouched))
+        nextAuthor == nil || (!peers.isEmpty && peers.values.allSatisfy(\.hasStatedNewestChange))
     }
 
     /// Adds own changes to the record, once the author is certain.
     mutating func noteOwnChanges() {
-        guard spareAuthor != nil, isAuthorCertain, newestOwn > .zero else { return }
+        guard nextAuthor != nil, isAuthorCertain, newestOwn > .zero else { return }
         for author in [author, author + Self.heldSuffix] { seen.note(StateVersion(stamp: newestOwn, author: author)) }
     }
 
     mutating func renewAuthor() {
-        guard let spare = spareAuthor else { return }
-        (author, spareAuthor) = (spare, nil)
+        guard let next = nextAuthor else { return }
+        (author, nextAuthor) = (next, nil)
     }
 
     /// - Parameter stamp: later than all stamps seen, except for a default value.
-    mutating func drawVersion(_ stamp: HybridTimestamp, isHeld: Bool) -> StateVersion {
+    mutating func makeVersion(_ stamp: HybridTimestamp, isHeld: Bool) -> StateVersion {
         if !isAuthorCertain { renewAuthor() }
         let version = StateVersion(stamp: stamp, author: isHeld ? author + Self.heldSuffix : author)
         newestOwn = max(newestOwn, stamp)

@@ -4,14 +4,14 @@ import MeshRegister
 // Messages to a peer and the order of their items.
 extension KeyReplica {
     /// Returns the next message to a peer, within the budget of bytes. Nil if there is nothing to send, or only items while
-    /// `KeyLimits.lettersMax` messages with items are unconfirmed.
+    /// `KeyLimits.unconfirmedMessagesMax` messages with items are unconfirmed.
     mutating func nextMessage(to id: String) -> KeyMessage? {
         guard var peer = peers[id], peer.isReachable else { return nil }
         defer { peers[id] = peer }
-        if peer.isToBeAsked {
-            (peer.isToBeAsked, peer.isAsked) = (false, true)
-            let question = KeyPeer.Question(nonce: drawNonce(), digests: digest().buckets)
-            (peer.question, peer.told) = (question, StateVector())
+        if peer.needsRequest {
+            (peer.needsRequest, peer.awaitsAnswer) = (false, true)
+            let question = KeyPeer.Question(nonce: nextNonce(), digests: digest().buckets)
+            (peer.question, peer.sentRecord) = (question, StateVector())
             var message = KeyMessage(nonce: question.nonce, digests: question.digests)
             addRecord(to: &message, for: &peer, id)
             return message
@@ -23,7 +23,7 @@ extension KeyReplica {
         (peer.answer, peer.pieceMark) = (nil, nil)
         peer.forgetReport()
         peer.forgetRefusals()
-        message.nonce = drawNonce()
+        message.nonce = nextNonce()
         message.remaining = min(peer.dueCount - sent.count, KeyLimits.keysMax)
         if !sent.isEmpty { peer.send(sent, in: message.nonce) }
         if message.answers != nil, !message.buckets.isEmpty {
@@ -35,15 +35,15 @@ extension KeyReplica {
 
     /// Restores the state after a message couldn't be sent. Its confirmations go with the next message. Everything else comes
     /// up again when the peer is asked, which a retry does.
-    mutating func takeBack(_ message: KeyMessage, from id: String) {
+    mutating func undoSend(of message: KeyMessage, to id: String) {
         guard var peer = peers[id] else { return }
         // Reports made since then are newer.
         let newer = peer.report
         peer.report(message.taken + newer)
-        for name in message.refused { peer.tellRefused(name) }
+        for name in message.refused { peer.reportRefusal(name) }
         peer.pieceMark = peer.pieceMark ?? message.pieceMark
-        peer.isAsked = true
-        peer.told = StateVector()
+        peer.awaitsAnswer = true
+        peer.sentRecord = StateVector()
         peers[id] = peer
     }
 
@@ -69,7 +69,7 @@ extension KeyReplica {
 
     /// - Returns: the items.
     private func fill(_ message: inout KeyMessage, for peer: inout KeyPeer) -> [KeyPeer.Sent] {
-        guard peer.letters.count < KeyLimits.lettersMax, peer.dueCount > 0 else { return [] }
+        guard peer.unconfirmedMessages.count < KeyLimits.unconfirmedMessagesMax, peer.dueCount > 0 else { return [] }
         var (room, sent) = (configuration.messageBytes, [KeyPeer.Sent]())
         for place in peer.order(sort) {
             guard let entry = table.records[place].entry, refusal(table.records[place].rule) == nil,
@@ -113,7 +113,7 @@ extension KeyReplica {
 
     func digest() -> KeyDigest {
         var digest = KeyDigest()
-        for place in table.records.indices where isShareable(place) && !isSettled(place) {
+        for place in table.records.indices where isShareable(place) && !isRemovalConfirmed(place) {
             digest.add(table.records[place])
         }
         return digest

@@ -14,7 +14,7 @@ import MeshRegister
 struct KeyReplica: Hashable, Sendable {
     var author: String
     /// The author of the next change, unless the current author may continue. Nil if `author` is new.
-    var spareAuthor: String?
+    var nextAuthor: String?
     /// The record: for each author, a stamp up to which all changes were seen.
     var seen: StateVector
     /// The latest stamp of this peer's own changes.
@@ -26,19 +26,19 @@ struct KeyReplica: Hashable, Sendable {
     private(set) var table: KeyTable
     var peers: [String: KeyPeer] = [:]
     private(set) var nonce: UInt64
-    /// Peers whose `kept` state, or whose received part of a large value, must be written.
+    /// Peers whose stored state, or whose received part of a large value, must be written.
     var changedPeers: Set<String> = []
     var changedDownloads: Set<String> = []
 
     /// - Parameters:
-    ///   - spareAuthor: an author that no peer knows; nil if `author` is one.
+    ///   - nextAuthor: an author that no peer knows; nil if `author` is one.
     ///   - catalog: a replica whose registered keys are adopted.
     init(
-        author: String, spareAuthor: String? = nil, entries: [String: StateEntry] = [:], seen: StateVector = .init(),
+        author: String, nextAuthor: String? = nil, entries: [String: StateEntry] = [:], seen: StateVector = .init(),
         catalog: KeyReplica? = nil, nonce: UInt64 = 1
     ) {
         self.author = author
-        self.spareAuthor = spareAuthor
+        self.nextAuthor = nextAuthor
         self.seen = seen
         self.nonce = nonce
         table = KeyTable(entries, catalog: catalog?.table)
@@ -77,7 +77,7 @@ struct KeyReplica: Hashable, Sendable {
         let (rule, present) = (table.records[place].rule, table.records[place].entry)
         let isWeak = isDefault && present?.bytes == nil
         let isHeld = !rule.isAutomatic(byteCount: bytes?.count ?? 0, configuration) || refusal(rule) != nil
-        let version = drawVersion(isWeak ? present?.version.stamp.successor ?? .zero : stamp, isHeld: isHeld)
+        let version = makeVersion(isWeak ? present?.version.stamp.successor ?? .zero : stamp, isHeld: isHeld)
         guard put(StateEntry(version: version, bytes: bytes), key, at: place) != nil else { return false }
         guard isAutomatic(place) else { return true }
         forEachPeer { $0.enqueue(place) }
@@ -120,8 +120,8 @@ struct KeyReplica: Hashable, Sendable {
     /// Returns the reason why a secured key may not leave, or nil.
     func refusal(_ rule: KeyRule) -> KeyStatus? {
         guard rule.isSecured else { return nil }
-        guard rule.sharesSecured else { return .refused(reason: "it is secured; the app has not shared it") }
-        guard isLinkSecured else { return .refused(reason: "it is secured; the link does not encrypt") }
+        guard rule.sharesSecured else { return .refused(reason: "it is secured, and its sharesSecured is false") }
+        guard isLinkSecured else { return .refused(reason: "it is secured, and the link doesn't encrypt") }
         return nil
     }
 
@@ -131,8 +131,8 @@ struct KeyReplica: Hashable, Sendable {
         guard let entry = table.records[place].entry else { return nil }
         let rule = table.records[place].rule
         if let refusal = refusal(rule) { return refusal }
-        guard rule.isEligible else { return .refused(reason: "its availability or policy keeps it here") }
-        if peers.values.contains(where: { $0.isRefused(place) }) { return .refused(reason: "a peer does not take it") }
+        guard rule.isEligible else { return .refused(reason: "its availability or policy keeps it on this device") }
+        if peers.values.contains(where: { $0.isRefused(place) }) { return .refused(reason: "a peer doesn't accept it") }
         if !peers.isEmpty, peers.values.allSatisfy({ $0.isConfirmed(place) }) { return .synced }
         let count = entry.bytes?.count ?? 0
         guard rule.policy != .automaticSmall || count <= configuration.maxAutoSyncSize else {
@@ -175,14 +175,14 @@ struct KeyReplica: Hashable, Sendable {
     }
 
     /// Returns true if every known peer has the removal. It isn't sent any more and only beats late copies of the value.
-    func isSettled(_ place: Int) -> Bool {
+    func isRemovalConfirmed(_ place: Int) -> Bool {
         guard let entry = table.records[place].entry, entry.bytes == nil else { return false }
         return !peers.isEmpty && peers.values.allSatisfy { $0.isConfirmed(place) }
     }
 
     mutating func prune() {
         guard table.removedCount > removedMax else { return }
-        let settled = table.records.indices.filter(isSettled).compactMap { place in
+        let settled = table.records.indices.filter(isRemovalConfirmed).compactMap { place in
             table.records[place].version.map { (place: place, version: $0.version) }
         }
         .sorted { $0.version < $1.version }
@@ -200,7 +200,7 @@ struct KeyReplica: Hashable, Sendable {
         }
     }
 
-    mutating func drawNonce() -> UInt64 {
+    mutating func nextNonce() -> UInt64 {
         nonce &+= 1
         return nonce
     }

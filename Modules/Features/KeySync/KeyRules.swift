@@ -90,7 +90,7 @@ enum KeyLimits {
     static let authorsBytesMax = 16_384
     static let bucketCount = 256
     /// Maximum number of unconfirmed messages with items to one peer.
-    static let lettersMax = 8
+    static let unconfirmedMessagesMax = 8
     /// Maximum number of bytes of names and authors of refused versions in one message. They fit into any message.
     static let refusedBytesMax = 256 << 10
 }

@@ -46,10 +46,13 @@ extension KeyValue.Header {
     init(_ buffer: UnsafeRawBufferPointer) throws(WireError) {
         var reader = WireReader(buffer)
         let layout = try reader.readUInt8()
-        guard layout == KeyValue.layout else { throw WireError(.unsupportedVersion, "a value of layout \(layout)") }
+        guard layout == KeyValue.layout else {
+            throw WireError(
+                .unsupportedVersion, "the value has layout \(layout); this version reads \(KeyValue.layout)")
+        }
         let codec = try reader.readUInt8()
         let schema = try reader.readVarint()
-        guard schema <= UInt32.max else { throw WireError(.oversized, "schema \(schema)") }
+        guard schema <= UInt32.max else { throw WireError(.oversized, "schema \(schema) exceeds 32 bits") }
         self.init(codec: codec, schema: UInt32(schema), bytes: try reader.readRaw(reader.remaining))
     }
 }

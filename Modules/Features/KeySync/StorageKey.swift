@@ -84,23 +84,25 @@ public struct KeySyncError: ExplainedError {
 
     public var description: String {
         switch code {
-        case .tooLarge(let key, let bytes): "'\(key)' with \(bytes) bytes does not fit; make it smaller, or remove keys"
+        case .tooLarge(let key, let bytes): "'\(key)' with \(bytes) bytes exceeds the bounds of a router"
         case .unreadable(let key):
-            "what is stored for '\(key)' is of another type or damaged; it stays as it is"
-                + (cause.map { ": \($0)" } ?? "")
+            "the stored value of '\(key)' has another type or is damaged"
+                + (cause.map { " (\($0))" } ?? "") + "; it stays unchanged"
         case .newerSchema(let key, let schema):
-            "'\(key)' was written with schema \(schema), which this version does not read; it stays for one that does"
+            "'\(key)' was written with schema \(schema), which this version can't read; it stays unchanged"
         case .unknownCodec(let key, let number):
-            "'\(key)' can't be read: \(PayloadCodecID.unknown(number)); give its StorageKey that codec. It stays as it is"
-        case .alreadyAttached: "the router has a connection already; make a router for the second one"
+            "'\(key)' can't be read: \(PayloadCodecID.unknown(number)); it stays unchanged"
+        case .alreadyAttached: "the router already has a connection"
         }
     }
 
     public var advice: String {
         switch code {
-        case .tooLarge, .unknownCodec, .alreadyAttached: ""
+        case .tooLarge: "Make the value smaller, or remove other keys."
         case .unreadable: "Read the key with the type that it was stored as, or store a new value."
         case .newerSchema: "Update the app."
+        case .unknownCodec: "Give its StorageKey that codec."
+        case .alreadyAttached: "Make another router for the second connection."
         }
     }
 }

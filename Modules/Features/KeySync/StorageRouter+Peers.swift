@@ -16,7 +16,7 @@ extension StorageRouter {
         try connection.claim(KeyMessage.featureID, for: StorageRouter.self)
         self.connection = connection
         retryTimer = RetryTimer(connection.clock) { [weak self] in Task { await self?.retry() } }
-        keepTimer = RetryTimer(connection.clock) { [weak self] in Task { await self?.keep() } }
+        writeTimer = RetryTimer(connection.clock) { [weak self] in Task { await self?.writePending() } }
         do {
             route = try connection.route(featureID: KeyMessage.featureID) { [weak self] in await self?.receive($0) }
             try load(connection)
@@ -31,11 +31,11 @@ extension StorageRouter {
             Task { [weak self] in
                 for await change in reachability {
                     let ids = change.peer.map { [$0.id] } ?? connection.transport.knownPeers.map(\.id)
-                    await self?.note(ids, isReachable: change.isReachable)
+                    await self?.changeReachability(of: ids, isReachable: change.isReachable)
                 }
             }
         ])
-        note(connection.transport.knownPeers.map(\.id), isReachable: true)
+        changeReachability(of: connection.transport.knownPeers.map(\.id), isReachable: true)
         await pump()
     }
 
@@ -55,10 +55,10 @@ extension StorageRouter {
         listeners.cancel()
         // If this fails, keys are pending after the next `attach` until peers were compared.
         try? persist(includingPeers: true)
-        (connection, route, replica.peers, shelf, sent) = (nil, nil, [:], KeyShelf(), [:])
+        (connection, route, replica.peers, peerStore, sent) = (nil, nil, [:], KeyPeerStore(), [:])
         attached.withLock { $0 = nil }
         board.touch()
-        keeping.reset()
+        writePlan.reset()
         showStatuses()
     }
 
@@ -72,7 +72,7 @@ extension StorageRouter {
         showStatuses()
     }
 
-    private func note(_ ids: [String], isReachable: Bool) {
+    private func changeReachability(of ids: [String], isReachable: Bool) {
         for id in ids { isReachable ? replica.meet(id) : replica.lose(id) }
         Task { await pump() }
     }
@@ -84,13 +84,13 @@ extension StorageRouter {
             let message = try? envelope.decodePayload(as: KeyMessage.self), message.isSound,
             follow(message, connection), replica.receive(message, from: sender)
         else {
-            let error = ConnectionError.incompatiblePeer(reason: "'\(sender)' says of keys what is not understood here")
+            let error = ConnectionError.incompatiblePeer(reason: "'\(sender)' sent an invalid message about keys")
             connection.diagnostics.publish(
                 .deliveryFailed(requestType: KeyMessage.featureID, error: error, willRetry: false))
             return
         }
         let changed = replica.table.changed.map { replica.table.records[$0].name }
-        mend(changed)
+        clearFailures(of: changed)
         report(refused: message.refused.map(\.key), by: sender)
         // Values that couldn't be written aren't confirmed, so the peer sends them again.
         do { try persist() } catch { return }
@@ -109,17 +109,17 @@ extension StorageRouter {
     // MARK: - Sending
 
     func pump() async {
-        isPumpAsked = true
+        isPumpRequested = true
         guard let connection, !isPumping else { return }
         isPumping = true
-        while isPumpAsked {
-            isPumpAsked = false
+        while isPumpRequested {
+            isPumpRequested = false
             await sendAll(connection)
         }
         isPumping = false
         showStatuses()
         retryTimer?.wake(at: replica.planRetries(at: connection.clock.elapsed))
-        planKeeping(connection)
+        planWrite(connection)
     }
 
     private func sendAll(_ connection: any SessionConnection) async {
@@ -137,7 +137,7 @@ extension StorageRouter {
                         AnySessionSyncEnvelope(envelope), mode: .reliableEventually, to: peer)
                     sent[peer.id] = metadata.eventID
                 } catch {
-                    replica.takeBack(message, from: peer.id)
+                    replica.undoSend(of: message, to: peer.id)
                     connection.diagnostics.publish(
                         .deliveryFailed(
                             requestType: KeyMessage.featureID, error: ConnectionError(error), willRetry: true))

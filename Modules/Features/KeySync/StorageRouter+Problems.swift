@@ -4,21 +4,21 @@ public import MeshTransport
 // Lasting problems that keep a key from being stored, read or synchronized.
 extension StorageRouter {
     /// Reports a stored value that can't be read.
-    func note(_ error: any Error, of name: String) { note("\(error)", of: name) }
+    func reportUnreadable(_ error: any Error, of name: String) { reportUnreadable("\(error)", of: name) }
 
-    func note(_ reason: String, of name: String) {
+    func reportUnreadable(_ reason: String, of name: String) {
         failures[name] = reason
         board.report(.unreadableValue(of: name, "the key '\(name)'", reason))
     }
 
     /// Clears the failures of keys that have new values.
-    func mend(_ names: [String]) {
+    func clearFailures(of names: [String]) {
         guard !failures.isEmpty else { return }
         for name in names where failures.removeValue(forKey: name) != nil { board.solve(.unreadableValue, of: name) }
     }
 
     /// Reports a value that the key's rules keep here, although the app means it to travel.
-    func reportIfKept(_ change: KeyBatch.Change) {
+    func reportIfNotSent(_ change: KeyBatch.Change) {
         guard change.data != nil, change.rule.isEligible,
             change.rule.policy == .automaticSmall || change.rule.sharesSecured
         else { return }
@@ -29,9 +29,9 @@ extension StorageRouter {
             board.report(
                 SessionProblem(
                     .valueTooLarge, of: change.name,
-                    "the key '\(change.name)' stays on this device: \(bytes) bytes, \(limit) travel by themselves",
+                    "the key '\(change.name)' stays on this device: \(bytes) bytes exceed maxAutoSyncSize, \(limit)",
                     advice:
-                        "Call sync(_:overridingPolicy:) for it, raise SyncConfiguration.maxAutoSyncSize, or store less under one key."
+                        "Call sync(_:overridingPolicy:) for this key, raise SyncConfiguration.maxAutoSyncSize, or store less under one key."
                 ))
         case .refused(let reason) where change.rule.sharesSecured:
             board.report(
@@ -46,7 +46,7 @@ extension StorageRouter {
         for name in names.prefix(ProblemBoard.problemsMax) where isRefusedByPeer(name) {
             board.report(
                 SessionProblem(
-                    .keyRefused, of: name, "'\(peerID)' doesn't take the key '\(name)'",
+                    .keyRefused, of: name, "'\(peerID)' doesn't accept the key '\(name)'",
                     advice:
                         "Give its StorageKey the same availability and syncPolicy in both apps, and see the bounds in Docs/Reference/Limits.md."
                 ))

@@ -23,7 +23,7 @@ extension StorageRouter {
     func load(_ connection: any SessionConnection) throws {
         var (entries, seen, isDamaged) = ([String: StateEntry](), StateVector(), false)
         var misplaced: [String: String] = [:]
-        let drawn = StateVersion.author(
+        let newAuthor = StateVersion.author(
             peerID: connection.transport.localPeer.id, incarnation: UInt32(truncatingIfNeeded: random()))
         var author: String?
         if let store = connection.store {
@@ -33,7 +33,8 @@ extension StorageRouter {
                 let stored = String(Substring(key.utf8.dropFirst(Self.entryPrefix.utf8.count + 3)))
                 guard key == Self.storeKey(of: stored) else {
                     isDamaged = true
-                    note("what is stored is not where a key is", of: String(key.dropFirst(Self.entryPrefix.count)))
+                    reportUnreadable(
+                        "the store has an entry under a wrong name", of: String(key.dropFirst(Self.entryPrefix.count)))
                     continue
                 }
                 let name = KeyTable.canonical(stored)
@@ -43,13 +44,14 @@ extension StorageRouter {
                     if entries[name].map(entry.wins(over:)) ?? true { entries[name] = entry }
                 } catch {
                     isDamaged = true
-                    note("what is stored cannot be read, and stays until it is set again: \(error)", of: name)
+                    reportUnreadable(
+                        "the stored value can't be read and stays until you set a new one: \(error)", of: name)
                 }
             }
         }
         // If an entry is damaged, the record would claim that it was removed. So the record starts over.
         var loaded = KeyReplica(
-            author: author ?? drawn, spareAuthor: author == nil ? nil : drawn, entries: entries,
+            author: author ?? newAuthor, nextAuthor: author == nil ? nil : newAuthor, entries: entries,
             seen: isDamaged ? StateVector() : seen, catalog: replica, nonce: random())
         (loaded.configuration, loaded.removedMax) = (replica.configuration, replica.removedMax)
         if let limit = connection.transport.capabilities.maximumPayloadSize {
@@ -58,9 +60,9 @@ extension StorageRouter {
         }
         loaded.isLinkSecured = connection.transport.capabilities.isSecured
         if let store = connection.store {
-            shelf = try KeyShelf(store)
-            loaded.restore(shelf.peers)
-            shelf.peers = []
+            peerStore = try KeyPeerStore(store)
+            loaded.restore(peerStore.peers)
+            peerStore.peers = []
         }
         for entry in entries.values { connection.resume(at: entry.version.stamp) }
         // Earlier versions stored a name in whichever Unicode normal form they saw first.
@@ -74,16 +76,16 @@ extension StorageRouter {
                 throw KeySyncError(.tooLarge(key: name, bytes: entry.bytes?.count ?? 0))
             }
         }
-        for change in early.changes {
+        for change in pendingChanges.changes {
             let place = loaded.table.place(of: change.name)
             let present = place.flatMap { loaded.table.records[$0].entry?.bytes }
             // The app set a default before it knew what is stored.
             if present == nil ? change.data == nil : change.isDefault() { continue }
             try write(change, at: loaded.setRule(change.rule, of: change.name), to: &loaded, connection)
         }
-        let drafts = early.changes
-        (replica, early, keptRecord, keptAuthor) = (loaded, KeyDrafts(), seen, author)
-        for change in drafts { reportIfKept(change) }
+        let changes = pendingChanges.changes
+        (replica, pendingChanges, storedRecord, storedAuthor) = (loaded, PendingKeyChanges(), seen, author)
+        for change in changes { reportIfNotSent(change) }
         try persist(removing: misplaced.keys.sorted())
         show(replica.table.records.map(\.name))
     }
@@ -98,7 +100,7 @@ extension StorageRouter {
             (replica.changedPeers, replica.changedDownloads) = ([], [])
             return
         }
-        var (batch, shelf) = (StoreBatch(), shelf)
+        var (batch, peerStore) = (StoreBatch(), peerStore)
         var writer = WireWriter()
         for key in misplaced { batch.removeValue(for: key) }
         for place in replica.table.changedByBucket {
@@ -110,45 +112,45 @@ extension StorageRouter {
                 batch.removeValue(for: key)
             }
         }
-        let due = replica.changedPeers.filter { includingPeers || !shelf.holds($0) || replica.peers[$0] == nil }
+        let due = replica.changedPeers.filter { includingPeers || !peerStore.holds($0) || replica.peers[$0] == nil }
         // Forgotten peers first, to free their numbers.
-        for id in due.sorted() where replica.peers[id] == nil { shelf.remove(id, in: &batch) }
-        for id in replica.changedDownloads.sorted() { shelf.put(replica.peers[id]?.download, of: id, in: &batch) }
-        for peer in due.sorted().compactMap(replica.kept) { shelf.put(peer, in: &batch) }
+        for id in due.sorted() where replica.peers[id] == nil { peerStore.remove(id, in: &batch) }
+        for id in replica.changedDownloads.sorted() { peerStore.put(replica.peers[id]?.download, of: id, in: &batch) }
+        for peer in due.sorted().compactMap(replica.storedPeer) { peerStore.put(peer, in: &batch) }
         let (seen, author) = (replica.seen, replica.author)
-        if author != keptAuthor { batch.set(Array(author.utf8), for: Self.authorKey) }
+        if author != storedAuthor { batch.set(Array(author.utf8), for: Self.authorKey) }
         // A record that is older than the entries is safe, as it claims less. It's never newer.
-        if seen != keptRecord, includingPeers || !batch.isEmpty { batch.set(seen.stored(), for: Self.recordKey) }
+        if seen != storedRecord, includingPeers || !batch.isEmpty { batch.set(seen.stored(), for: Self.recordKey) }
         guard !batch.isEmpty else { return }
         do { try store.commit(batch) } catch {
             board.report(.storeFailed(of: KeyMessage.featureID, "stored keys can't be written", error))
             throw error
         }
         board.solve(.storeFailed)
-        (keptRecord, keptAuthor) = (seen, author)
-        self.shelf = shelf
+        (storedRecord, storedAuthor) = (seen, author)
+        self.peerStore = peerStore
         replica.markWritten()
         replica.changedPeers.subtract(due)
         replica.changedDownloads = []
     }
 
     /// Plans a later write of changed peers, and of values that the store has refused.
-    func planKeeping(_ connection: any SessionConnection) {
+    func planWrite(_ connection: any SessionConnection) {
         guard connection.store != nil, !replica.changedPeers.isEmpty || !replica.table.changed.isEmpty else { return }
-        keepTimer?.wake(at: keeping.plan(at: connection.clock.elapsed))
+        writeTimer?.wake(at: writePlan.plan(at: connection.clock.elapsed))
     }
 
-    func keep() async {
-        guard let connection, keeping.takeDue(at: connection.clock.elapsed) else {
-            keepTimer?.wake(at: keeping.dueAt)
+    func writePending() async {
+        guard let connection, writePlan.takeDue(at: connection.clock.elapsed) else {
+            writeTimer?.wake(at: writePlan.dueAt)
             return
         }
         let wasRefused = !replica.table.changed.isEmpty
         do {
             try persist(includingPeers: true)
-            keeping.reset()
+            writePlan.reset()
         } catch {
-            return planKeeping(connection)
+            return planWrite(connection)
         }
         if wasRefused { await pump() }
     }
@@ -167,9 +169,11 @@ extension StateVector {
         self = try bytes.withUnsafeBytes { bytes throws(WireError) in
             var reader = WireReader(bytes)
             let layout = try reader.readUInt8()
-            guard layout == 1 else { throw WireError(.unsupportedVersion, "a record of layout \(layout)") }
+            guard layout == 1 else {
+                throw WireError(.unsupportedVersion, "the record has layout \(layout); this version reads 1")
+            }
             let vector = try reader.readVector()
-            guard reader.isAtEnd else { throw WireError(.corrupted, "no record ends so") }
+            guard reader.isAtEnd else { throw WireError(.corrupted, "the record has extra bytes") }
             return vector
         }
     }

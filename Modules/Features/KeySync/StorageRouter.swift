@@ -23,24 +23,24 @@ public actor StorageRouter {
 
     var replica = KeyReplica(author: "")
     /// Changes that the app made before there was a connection.
-    var early = KeyDrafts()
+    var pendingChanges = PendingKeyChanges()
     var failures: [String: String] = [:]
     var connection: (any SessionConnection)?
     var route: EnvelopeRoute?
     var isPumping = false
     /// True if `pump` was called while it was running.
-    var isPumpAsked = false
+    var isPumpRequested = false
     /// The timers for retries to peers, and for writes to the store.
-    var (retryTimer, keepTimer): (RetryTimer?, RetryTimer?)
+    var (retryTimer, writeTimer): (RetryTimer?, RetryTimer?)
     /// The last envelope that was sent to each peer.
     var sent: [String: UUID] = [:]
     /// The schedule for writing changed peers, and values that the store has refused.
-    var keeping = RetryPlan(from: .seconds(5), to: .seconds(300))
+    var writePlan = RetryPlan(from: .seconds(5), to: .seconds(300))
     /// The peers in the store.
-    var shelf = KeyShelf()
+    var peerStore = KeyPeerStore()
     /// The record and the author in the store.
-    var keptRecord = StateVector()
-    var keptAuthor: String?
+    var storedRecord = StateVector()
+    var storedAuthor: String?
     let listeners = OwnedTasks()
     private var watchers: [Int: (key: String, yield: (Data?) throws -> Void)] = [:]
     private var observers: [Int: KeyObserver] = [:]
@@ -91,8 +91,8 @@ public actor StorageRouter {
     }
 
     /// Applies several changes, written in one batch and sent together.
-    /// - Throws: `KeySyncError.Code.tooLarge`; earlier changes of the batch then stay. An error of the store, with the same
-    ///   effect as in `set`.
+    /// - Throws: `KeySyncError.Code.tooLarge`; the changes before that one are stored and sent, and the later ones are dropped.
+    ///   An error of the store, with the same effect as in `set`.
     public func commit(_ batch: KeyBatch) throws {
         try write(batch.changes)
     }
@@ -103,9 +103,9 @@ public actor StorageRouter {
     public func get<Value>(_ key: StorageKey<Value>) throws -> Value? {
         let place = replica.setRule(key.rule, of: key.name)
         do {
-            return try (early[key.name] ?? replica.table.records[place].entry?.bytes).map(key.decode)
+            return try (pendingChanges[key.name] ?? replica.table.records[place].entry?.bytes).map(key.decode)
         } catch {
-            note(error, of: key.name)
+            reportUnreadable(error, of: key.name)
             showStatuses()
             throw error
         }
@@ -192,26 +192,35 @@ public actor StorageRouter {
 
     // MARK: - Inside
 
-    func data(_ name: String) -> Data? { early[name] ?? replica.value(name) }
+    func data(_ name: String) -> Data? { pendingChanges[name] ?? replica.value(name) }
 
     func write(_ changes: [KeyBatch.Change]) throws {
         defer { show(changes.map(\.name)) }
+        guard let connection else {
+            for change in changes {
+                replica.setRule(change.rule, of: change.name)
+                clearFailures(of: [change.name])
+                if !isStored(change) { pendingChanges.set(change) }
+            }
+            return
+        }
+        var refusal: (any Error)?
         for change in changes {
             let place = replica.setRule(change.rule, of: change.name)
-            mend([change.name])
-            guard let connection else {
-                if !isStored(change) { early.set(change) }
-                continue
+            do { try write(change, at: place, to: &replica, connection) } catch {
+                // The changes before this one stay, so they are stored and sent.
+                refusal = error
+                break
             }
-            try write(change, at: place, to: &replica, connection)
-            reportIfKept(change)
+            clearFailures(of: [change.name])
+            reportIfNotSent(change)
         }
-        guard let connection else { return }
         do { try persist() } catch {
-            planKeeping(connection)
-            throw error
+            planWrite(connection)
+            throw refusal ?? error
         }
         Task { await pump() }
+        if let refusal { throw refusal }
     }
 
     private func isStored(_ change: KeyBatch.Change) -> Bool {
@@ -231,7 +240,7 @@ public actor StorageRouter {
     }
 
     private func show(_ name: String, _ yield: (Data?) throws -> Void) {
-        do { try yield(data(name)) } catch { note(error, of: name) }
+        do { try yield(data(name)) } catch { reportUnreadable(error, of: name) }
     }
 
     private func watch(_ add: (Int) -> Void) -> Int {

@@ -43,20 +43,20 @@ public final class StoredValue<Value: Codable & Sendable> {
             let data = try key.encode(newValue)
             // Shows the decoded bytes, because peers will see the same.
             (value, shown, unwritten) = (try key.decode(data), data, data)
-            mend()
+            clearError()
             write()
         } catch {
-            refuse(error)
+            fail(with: error)
         }
     }
 
-    private func mend() {
+    private func clearError() {
         guard error != nil else { return }
         error = nil
         for code in [SessionProblem.Code.writeFailed, .unreadableValue] { router.board.solve(code, of: key.name) }
     }
 
-    private func refuse(_ error: any Error) {
+    private func fail(with error: any Error) {
         self.error = error
         router.board.report(.writeFailed(of: key.name, thing, error))
     }
@@ -76,7 +76,7 @@ public final class StoredValue<Value: Codable & Sendable> {
             isWriting = false
             show(await router.data(key.name))
             // If only the store has refused the value, the router writes it later.
-            if let failure = failure as? KeySyncError { refuse(failure) } else if let failure { error = failure }
+            if let failure = failure as? KeySyncError { fail(with: failure) } else if let failure { error = failure }
         }
     }
 
@@ -88,7 +88,7 @@ public final class StoredValue<Value: Codable & Sendable> {
         shown = data
         do {
             value = try data.map(key.decode) ?? initialValue
-            mend()
+            clearError()
         } catch {
             self.error = error
             router.board.report(.unreadableValue(of: key.name, thing, "\(error)"))

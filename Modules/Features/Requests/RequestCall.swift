@@ -6,7 +6,7 @@ import MeshIdentity
 /// The state of one request from the call to its end, for `RequesterCore`.
 struct RequestCall: Sendable {
     /// The caller's options.
-    struct Wish: Sendable {
+    struct Options: Sendable {
         var strategy: DeliveryStrategy
         var delivery: DeliveryMode
         var policy: RetryPolicy
@@ -17,18 +17,18 @@ struct RequestCall: Sendable {
     /// The next step of a call. An answer may arrive in every phase.
     enum Phase: Hashable {
         /// The transport was given that copy and hasn't accepted it yet.
-        case handing(UUID)
+        case submitting(UUID)
         /// The next attempt comes at that time, or when the peer becomes reachable.
         case pausing(until: Duration)
         /// A live copy was sent. It counts as lost if the peer shows no sign by then.
         case listening(until: Duration)
         /// Nothing more will be sent.
-        case resting
+        case awaitingReply
 
         var due: Duration? {
             switch self {
             case .pausing(let due), .listening(let due): due
-            case .handing, .resting: nil
+            case .submitting, .awaitingReply: nil
             }
         }
     }
@@ -37,14 +37,14 @@ struct RequestCall: Sendable {
     let type: String
     let payload: Data
     let isFireAndForget: Bool
-    let wish: Wish
+    let options: Options
     /// The time of the call. Rises with each call.
     let stamp: HybridTimestamp
     let startedAt: Duration
-    /// The encoder for ``RequestMessage/plainBody``.
-    var plainPayload: (@Sendable () -> Data?)?
+    /// The encoder for ``RequestMessage/legacyBody``.
+    var legacyPayload: (@Sendable () -> Data?)?
 
-    var phase = Phase.resting
+    var phase = Phase.awaitingReply
     var hasFallenBack = false
     var attempts = 1
     /// Delays of attempts while the peer seems unreachable, because reachability reports may be wrong.
@@ -52,7 +52,7 @@ struct RequestCall: Sendable {
     /// True if the call has waited for the peer since the last attempt.
     var hasWaited = false
     /// True if the peer has confirmed a copy.
-    var isHeard = false
+    var isConfirmed = false
     var sentAt: Duration?
     /// Copies that may be under way, to withdraw them.
     var copies: [UUID] = []
@@ -61,8 +61,10 @@ struct RequestCall: Sendable {
     var refusals: Set<String> = []
 
     /// The lane of the next attempt.
-    var method: DeliveryMethod { (hasFallenBack ? wish.strategy.fallbackMethod : nil) ?? wish.strategy.primaryMethod }
-    var deadline: Duration { startedAt + wish.policy.timeout }
+    var method: DeliveryMethod {
+        (hasFallenBack ? options.strategy.fallbackMethod : nil) ?? options.strategy.primaryMethod
+    }
+    var deadline: Duration { startedAt + options.policy.timeout }
     /// The next time at which the call needs a tick.
     var due: Duration { min(deadline, phase.due ?? deadline) }
 }

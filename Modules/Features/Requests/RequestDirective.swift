@@ -5,7 +5,7 @@ import MeshTransport
 
 /// An action that `RequesterCore` requests. Its driver takes all of them after each call and carries them out in order.
 enum RequestDirective: Sendable {
-    /// Gives the copy to the transport, and its result to `handed`.
+    /// Gives the copy to the transport, and its result to `handleResult`.
     case send(RequestCopy)
     /// Withdraws copies that aren't needed. If one was still waiting, reports that the request of that type has expired.
     case withdraw([UUID], expired: String? = nil)
@@ -17,7 +17,7 @@ enum RequestDirective: Sendable {
     case tick(at: Duration)
     case report(DiagnosticEvent)
     /// A peer has replied, which shows that the connection works.
-    case heard
+    case peerResponded
     /// No peer has replied. The error decides how that counts for the connection's health.
     case failed(ConnectionError, isReachable: Bool)
 }
@@ -32,7 +32,7 @@ struct RequestCopy: Sendable {
 }
 
 /// The environment of a call of the core.
-struct RequestMoment: Sendable {
+struct RequestContext: Sendable {
     let elapsed: Duration
     /// Milliseconds since 1970.
     let wall: UInt64

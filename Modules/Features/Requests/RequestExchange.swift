@@ -29,8 +29,8 @@ final class RequestExchange: Sendable {
             requester.board.report(
                 SessionProblem(
                     .idInUse, of: RequestMessage.featureID,
-                    "something else on this connection receives '\(RequestMessage.featureID)', so no request comes here",
-                    advice: "Let that route go, then make the requests again."))
+                    "the app itself receives '\(RequestMessage.featureID)', so no request arrives here",
+                    advice: "Release that route, then create the requests again."))
             return
         }
         responder.start()
@@ -39,7 +39,7 @@ final class RequestExchange: Sendable {
             Task { [weak requester, weak responder] in
                 for await change in changes {
                     requester?.note(change)
-                    if change.isReachable { responder?.sendLeftovers() }
+                    if change.isReachable { responder?.sendRestoredReplies() }
                 }
             },
         ])

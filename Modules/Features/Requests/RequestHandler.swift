@@ -41,7 +41,8 @@ struct RequestHandler: Sendable {
             }
             do {
                 let bytes =
-                    try message.isPlain ? JSONEncoder().encode(response) : coding.encode(response, onLoss: onMismatch)
+                    try message.isLegacyJSON
+                    ? JSONEncoder().encode(response) : coding.encode(response, onLoss: onMismatch)
                 return .answer(bytes)
             } catch {
                 onMismatch()
@@ -75,7 +76,7 @@ struct RequestCoding: Sendable {
 
     private func decoded<Value: Decodable>(_ type: Value.Type, _ bytes: Data) throws -> Value {
         guard let value = try decoder(type, bytes) as? Value else {
-            throw ConnectionError.decodingFailed(description: "not a \(type)")
+            throw ConnectionError.decodingFailed(description: "the decoded value isn't a \(type)")
         }
         return value
     }
@@ -86,7 +87,7 @@ struct RequestCoding: Sendable {
     func decode<Value: Decodable>(
         _ type: Value.Type, from message: RequestMessage, _ onFallback: () -> Void
     ) throws -> Value {
-        let plain = message.isPlain ? try? JSONDecoder().decode(type, from: message.body) : nil
+        let plain = message.isLegacyJSON ? try? JSONDecoder().decode(type, from: message.body) : nil
         do {
             let value = try decoded(type, message.body)
             return plain ?? value
@@ -136,14 +137,14 @@ extension RequestCoding {
             let listed = R.failures.first { TypeName.nested($0) == message.errorType }
             if let listed, let error = try? decoder(listed, message.body) as? any Error { throw error }
             throw ConnectionError.handlerError(description: message.errorDescription ?? "")
-        default: throw ConnectionError.incompatiblePeer(reason: "'\(message.kind)' is no answer")
+        default: throw ConnectionError.incompatiblePeer(reason: "'\(message.kind)' isn't a kind of answer")
         }
     }
 }
 
 extension RequestMessage {
     var versionError: ConnectionError {
-        .incompatiblePeer(reason: "version \(version) of requests; this one reads \(Self.version)")
+        .incompatiblePeer(reason: "the message has version \(version), and the receiver reads up to \(Self.version)")
     }
 
     /// Returns the answer to a request.

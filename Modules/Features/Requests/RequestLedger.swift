@@ -29,7 +29,7 @@ actor RequestLedger {
     static let journalName = "sessionmesh.requests/ledger"
     static let floorsKey = "sessionmesh.requests/floors"
 
-    enum Standing: Sendable {
+    enum Status: Sendable {
         case new
         /// The request waits or is being handled.
         case underWay
@@ -55,7 +55,7 @@ actor RequestLedger {
     }
 
     /// Requests and replies that an earlier process has left.
-    struct Leftover: Sendable {
+    struct RestoredWork: Sendable {
         /// Requests that were taken but not begun, in order.
         var waiting: [(key: RequestKey, request: RequestMessage)] = []
         /// Replies that the peer may still wait for.
@@ -84,10 +84,10 @@ actor RequestLedger {
 
     func knows(_ key: RequestKey) -> Bool { entries[key] != nil }
 
-    /// Takes a request if it is new, and returns its standing.
+    /// Takes a request if it is new, and returns its status.
     /// - Parameter isKept: true to write it to the store, because the peer won't send it again.
     /// - Throws: `StorageError`. The request wasn't taken then.
-    func take(_ request: RequestMessage, as key: RequestKey, isKept: Bool) throws -> Standing {
+    func take(_ request: RequestMessage, as key: RequestKey, isKept: Bool) throws -> Status {
         if let entry = entries[key] {
             switch entry.phase {
             case .taken where isKept && entry.position == nil:
@@ -103,7 +103,7 @@ actor RequestLedger {
         if isKept { entry.position = try write(LedgerRecord(.taken, key, request, at: entry.takenAt)) }
         entries[key] = entry
         order.append(key)
-        makeRoom()
+        evictIfNeeded()
         return .new
     }
 
@@ -130,14 +130,14 @@ actor RequestLedger {
         entry.phase = .answered(reply)
         entries[key] = entry
         replyBytes += reply?.body.count ?? 0
-        makeRoom()
+        evictIfNeeded()
     }
 }
 
 // MARK: - Bounds
 
 extension RequestLedger {
-    private func makeRoom() {
+    private func evictIfNeeded() {
         dropOldest()
         oldestReplyIndex = max(oldestReplyIndex, firstIndex)
         while replyBytes > Self.replyBytesMax, oldestReplyIndex < order.count {
@@ -177,7 +177,7 @@ extension RequestLedger {
         guard let entry = entries[key], case .answered(let reply?) = entry.phase else { return }
         replyBytes -= reply.body.count
         var outcome = RequestMessage.failure(
-            .replyFailed(reason: "the reply is no longer kept"), id: reply.id, type: reply.type)
+            .replyFailed(reason: "the receiver no longer has the reply"), id: reply.id, type: reply.type)
         outcome.method = reply.method
         entries[key]?.phase = .answered(outcome)
         replyBytes += outcome.body.count
@@ -198,8 +198,8 @@ extension RequestLedger {
 extension RequestLedger {
     /// Reads the store. Call it before anything else, until it succeeds or you give up.
     /// - Throws: `StorageError`. The ledger is then empty.
-    func load() throws -> Leftover {
-        guard !isLoaded, let store else { return Leftover() }
+    func load() throws -> RestoredWork {
+        guard !isLoaded, let store else { return RestoredWork() }
         do {
             if let bytes = try store.value(for: Self.floorsKey) {
                 let kept = try? JSONDecoder().decode([String: HybridTimestamp].self, from: Data(bytes))
@@ -217,7 +217,7 @@ extension RequestLedger {
             throw error
         }
         isLoaded = true
-        return settleLeftovers()
+        return resolveInterrupted()
     }
 
     private func restore(_ record: LedgerRecord, at position: UInt64) {
@@ -237,8 +237,8 @@ extension RequestLedger {
         }
     }
 
-    private func settleLeftovers() -> Leftover {
-        var left = Leftover()
+    private func resolveInterrupted() -> RestoredWork {
+        var left = RestoredWork()
         let now = wall()
         for key in order {
             guard let entry = entries[key] else { continue }
@@ -256,7 +256,7 @@ extension RequestLedger {
             case .answered: break
             }
         }
-        makeRoom()
+        evictIfNeeded()
         return left
     }
 

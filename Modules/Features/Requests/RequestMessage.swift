@@ -53,9 +53,9 @@ package struct RequestMessage: Codable, Sendable {
     // Not on the wire:
 
     /// Returns the request encoded by a plain JSON encoder, for a peer that runs WatchConnectivitySwift 5.
-    package var plainBody: (@Sendable () -> Data?)?
+    package var legacyBody: (@Sendable () -> Data?)?
     /// True if the message came in a frame of WatchConnectivitySwift 5, whose payload is plain JSON.
-    package var isPlain = false
+    package var isLegacyJSON = false
 
     private enum CodingKeys: CodingKey {
         case version, kind, id, type, body, method, isFireAndForget, expiresAt, stamp, clock, errorType
@@ -90,5 +90,5 @@ package struct ContextFeature: Hashable {
 
     package init(requester: String, type: String) { featureID = "\(Self.prefix)\(requester)/\(type)" }
 
-    package static func isOne(_ featureID: String) -> Bool { featureID.hasPrefix(prefix) }
+    package static func isSlot(_ featureID: String) -> Bool { featureID.hasPrefix(prefix) }
 }

@@ -22,7 +22,7 @@ struct RequestRouter: Sendable {
     }
 
     func pass(_ snapshot: AnySessionSyncSnapshot) async {
-        guard ContextFeature.isOne(snapshot.metadata.featureID),
+        guard ContextFeature.isSlot(snapshot.metadata.featureID),
             snapshot.metadata.sessionID == requester?.connection.sessionID
         else { return }
         do {
@@ -31,7 +31,7 @@ struct RequestRouter: Sendable {
             let slot = ContextFeature(requester: snapshot.metadata.sourcePeerID, type: message.type)
             guard snapshot.metadata.featureID == slot.featureID else {
                 let name = snapshot.metadata.featureID
-                throw ConnectionError.incompatiblePeer(reason: "the slot '\(name)' is not its own")
+                throw ConnectionError.incompatiblePeer(reason: "the slot '\(name)' doesn't match its sender and type")
             }
             await pass(message, from: snapshot.metadata.sourcePeerID)
         } catch {
@@ -41,7 +41,8 @@ struct RequestRouter: Sendable {
 
     private func pass(_ message: RequestMessage, from peerID: String) async {
         guard message.type.utf8.count <= RequestMessage.typeBytesMax else {
-            let error = ConnectionError.incompatiblePeer(reason: "a type's name of \(message.type.utf8.count) bytes")
+            let error = ConnectionError.incompatiblePeer(
+                reason: "a type's name has \(message.type.utf8.count) bytes, more than \(RequestMessage.typeBytesMax)")
             requester?.connection.diagnostics.publish(.deliveryFailed(requestType: "", error: error, willRetry: false))
             return
         }
@@ -53,7 +54,7 @@ struct RequestRouter: Sendable {
     }
 
     private func reject(_ metadata: SessionSyncMetadata, _ error: any Error) {
-        let reason = "what '\(metadata.sourcePeerID)' sent is no message about a request: \(error)"
+        let reason = "'\(metadata.sourcePeerID)' sent an invalid message about a request: \(error)"
         requester?.connection.diagnostics.publish(
             .deliveryFailed(
                 requestType: metadata.payloadType, error: .incompatiblePeer(reason: reason), willRetry: false))

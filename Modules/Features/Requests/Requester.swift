@@ -11,24 +11,24 @@ final class Requester: Sendable {
     struct State {
         var core: RequesterCore
         /// Callers that wait for the end of a request.
-        var callers: [UUID: Once<Result<RequestMessage, ConnectionError>>] = [:]
+        var callers: [UUID: AsyncValue<Result<RequestMessage, ConnectionError>>] = [:]
         /// Callers that wait for another event, or until a fire-and-forget request is accepted.
-        var waiters: [UUID: Once<Bool>] = [:]
+        var waiters: [UUID: AsyncValue<Bool>] = [:]
         /// Tasks that give copies to the transport, which may make them wait.
         var sends: [UUID: Task<Void, Never>] = [:]
     }
 
     let connection: any SessionConnection
     let board = ProblemBoard()
-    let post: RequestPost
+    let sender: RequestSender
     /// The number of requests that wait for a peer.
     let queueCounts = Topic<Int>(bufferLimit: 1, replaysLatest: true)
     private let state: Locked<State>
 
     init(_ connection: any SessionConnection) {
         self.connection = connection
-        post = RequestPost(connection: connection)
-        state = Locked(State(core: RequesterCore(localPeer: post.transport.localPeer) { UUID() }))
+        sender = RequestSender(connection: connection)
+        state = Locked(State(core: RequesterCore(localPeer: sender.transport.localPeer) { UUID() }))
         queueCounts.publish(0)
     }
 
@@ -43,7 +43,8 @@ final class Requester: Sendable {
             let code: SessionProblem.Code = if case .payloadTooLarge = error { .valueTooLarge } else { .sendFailed }
             board.report(
                 SessionProblem(
-                    code, of: type, "\(type) wasn't sent, or wasn't taken: \(error.description)", advice: error.advice))
+                    code, of: type, "\(type) couldn't be sent or was refused: \(error.description)",
+                    advice: error.advice))
         case .messageSent(let type, _): board.solve(.sendFailed, of: type)
         default: break
         }
@@ -62,10 +63,10 @@ extension Requester {
     /// Runs `body` on the state and carries out the directives.
     /// - Parameter due: the earliest value of the current time, in case the clock rounds down.
     @discardableResult
-    private func perform<Result>(at due: Duration = .zero, _ body: (inout State, RequestMoment) -> Result) -> Result {
-        let peers = post.transport.knownPeers
+    private func perform<Result>(at due: Duration = .zero, _ body: (inout State, RequestContext) -> Result) -> Result {
+        let peers = sender.transport.knownPeers
         let (result, directives, handover) = state.withLock { state in
-            let now = RequestMoment(elapsed: max(connection.clock.elapsed, due), wall: post.wall, peers: peers)
+            let now = RequestContext(elapsed: max(connection.clock.elapsed, due), wall: sender.wall, peers: peers)
             let before = state.core.queue.count
             let result = body(&state, now)
             // Enqueued under the lock, so that counts are published in order.
@@ -83,17 +84,17 @@ extension Requester {
         case .send(let copy): send(copy)
         case .withdraw(let copies, let expired): withdraw(copies, expired: expired)
         case .end(let id, let result): state.withLock { $0.callers.removeValue(forKey: id) }?.resolve(result)
-        case .wake(let id, let hasCome): state.withLock { $0.waiters.removeValue(forKey: id) }?.resolve(hasCome)
+        case .wake(let id, let hasOccurred): state.withLock { $0.waiters.removeValue(forKey: id) }?.resolve(hasOccurred)
         case .tick(let due):
             connection.clock.wake(at: due) { [weak self] in self?.perform(at: due) { $0.core.tick($1) } }
         case .report(let event): report(event)
-        case .heard: connection.health.succeeded()
+        case .peerResponded: connection.health.succeeded()
         case .failed(let error, let isReachable): connection.health.failed(error, isReachable: isReachable)
         }
     }
 
     private func send(_ copy: RequestCopy) {
-        let task = Task { await hand(copy) }
+        let task = Task { await submit(copy) }
         let isWanted = state.withLock { state in
             // The copy may have been sent or withdrawn meanwhile.
             let isWanted = state.core.isWanted(copy.id)
@@ -103,14 +104,14 @@ extension Requester {
         if !isWanted { task.cancel() }
     }
 
-    private func hand(_ copy: RequestCopy) async {
+    private func submit(_ copy: RequestCopy) async {
         let failure: ConnectionError?
         do {
             guard read({ $0.isWanted(copy.id) }) else { throw CancellationError() }
             if copy.mode == .latestSnapshot {
-                try await post.publish(copy.message, to: copy.peer)
+                try await sender.publish(copy.message, to: copy.peer)
             } else {
-                try await post.send(copy.message, eventID: copy.id, mode: copy.mode, to: copy.peer)
+                try await sender.send(copy.message, eventID: copy.id, mode: copy.mode, to: copy.peer)
             }
             failure = nil
         } catch {
@@ -118,14 +119,14 @@ extension Requester {
         }
         perform { state, now in
             state.sends[copy.id] = nil
-            state.core.handed(copy.id, failure, now)
+            state.core.handleResult(of: copy.id, failure, now)
         }
     }
 
     private func withdraw(_ copies: [UUID], expired: String?) {
         for copy in copies { state.withLock { $0.sends.removeValue(forKey: copy) }?.cancel() }
         let feature = RequestMessage.featureID
-        let gone = copies.filter { post.transport.cancel(eventID: $0, featureID: feature) }
+        let gone = copies.filter { sender.transport.cancel(eventID: $0, featureID: feature) }
         if let expired, !gone.isEmpty { report(.requestExpired(requestType: expired)) }
     }
 }
@@ -136,7 +137,7 @@ extension Requester {
     /// Sends a request and waits for its answer.
     /// - Throws: the reason why there is no answer; `cancelled` at once if the task is cancelled.
     func ask(_ call: RequestCall) async throws(ConnectionError) -> RequestMessage {
-        let outcome = Once<Result<RequestMessage, ConnectionError>>()
+        let outcome = AsyncValue<Result<RequestMessage, ConnectionError>>()
         try begin(call) { $0.callers[call.id] = outcome }
         return try await withTaskCancellationHandler {
             await outcome.value()
@@ -147,8 +148,8 @@ extension Requester {
 
     /// Sends a fire-and-forget request.
     /// - Returns: true once the request is on its way or waits for the peer. On a kept lane, once the transport has it.
-    func tell(_ call: RequestCall) async throws(ConnectionError) -> Bool {
-        let accepted = Once<Bool>()
+    func sendWithoutReply(_ call: RequestCall) async throws(ConnectionError) -> Bool {
+        let accepted = AsyncValue<Bool>()
         try begin(call) { $0.waiters[call.id] = accepted }
         return await accepted.value()
     }
@@ -159,7 +160,9 @@ extension Requester {
             enter(&state)
             return true
         }
-        guard hasBegun else { throw .deliveryFailed(reason: "\(RequesterCore.callsMax) requests are under way") }
+        guard hasBegun else {
+            throw .deliveryFailed(reason: "\(RequesterCore.callsMax) requests are already under way")
+        }
     }
 
     func receive(_ message: RequestMessage, from peerID: String) {
@@ -174,10 +177,10 @@ extension Requester {
     /// - Throws: `deliveryFailed` if the transport doesn't know the peer but knows others, as such a peer may never come. While
     ///   the transport knows none, the peer may be the first.
     func checkIsKnown(_ peer: SessionPeer?) throws(ConnectionError) {
-        let known = post.transport.knownPeers.map(\.id).sorted()
-        guard let peer, !known.isEmpty, !known.contains(peer.id), peer.id != post.localPeerID else { return }
+        let known = sender.transport.knownPeers.map(\.id).sorted()
+        guard let peer, !known.isEmpty, !known.contains(peer.id), peer.id != sender.localPeerID else { return }
         let names = known.prefix(8).map { "'\($0)'" }.joined(separator: ", ") + (known.count > 8 ? ", …" : "")
-        let text = "the transport knows no peer '\(peer.id)', only \(names)"
+        let text = "the transport doesn't know the peer '\(peer.id)', only \(names)"
         board.report(
             SessionProblem(
                 .unknownPeer, of: peer.id, text,
@@ -188,11 +191,11 @@ extension Requester {
 
     var queued: [RequestCall] { read { core in core.queue.compactMap { core.calls[$0] } } }
 
-    /// Cancels those waiting requests for which `isMeant` is true.
+    /// Cancels those waiting requests for which `isIncluded` is true.
     /// - Returns: true if there were any.
-    func cancelQueued(_ isMeant: (UUID) -> Bool) -> Bool {
+    func cancelQueued(_ isIncluded: (UUID) -> Bool) -> Bool {
         perform { state, now in
-            let ids = state.core.queue.filter(isMeant)
+            let ids = state.core.queue.filter(isIncluded)
             for id in ids { state.core.finish(id, .failure(.cancelled), now) }
             return !ids.isEmpty
         }
@@ -206,12 +209,13 @@ extension Requester {
 
     /// - Returns: true if the event has happened; false after the deadline or a cancellation.
     private func wait(
-        _ id: UUID = UUID(), for sign: RequesterCore.Wait.Sign, until due: Duration?, after body: () async -> Void = {}
+        _ id: UUID = UUID(), for event: RequesterCore.Wait.Event, until due: Duration?,
+        after body: () async -> Void = {}
     ) async -> Bool {
-        let waiter = Once<Bool>()
+        let waiter = AsyncValue<Bool>()
         perform { state, _ in
             state.waiters[id] = waiter
-            state.core.wait(RequesterCore.Wait(id: id, sign: sign, due: due))
+            state.core.wait(RequesterCore.Wait(id: id, event: event, due: due))
         }
         await body()
         return await withTaskCancellationHandler {
@@ -230,8 +234,8 @@ extension Requester {
     /// - Throws: `timeout`, `cancelled`.
     func waitUntilReachable(_ peer: SessionPeer?, until due: Duration?) async throws(ConnectionError) {
         while !isReachable(peer) {
-            let hasCome = await wait(for: .arrival(peer?.id), until: due)
-            guard hasCome else { throw Task.isCancelled ? .cancelled : .timeout }
+            let hasOccurred = await wait(for: .arrival(peer?.id), until: due)
+            guard hasOccurred else { throw Task.isCancelled ? .cancelled : .timeout }
         }
     }
 
@@ -245,10 +249,10 @@ extension Requester {
             let sentAt = now
             let isBack = await wait(message.id, for: .echo(peer?.id), until: end) {
                 do {
-                    try await post.send(message, mode: .realtimeBestEffort, to: peer)
+                    try await sender.send(message, mode: .realtimeBestEffort, to: peer)
                     failure = .timeout
                 } catch {}
-                perform { $0.core.hurry(message.id, by: min(end, $1.elapsed + Self.probeGap)) }
+                perform { $0.core.shortenWait(message.id, to: min(end, $1.elapsed + Self.probeGap)) }
             }
             guard isBack else { continue }
             connection.health.succeeded()

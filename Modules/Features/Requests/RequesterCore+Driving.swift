@@ -10,13 +10,13 @@ extension RequesterCore {
     static let keptLifetime = Duration.seconds(7 * 24 * 3600)
 
     /// Hands a copy to the transport, unless the call must first wait for the peer or fall back.
-    mutating func attempt(_ id: UUID, _ now: RequestMoment) {
+    mutating func attempt(_ id: UUID, _ now: RequestContext) {
         guard let call = calls[id] else { return }
-        guard !call.isHeard else { return setPhase(.resting, of: id) }
-        if !isReachable(call.wish.peer?.id) {
+        guard !call.isConfirmed else { return setPhase(.awaitingReply, of: id) }
+        if !isReachable(call.options.peer?.id) {
             if call.method != .live {
                 guard enqueue(call, now) else { return }
-            } else if call.wish.strategy.hasFallback {
+            } else if call.options.strategy.hasFallback {
                 return fallBack(call, now)
             } else if !call.hasWaited {
                 calls[id]?.hasWaited = true
@@ -24,25 +24,25 @@ extension RequesterCore {
             }
         }
         calls[id]?.hasWaited = false
-        hand(call, over: call.method, to: call.wish.peer, isAttempt: true, now)
+        submit(call, over: call.method, to: call.options.peer, isAttempt: true, now)
     }
 
     /// Continues after the transport has accepted the copy of the last attempt.
-    mutating func sent(_ call: RequestCall, _ now: RequestMoment) {
+    mutating func sent(_ call: RequestCall, _ now: RequestContext) {
         if call.method == .live {
             dequeue(now) { $0.id == call.id }
             direct(.wake(call.id, true))
-            setPhase(.listening(until: now.elapsed + call.wish.policy.patience), of: call.id)
+            setPhase(.listening(until: now.elapsed + call.options.policy.patience), of: call.id)
         } else if call.isFireAndForget {
-            release(call.id)
+            release(call, now)
         } else {
-            setPhase(.resting, of: call.id)
+            setPhase(.awaitingReply, of: call.id)
         }
     }
 
     /// Continues after the transport has refused the copy of the last attempt.
-    mutating func failed(_ call: RequestCall, _ error: ConnectionError, _ now: RequestMoment) {
-        guard call.method == .live, call.wish.strategy.hasFallback, call.wish.policy.shouldRetry(error) else {
+    mutating func failed(_ call: RequestCall, _ error: ConnectionError, _ now: RequestContext) {
+        guard call.method == .live, call.options.strategy.hasFallback, call.options.policy.shouldRetry(error) else {
             return retry(call, after: error, now)
         }
         report(.deliveryFailed(requestType: call.type, error: error, willRetry: true))
@@ -50,35 +50,37 @@ extension RequesterCore {
     }
 
     /// Sends another copy, because the peer hasn't confirmed a live one. The receiver recognizes a duplicate by its ID.
-    mutating func heardNothing(of call: RequestCall, _ now: RequestMoment) {
-        let silence = ConnectionError.deliveryFailed(reason: "no sign of the other device")
-        if call.wish.strategy.hasFallback { return failed(call, silence, now) }
-        guard countAttempt(of: call, after: silence) else { return setPhase(.resting, of: call.id) }
+    mutating func handleSilence(of call: RequestCall, _ now: RequestContext) {
+        let silence = ConnectionError.deliveryFailed(reason: "the other device didn't respond")
+        if call.options.strategy.hasFallback { return failed(call, silence, now) }
+        guard countAttempt(of: call, after: silence) else { return setPhase(.awaitingReply, of: call.id) }
         attempt(call.id, now)
     }
 
     /// - Returns: true if another attempt may follow.
     private mutating func countAttempt(of call: RequestCall, after error: ConnectionError) -> Bool {
-        guard call.attempts < call.wish.policy.maxAttempts, call.wish.policy.shouldRetry(error) else { return false }
+        guard call.attempts < call.options.policy.maxAttempts, call.options.policy.shouldRetry(error) else {
+            return false
+        }
         calls[call.id]?.attempts += 1
         report(.deliveryFailed(requestType: call.type, error: error, willRetry: true))
         return true
     }
 
-    private mutating func fallBack(_ call: RequestCall, _ now: RequestMoment) {
-        guard let method = call.wish.strategy.fallbackMethod else { return }
-        report(.fallbackUsed(from: call.wish.strategy.primaryMethod, to: method))
+    private mutating func fallBack(_ call: RequestCall, _ now: RequestContext) {
+        guard let method = call.options.strategy.fallbackMethod else { return }
+        report(.fallbackUsed(from: call.options.strategy.primaryMethod, to: method))
         calls[call.id]?.hasFallenBack = true
         attempt(call.id, now)
     }
 
     /// Waits before the next attempt. If there is none, the call fails with the error.
-    private mutating func retry(_ call: RequestCall, after error: ConnectionError, _ now: RequestMoment) {
+    private mutating func retry(_ call: RequestCall, after error: ConnectionError, _ now: RequestContext) {
         var gap = RetryPolicy.gap
-        if error == .notReachable, call.wish.delivery == .queued {
+        if error == .notReachable, call.options.delivery == .queued {
             guard enqueue(call, now) else { return }
             // A live request counts as accepted now. A kept one counts once the transport has it.
-            if call.wish.strategy.primaryMethod == .live { direct(.wake(call.id, true)) }
+            if call.options.strategy.primaryMethod == .live { direct(.wake(call.id, true)) }
             gap = calls[call.id]?.backoff.next() ?? gap
         } else if !countAttempt(of: call, after: error) {
             return finish(call.id, .failure(error), now)
@@ -88,14 +90,14 @@ extension RequesterCore {
 
     /// Sets the phase. A call that the peer has confirmed rests instead of trying again.
     private mutating func setPhase(_ phase: RequestCall.Phase, of id: UUID) {
-        let isOver = phase.due != nil && calls[id]?.isHeard == true
-        calls[id]?.phase = isOver ? .resting : phase
+        let isOver = phase.due != nil && calls[id]?.isConfirmed == true
+        calls[id]?.phase = isOver ? .awaitingReply : phase
         if let due = phase.due { wake(by: due) }
     }
 
     /// Notes that the peer has the request, so nothing more is sent.
-    mutating func hear(_ id: UUID, _ now: RequestMoment) {
-        calls[id]?.isHeard = true
+    mutating func confirmReceipt(of id: UUID, _ now: RequestContext) {
+        calls[id]?.isConfirmed = true
         dequeue(now) { $0.id == id }
         if let phase = calls[id]?.phase { setPhase(phase, of: id) }
     }
@@ -105,31 +107,31 @@ extension RequesterCore {
 
 extension RequesterCore {
     /// - Parameter isAttempt: true if the result decides the call's next step.
-    mutating func hand(
-        _ call: RequestCall, over method: DeliveryMethod, to peer: SessionPeer?, isAttempt: Bool, _ now: RequestMoment
+    mutating func submit(
+        _ call: RequestCall, over method: DeliveryMethod, to peer: SessionPeer?, isAttempt: Bool, _ now: RequestContext
     ) {
         if method == .latest { occupySlot(call, of: peer, now) }
-        let copy = hand(message(of: call, over: method, to: peer, now), mode: method.mode, to: peer, of: call.id)
-        if isAttempt { setPhase(.handing(copy), of: call.id) }
+        let copy = submit(message(of: call, over: method, to: peer, now), mode: method.mode, to: peer, of: call.id)
+        if isAttempt { setPhase(.submitting(copy), of: call.id) }
         writeNext(now)
     }
 
     private func message(
-        of call: RequestCall, over method: DeliveryMethod, to peer: SessionPeer?, _ now: RequestMoment
+        of call: RequestCall, over method: DeliveryMethod, to peer: SessionPeer?, _ now: RequestContext
     ) -> RequestMessage {
         var message = RequestMessage(.request, id: call.id, type: call.type, body: call.payload)
-        message.plainBody = call.plainPayload
+        message.legacyBody = call.legacyPayload
         message.method = method
         message.isFireAndForget = call.isFireAndForget
         message.stamp = call.stamp
         let isKeptLong = call.isFireAndForget && method != .live
-        let life = isKeptLong ? Self.keptLifetime : call.deadline - now.elapsed
-        message.expiresAt = theirWall(peer, now).advanced(byMilliseconds: max(0, life.milliseconds))
+        let lifetime = isKeptLong ? Self.keptLifetime : call.deadline - now.elapsed
+        message.expiresAt = wallClock(of: peer, now).advanced(byMilliseconds: max(0, lifetime.milliseconds))
         return message
     }
 
     /// Returns the peer's wall clock, as far as it is known.
-    private func theirWall(_ peer: SessionPeer?, _ now: RequestMoment) -> UInt64 {
+    private func wallClock(of peer: SessionPeer?, _ now: RequestContext) -> UInt64 {
         guard let id = peer?.id ?? (now.peers.count == 1 ? now.peers.first?.id : nil) else { return now.wall }
         return now.wall.advanced(byMilliseconds: clockAhead[id] ?? 0)
     }

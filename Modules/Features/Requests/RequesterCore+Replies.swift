@@ -11,7 +11,7 @@ extension RequesterCore {
     /// The longest round trip after which a reply is used to estimate the peer's clock.
     static let clockPatience = Duration.seconds(2)
 
-    mutating func receive(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
+    mutating func receive(_ message: RequestMessage, from peerID: String, _ now: RequestContext) {
         switch RequestMessage.Kind(rawValue: message.kind) {
         case .answer, .failure, .handlerFailure: receiveAnswer(message, from: peerID, now)
         case .received: receiveReceipt(message, from: peerID, now)
@@ -19,37 +19,38 @@ extension RequesterCore {
         case .echo: receiveEcho(message, from: peerID)
         case .request, .probe, .none?: break
         case nil:
-            let error = ConnectionError.incompatiblePeer(reason: "it says '\(message.kind)' about a request")
+            let error = ConnectionError.incompatiblePeer(
+                reason: "'\(message.kind)' isn't a kind of message about a request")
             report(.deliveryFailed(requestType: message.type, error: error, willRetry: false))
         }
     }
 
     /// Ends a call with its reply. The reply's ID, peer and type must be those of a request without an answer.
-    private mutating func receiveAnswer(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
+    private mutating func receiveAnswer(_ message: RequestMessage, from peerID: String, _ now: RequestContext) {
         guard calls[message.id] != nil else {
-            if message.method == .latest { vacateForeignSlot(message, now) }
+            if message.method == .latest { emptySlotOfEarlierLaunch(by: message, now) }
             if message.isFireAndForget == true, let error = message.failure {
                 return report(.deliveryFailed(requestType: message.type, error: error, willRetry: false))
             }
-            return ignore(message, because: "nobody waits for it any more")
+            return ignore(message, because: "its request has already ended")
         }
         guard var call = call(message, of: peerID, now) else {
-            return ignore(message, because: "it is not what was asked, or not who was asked")
+            return ignore(message, because: "its type or sender doesn't match the request")
         }
         learnClock(message, of: peerID, call, now)
-        if case .handlerNotRegistered = message.failure, call.wish.peer == nil, now.peers.count > 1 {
+        if case .handlerNotRegistered = message.failure, call.options.peer == nil, now.peers.count > 1 {
             call.refusals.insert(peerID)
             calls[call.id] = call
             // Other peers were asked too and may still answer.
-            if call.refusals.count < now.peers.count { return direct(.heard) }
+            if call.refusals.count < now.peers.count { return direct(.peerResponded) }
         }
         finish(call.id, .success(message), now)
     }
 
     /// Returns the message's call, if the type matches and the peer was asked.
-    private func call(_ message: RequestMessage, of peerID: String, _ now: RequestMoment) -> RequestCall? {
+    private func call(_ message: RequestMessage, of peerID: String, _ now: RequestContext) -> RequestCall? {
         guard let call = calls[message.id], call.type == message.type else { return nil }
-        return (call.wish.peer?.id ?? peer(peerID, now)?.id) == peerID ? call : nil
+        return (call.options.peer?.id ?? peer(peerID, now)?.id) == peerID ? call : nil
     }
 
     private mutating func ignore(_ message: RequestMessage, because reason: String) {
@@ -61,34 +62,34 @@ extension RequesterCore {
     }
 
     /// Notes that the peer has the request, so nothing more is sent.
-    private mutating func receiveReceipt(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
+    private mutating func receiveReceipt(_ message: RequestMessage, from peerID: String, _ now: RequestContext) {
         if message.method == .latest, calls[message.id]?.isFireAndForget != false {
-            recordTaker(of: message, by: peerID, now)
+            recordReceiver(of: message, by: peerID, now)
         }
         guard let call = call(message, of: peerID, now) else { return }
         learnClock(message, of: peerID, call, now)
-        direct(.heard)
-        hear(call.id, now)
+        direct(.peerResponded)
+        confirmReceipt(of: call.id, now)
         guard call.isFireAndForget else { return }
-        takeBackNeedless(call, now)
-        release(call.id)
+        withdrawRedundantCopies(of: call, now)
+        release(call, now)
     }
 
     /// Handles a report that a copy has expired by the peer's clock. If the call still waits, the clocks differ: it learns the
     /// difference and sends a new copy, at most three times per call.
-    private mutating func receiveLate(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
-        if message.method == .latest, calls[message.id] == nil { recordTaker(of: message, by: peerID, now) }
+    private mutating func receiveLate(_ message: RequestMessage, from peerID: String, _ now: RequestContext) {
+        if message.method == .latest, calls[message.id] == nil { recordReceiver(of: message, by: peerID, now) }
         guard var call = call(message, of: peerID, now), let peer = peer(peerID, now), let clock = message.clock,
             call.lateCount < 3
         else { return }
         call.lateCount += 1
         calls[call.id] = call
         noteClock(of: peerID, aheadBy: clock.millisecondsSince(now.wall))
-        hand(call, over: message.method ?? .live, to: peer, isAttempt: false, now)
+        submit(call, over: message.method ?? .live, to: peer, isAttempt: false, now)
     }
 
     private mutating func learnClock(
-        _ message: RequestMessage, of peerID: String, _ call: RequestCall, _ now: RequestMoment
+        _ message: RequestMessage, of peerID: String, _ call: RequestCall, _ now: RequestContext
     ) {
         guard let clock = message.clock, let sentAt = call.sentAt, now.elapsed - sentAt <= Self.clockPatience
         else { return }
@@ -98,7 +99,7 @@ extension RequesterCore {
 
     private mutating func receiveEcho(_ message: RequestMessage, from peerID: String) {
         let probes = waits.filter { wait in
-            guard wait.id == message.id, case .echo(let asked) = wait.sign else { return false }
+            guard wait.id == message.id, case .echo(let asked) = wait.event else { return false }
             return asked == nil || asked == peerID
         }
         resume(probes, true)

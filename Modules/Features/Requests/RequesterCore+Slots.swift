@@ -11,11 +11,11 @@ extension RequesterCore {
         let type: String
         let peer: SessionPeer?
         /// Peers that have taken a fire-and-forget request from the slot.
-        var takers: Set<String> = []
+        var receivers: Set<String> = []
     }
 
     /// Puts a request into its slot. The callers of the requests that it replaces get `cancelled`.
-    mutating func occupySlot(_ call: RequestCall, of peer: SessionPeer?, _ now: RequestMoment) {
+    mutating func occupySlot(_ call: RequestCall, of peer: SessionPeer?, _ now: RequestContext) {
         let superseded = slots.filter { slot in
             slot.type == call.type && slot.id != call.id
                 && (slot.peer == nil || peer == nil || slot.peer?.id == peer?.id)
@@ -26,51 +26,51 @@ extension RequesterCore {
     }
 
     /// Empties the slot of a request that has ended.
-    mutating func vacateSlot(of id: UUID, _ now: RequestMoment) {
+    mutating func vacateSlot(of id: UUID, _ now: RequestContext) {
         guard let index = slots.firstIndex(where: { $0.id == id }) else { return }
         let slot = slots.remove(at: index)
         emptySlot(id, type: slot.type, peer: slot.peer, now)
     }
 
     /// Notes that a peer has taken a fire-and-forget request. Empties the slot once all its peers have.
-    mutating func recordTaker(of message: RequestMessage, by peerID: String, _ now: RequestMoment) {
+    mutating func recordReceiver(of message: RequestMessage, by peerID: String, _ now: RequestContext) {
         guard let index = slots.firstIndex(where: { $0.id == message.id }) else {
-            return vacateForeignSlot(message, now)
+            return emptySlotOfEarlierLaunch(by: message, now)
         }
-        slots[index].takers.insert(peerID)
+        slots[index].receivers.insert(peerID)
         let slot = slots[index]
-        if slot.peer != nil || slot.takers.count >= now.peers.count { vacateSlot(of: message.id, now) }
+        if slot.peer != nil || slot.receivers.count >= now.peers.count { vacateSlot(of: message.id, now) }
     }
 
     /// Empties a slot that an earlier process has filled, after a peer has answered.
-    mutating func vacateForeignSlot(_ message: RequestMessage, _ now: RequestMoment) {
+    mutating func emptySlotOfEarlierLaunch(by message: RequestMessage, _ now: RequestContext) {
         let isTaken = slots.contains { $0.type == message.type }
         if !isTaken { emptySlot(message.id, type: message.type, peer: nil, now) }
     }
 
-    private mutating func emptySlot(_ id: UUID, type: String, peer: SessionPeer?, _ now: RequestMoment) {
+    private mutating func emptySlot(_ id: UUID, type: String, peer: SessionPeer?, _ now: RequestContext) {
         // A peer could trigger this any number of times. A request that stays in its slot still expires.
         guard writes.count < Self.callsMax else { return }
-        _ = hand(RequestMessage(.none, id: id, type: type), mode: .latestSnapshot, to: peer, of: nil)
+        _ = submit(RequestMessage(.none, id: id, type: type), mode: .latestSnapshot, to: peer, of: nil)
         writeNext(now)
     }
 
     /// Continues with the next write, if the transport has finished one of a slot.
-    mutating func endWrite(_ copy: UUID, _ now: RequestMoment) {
-        guard written == copy else { return }
-        written = nil
+    mutating func endWrite(_ copy: UUID, _ now: RequestContext) {
+        guard currentWrite == copy else { return }
+        currentWrite = nil
         writeNext(now)
     }
 
     /// Gives the transport the next copy for a slot, once it has finished the last one. So writes keep their order.
-    mutating func writeNext(_ now: RequestMoment) {
-        while written == nil, !writes.isEmpty {
+    mutating func writeNext(_ now: RequestContext) {
+        while currentWrite == nil, !writes.isEmpty {
             let copy = writes.removeFirst()
             if isDue(copy) {
-                written = copy.id
+                currentWrite = copy.id
                 direct(.send(copy))
             } else if isWanted(copy.id) {
-                handed(copy.id, nil, now)
+                handleResult(of: copy.id, nil, now)
             }
         }
     }

@@ -11,7 +11,7 @@ import MeshTransport
 /// The asking side of requests: all unanswered calls and the state of the peers.
 ///
 /// A call is in `calls` from `begin` until the directive that ends it. It may also be in `queue` and `slots`, and its copies
-/// in `handing`. At most 4096 requests are under way, and 256 of them may wait for a peer. Further ones fail with
+/// in `submitting`. At most 4096 requests are under way, and 256 of them may wait for a peer. Further ones fail with
 /// `deliveryFailed`.
 struct RequesterCore: Sendable {
     static let callsMax = 4096
@@ -19,7 +19,7 @@ struct RequesterCore: Sendable {
 
     /// A caller that waits for an event.
     struct Wait: Sendable {
-        enum Sign: Sendable {
+        enum Event: Sendable {
             case none
             /// The peer with that ID, or any peer, becomes reachable.
             case arrival(String?)
@@ -28,7 +28,7 @@ struct RequesterCore: Sendable {
         }
 
         let id: UUID
-        let sign: Sign
+        let event: Event
         var due: Duration?
     }
 
@@ -41,9 +41,9 @@ struct RequesterCore: Sendable {
     var slots: [Slot] = []
     /// Copies to be written into slots after the current one.
     var writes: [RequestCopy] = []
-    var written: UUID?
+    var currentWrite: UUID?
     /// Copies that the transport was given and hasn't accepted yet, with the calls' IDs. A withdrawn copy is missing.
-    private(set) var handing: [UUID: UUID] = [:]
+    private(set) var submitting: [UUID: UUID] = [:]
     private(set) var waits: [Wait] = []
     /// IDs of reachable peers. Empty for a peer that the transport can't name.
     private(set) var reachable: Set<String> = []
@@ -75,7 +75,7 @@ struct RequesterCore: Sendable {
         clockAhead[peerID] = milliseconds
     }
 
-    func peer(_ id: String, _ now: RequestMoment) -> SessionPeer? {
+    func peer(_ id: String, _ now: RequestContext) -> SessionPeer? {
         id == localPeer.id ? localPeer : now.peers.first { $0.id == id }
     }
 }
@@ -84,7 +84,7 @@ struct RequesterCore: Sendable {
 
 extension RequesterCore {
     /// Does everything that is due and plans the next tick. Complexity: O(requests and waits).
-    mutating func tick(_ now: RequestMoment) {
+    mutating func tick(_ now: RequestContext) {
         guard let deadline, deadline <= now.elapsed else { return }
         self.deadline = nil
         let due = calls.values.filter { $0.due <= now.elapsed }.sorted { $0.stamp < $1.stamp }
@@ -92,7 +92,7 @@ extension RequesterCore {
             if call.deadline <= now.elapsed {
                 finish(call.id, .failure(.timeout), now)
             } else if case .listening = call.phase {
-                heardNothing(of: call, now)
+                handleSilence(of: call, now)
             } else {
                 attempt(call.id, now)
             }
@@ -113,7 +113,7 @@ extension RequesterCore {
 
 extension RequesterCore {
     /// - Returns: false if too many calls are under way.
-    mutating func begin(_ call: RequestCall, _ now: RequestMoment) -> Bool {
+    mutating func begin(_ call: RequestCall, _ now: RequestContext) -> Bool {
         guard calls.count < Self.callsMax else { return false }
         calls[call.id] = call
         wake(by: call.deadline)
@@ -122,52 +122,53 @@ extension RequesterCore {
     }
 
     /// Cancels all calls.
-    mutating func end(_ now: RequestMoment) {
+    mutating func end(_ now: RequestContext) {
         for call in calls.values.sorted(by: { $0.stamp < $1.stamp }) { finish(call.id, .failure(.cancelled), now) }
     }
 
     /// Ends a call. Does nothing if it has ended before.
     /// - Parameter result: the answer, which may be an error of the peer.
-    mutating func finish(_ id: UUID, _ result: Result<RequestMessage, ConnectionError>, _ now: RequestMoment) {
+    mutating func finish(_ id: UUID, _ result: Result<RequestMessage, ConnectionError>, _ now: RequestContext) {
         guard let call = calls.removeValue(forKey: id) else { return }
         let wasQueued = queue.contains(id)
         queue.removeAll { $0 == id }
         switch result {
         case .success(let answer):
-            takeBackNeedless(call, now)
+            withdrawRedundantCopies(of: call, now)
             // A refused fire-and-forget request has no caller that could report the error.
             if call.isFireAndForget, let error = answer.failure {
                 report(.deliveryFailed(requestType: call.type, error: error, willRetry: false))
             } else {
                 report(.messageSent(requestType: call.type, duration: now.elapsed - call.startedAt))
             }
-            direct(.heard)
+            direct(.peerResponded)
         case .failure(let error):
             report(.deliveryFailed(requestType: call.type, error: error, willRetry: false))
             let (isExpired, isUnsent) = (error == .timeout, wasQueued || call.sentAt == nil)
             if isExpired, isUnsent { report(.requestExpired(requestType: call.type)) }
-            takeBack(call, expired: isExpired && !isUnsent ? call.type : nil)
+            withdrawCopies(of: call, expired: isExpired && !isUnsent ? call.type : nil)
             // A slow peer that has the request doesn't count against the connection.
-            if !call.isHeard { direct(.failed(error, isReachable: isReachable(call.wish.peer?.id))) }
+            if !call.isConfirmed { direct(.failed(error, isReachable: isReachable(call.options.peer?.id))) }
         }
         vacateSlot(of: id, now)
         direct(call.isFireAndForget ? .wake(id, false) : .end(id, result))
     }
 
     /// Ends a fire-and-forget request successfully.
-    mutating func release(_ id: UUID) {
-        calls[id] = nil
-        queue.removeAll { $0 == id }
-        direct(.wake(id, true))
+    mutating func release(_ call: RequestCall, _ now: RequestContext) {
+        calls[call.id] = nil
+        queue.removeAll { $0 == call.id }
+        report(.messageSent(requestType: call.type, duration: now.elapsed - call.startedAt))
+        direct(.wake(call.id, true))
     }
 
     /// Withdraws further copies, as the peer has the request. If several peers were asked, the others may still run it.
-    mutating func takeBackNeedless(_ call: RequestCall, _ now: RequestMoment) {
-        if call.wish.peer != nil || now.peers.count <= 1 { takeBack(call) }
+    mutating func withdrawRedundantCopies(of call: RequestCall, _ now: RequestContext) {
+        if call.options.peer != nil || now.peers.count <= 1 { withdrawCopies(of: call) }
     }
 
-    private mutating func takeBack(_ call: RequestCall, expired: String? = nil) {
-        for copy in call.copies { handing[copy] = nil }
+    private mutating func withdrawCopies(of call: RequestCall, expired: String? = nil) {
+        for copy in call.copies { submitting[copy] = nil }
         if !call.copies.isEmpty { direct(.withdraw(call.copies, expired: expired)) }
     }
 }
@@ -178,29 +179,29 @@ extension RequesterCore {
     /// Gives the transport a copy. A copy for a slot waits for its turn in `writeNext`.
     /// - Parameter call: the copy's call; nil if no call waits for it.
     /// - Returns: the copy's ID.
-    mutating func hand(
+    mutating func submit(
         _ message: RequestMessage, mode: SessionDeliveryMode, to peer: SessionPeer?, of call: UUID?
     ) -> UUID {
         let copy = RequestCopy(id: makeID(), message: message, mode: mode, peer: peer)
-        handing[copy.id] = call ?? copy.id
+        submitting[copy.id] = call ?? copy.id
         if let call { calls[call]?.copies.append(copy.id) }
         if mode == .latestSnapshot { writes.append(copy) } else { direct(.send(copy)) }
         return copy.id
     }
 
     /// Returns true if the copy wasn't withdrawn before the transport has accepted it.
-    func isWanted(_ copy: UUID) -> Bool { handing[copy] != nil }
+    func isWanted(_ copy: UUID) -> Bool { submitting[copy] != nil }
 
     /// Handles the transport's result for a copy: accepted, or refused with an error.
-    mutating func handed(_ copy: UUID, _ error: ConnectionError?, _ now: RequestMoment) {
+    mutating func handleResult(of copy: UUID, _ error: ConnectionError?, _ now: RequestContext) {
         endWrite(copy, now)
-        guard let id = handing.removeValue(forKey: copy) else {
+        guard let id = submitting.removeValue(forKey: copy) else {
             // The copy was withdrawn before the transport knew it, so it must be withdrawn again.
             if error == nil { direct(.withdraw([copy])) }
             return
         }
         if error == nil { calls[id]?.sentAt = now.elapsed } else { calls[id]?.copies.removeAll { $0 == copy } }
-        guard let call = calls[id], call.phase == .handing(copy) else { return }
+        guard let call = calls[id], call.phase == .submitting(copy) else { return }
         if let error { failed(call, error, now) } else { sent(call, now) }
     }
 }
@@ -210,10 +211,10 @@ extension RequesterCore {
 extension RequesterCore {
     /// Lets a call wait for the peer. Does nothing if it waits already.
     /// - Returns: false if too many wait. The call has then failed.
-    mutating func enqueue(_ call: RequestCall, _ now: RequestMoment) -> Bool {
+    mutating func enqueue(_ call: RequestCall, _ now: RequestContext) -> Bool {
         guard !queue.contains(call.id) else { return true }
         guard queue.count < Self.queueMax else {
-            finish(call.id, .failure(.deliveryFailed(reason: "\(Self.queueMax) requests wait already")), now)
+            finish(call.id, .failure(.deliveryFailed(reason: "\(Self.queueMax) requests already wait for a peer")), now)
             return false
         }
         queue.append(call.id)
@@ -221,9 +222,9 @@ extension RequesterCore {
         return true
     }
 
-    /// Ends the wait of calls for which `isMeant` is true.
-    mutating func dequeue(_ now: RequestMoment, where isMeant: (RequestCall) -> Bool) {
-        let ids = queue.filter { calls[$0].map(isMeant) ?? false }
+    /// Ends the wait of calls for which `isIncluded` is true.
+    mutating func dequeue(_ now: RequestContext, where isIncluded: (RequestCall) -> Bool) {
+        let ids = queue.filter { calls[$0].map(isIncluded) ?? false }
         guard !ids.isEmpty else { return }
         queue.removeAll { ids.contains($0) }
         report(.queueFlushed(count: ids.count))
@@ -239,23 +240,23 @@ extension RequesterCore {
         return reachable.contains(peerID) || reachable.contains("")
     }
 
-    mutating func changeReachability(_ change: SessionPeerReachability, _ now: RequestMoment) {
+    mutating func changeReachability(_ change: SessionPeerReachability, _ now: RequestContext) {
         let id = change.peer?.id ?? ""
         guard change.isReachable else { return reachable.subtract([id]) }
         reachable.insert(id)
-        resume(waits.filter { if case .arrival(let peerID) = $0.sign { isReachable(peerID) } else { false } }, true)
-        dequeue(now) { $0.wish.peer == nil || change.peer == nil || $0.wish.peer?.id == id }
+        resume(waits.filter { if case .arrival(let peerID) = $0.event { isReachable(peerID) } else { false } }, true)
+        dequeue(now) { $0.options.peer == nil || change.peer == nil || $0.options.peer?.id == id }
     }
 
     /// Adds a wait. A `wake` directive will report whether its event has happened in time.
     mutating func wait(_ wait: Wait) {
-        if case .arrival(let peerID) = wait.sign, isReachable(peerID) { return direct(.wake(wait.id, true)) }
+        if case .arrival(let peerID) = wait.event, isReachable(peerID) { return direct(.wake(wait.id, true)) }
         waits.append(wait)
         if let due = wait.due { wake(by: due) }
     }
 
     /// Shortens a wait.
-    mutating func hurry(_ id: UUID, by due: Duration) {
+    mutating func shortenWait(_ id: UUID, to due: Duration) {
         guard let index = waits.firstIndex(where: { $0.id == id }) else { return }
         waits[index].due = due
         wake(by: due)
@@ -264,10 +265,10 @@ extension RequesterCore {
     mutating func endWait(_ id: UUID) { resume(waits.filter { $0.id == id }, false) }
 
     /// Ends waits, and reports whether their event has happened.
-    mutating func resume(_ ended: [Wait], _ hasCome: Bool) {
+    mutating func resume(_ ended: [Wait], _ hasOccurred: Bool) {
         for wait in ended {
             waits.removeAll { $0.id == wait.id }
-            direct(.wake(wait.id, hasCome))
+            direct(.wake(wait.id, hasOccurred))
         }
     }
 }

@@ -14,11 +14,11 @@ extension Responder {
     }
 
     /// Sends replies of an earlier process to peers that are known by now.
-    func sendLeftovers() {
-        let known = Set(post.transport.knownPeers.map(\.id) + [post.localPeerID])
+    func sendRestoredReplies() {
+        let known = Set(sender.transport.knownPeers.map(\.id) + [sender.localPeerID])
         let replies = state.withLock { state in
-            defer { state.leftovers.removeAll { known.contains($0.peerID) } }
-            return state.leftovers.filter { known.contains($0.peerID) }
+            defer { state.restoredReplies.removeAll { known.contains($0.peerID) } }
+            return state.restoredReplies.filter { known.contains($0.peerID) }
         }
         for (peerID, reply) in replies { send(reply, to: peerID, mode: .reliableEventually) }
     }
@@ -44,11 +44,11 @@ extension Responder {
     }
 
     private func deliver(_ message: RequestMessage, to peerID: String, mode: SessionDeliveryMode) async {
-        guard let peer = post.peer(peerID) else { return failed(message, "'\(peerID)' is not known") }
+        guard let peer = sender.peer(peerID) else { return failed(message, "the transport doesn't know '\(peerID)'") }
         var message = message
-        message.clock = post.wall
+        message.clock = sender.wall
         do {
-            try await post.send(message, mode: mode, to: peer)
+            try await sender.send(message, mode: mode, to: peer)
         } catch {
             let error = ConnectionError(error)
             failed(message, "\(error)")
@@ -56,7 +56,7 @@ extension Responder {
             var shorter = RequestMessage.failure(error, id: message.id, type: message.type)
             shorter.method = message.method
             await ledger.answer(RequestKey(peerID: peerID, id: message.id), with: shorter)
-            try? await post.send(shorter, mode: mode, to: peer)
+            try? await sender.send(shorter, mode: mode, to: peer)
         }
     }
 

@@ -22,7 +22,7 @@ final class Responder: Sendable {
     /// The longest pause between attempts to use a failing store. The first is a 32nd of it.
     static let storePauseMax = Duration.milliseconds(1600)
     /// Time after the start in which requests wait for a handler that isn't registered yet.
-    static let launchGrace = Duration.seconds(2)
+    static let registrationGracePeriod = Duration.seconds(2)
 
     struct Job: Sendable {
         let key: RequestKey
@@ -39,33 +39,33 @@ final class Responder: Sendable {
         var queues: [String: [Job]] = [:]
         var waitingCount = 0
         /// Replies of an earlier process to peers that the transport hasn't met yet.
-        var leftovers: [(peerID: String, reply: RequestMessage)] = []
-        /// Resolved by the next registration, for requests that have no handler. Nil once `launchGrace` is over.
-        var registration: Once<Bool>? = Once()
+        var restoredReplies: [(peerID: String, reply: RequestMessage)] = []
+        /// Resolved by the next registration, for requests that have no handler. Nil once `registrationGracePeriod` is over.
+        var registration: AsyncValue<Bool>? = AsyncValue()
         /// True after a store has failed for the whole waiting time. Then nothing waits for it until it works again.
         var isStoreLost = false
     }
 
     let connection: any SessionConnection
     let board: ProblemBoard
-    let post: RequestPost
+    let sender: RequestSender
     let ledger: RequestLedger
     let state = Locked(State())
     /// Resolved once the requests of an earlier process are in the queues.
-    let isReady = Once<Bool>()
+    let isReady = AsyncValue<Bool>()
 
     init(_ connection: any SessionConnection, board: ProblemBoard) {
         self.connection = connection
         self.board = board
-        let post = RequestPost(connection: connection)
-        self.post = post
-        ledger = RequestLedger(store: connection.store) { post.wall }
+        let sender = RequestSender(connection: connection)
+        self.sender = sender
+        ledger = RequestLedger(store: connection.store) { sender.wall }
     }
 
     /// Resumes the requests of an earlier process. Nothing is handled before.
     func start() {
         Task { await resume() }
-        connection.clock.wake(at: connection.clock.elapsed + Self.launchGrace) { [weak self] in
+        connection.clock.wake(at: connection.clock.elapsed + Self.registrationGracePeriod) { [weak self] in
             self?.endRegistration(isLast: true)
         }
     }
@@ -84,7 +84,7 @@ final class Responder: Sendable {
     /// - Parameter isLast: true if no request waits from now on.
     private func endRegistration(isLast: Bool) {
         let registration = state.withLock { state in
-            defer { state.registration = isLast || state.registration == nil ? nil : Once() }
+            defer { state.registration = isLast || state.registration == nil ? nil : AsyncValue() }
             return state.registration
         }
         registration?.resolve(true)
@@ -94,8 +94,8 @@ final class Responder: Sendable {
         let left = (try? await withStore { try await ledger.load() }) ?? .init()
         for (key, request) in left.waiting { enqueue(Job(key: key, request: request)) }
         isReady.resolve(true)
-        state.withLock { $0.leftovers = left.replies }
-        sendLeftovers()
+        state.withLock { $0.restoredReplies = left.replies }
+        sendRestoredReplies()
     }
 }
 
@@ -122,10 +122,10 @@ extension Responder {
                 guard hasRoom(job, isLive: isLive) else { return refuse(job, isLive: isLive) }
                 if isLate(request) { return refuseLate(job) }
             }
-            let standing = try await withStore(isPatient: !isLive) {
+            let status = try await withStore(isPatient: !isLive) {
                 try await ledger.take(request, as: job.key, isKept: !isLive)
             }
-            switch standing {
+            switch status {
             case .new:
                 report(.messageReceived(requestType: request.type))
                 if request.isFireAndForget == true, request.method != .queue { acknowledge(job) }
@@ -136,14 +136,14 @@ extension Responder {
             case .tooOld:
                 report(.requestExpired(requestType: request.type))
                 reply(
-                    .failure(.deliveryFailed(reason: "it is too old to tell whether it has run")), to: request,
+                    .failure(.deliveryFailed(reason: "the request is too old to know whether it has run")), to: request,
                     of: peerID)
             }
         } catch {
             // An earlier copy is being handled and answers for both.
             if await ledger.knows(job.key) { return acknowledge(job) }
             // A request that isn't recorded must not run, because it might run again.
-            let error = ConnectionError.remoteError(description: "the request cannot be recorded: \(error)")
+            let error = ConnectionError.remoteError(description: "the request can't be recorded: \(error)")
             report(.deliveryFailed(requestType: request.type, error: error, willRetry: false))
             reply(.failure(error), to: request, of: peerID)
         }
@@ -162,7 +162,7 @@ extension Responder {
         if !isLive { reply(.failure(error), to: job.request, of: job.key.peerID) }
     }
 
-    private func isLate(_ request: RequestMessage) -> Bool { request.expiresAt.map { $0 <= post.wall } ?? false }
+    private func isLate(_ request: RequestMessage) -> Bool { request.expiresAt.map { $0 <= sender.wall } ?? false }
 
     /// Refuses an expired request. The reply has this clock, so that a caller that still waits can correct its deadline.
     private func refuseLate(_ job: Job) {
@@ -262,7 +262,7 @@ extension Responder {
         let outcome = await outcome(of: job)
         var answer = RequestMessage.reply(outcome, to: job.request)
         do {
-            try post.checkSize(of: answer.body, type: answer.type)
+            try sender.checkSize(of: answer.body, type: answer.type)
         } catch {
             answer = .reply(.failure(error), to: job.request)
         }
@@ -286,7 +286,7 @@ extension Responder {
         do {
             try await withStore { try await ledger.begin(job.key) }
         } catch {
-            let error = ConnectionError.remoteError(description: "the request cannot be recorded: \(error)")
+            let error = ConnectionError.remoteError(description: "the request can't be recorded: \(error)")
             report(.deliveryFailed(requestType: type, error: error, willRetry: false))
             return .failure(error)
         }
@@ -300,7 +300,7 @@ extension Responder {
             SessionProblem(
                 .handlerMissing, of: job.request.type,
                 "'\(job.key.peerID)' sent a \(job.request.type), and this device has no handler for it",
-                advice: "Register one at launch, or send it to the peers that have one."))
+                advice: "Register a handler at launch, or send the request only to peers that have one."))
     }
 
     /// Returns the handler. Waits after a launch, because requests may arrive before the app has registered all handlers.

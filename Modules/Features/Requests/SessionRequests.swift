@@ -98,8 +98,8 @@ extension SessionRequests {
         _ request: R, strategy: DeliveryStrategy = .liveThenQueue, delivery: DeliveryMode = .queued,
         retryPolicy: RetryPolicy = .default, to peer: SessionPeer? = nil
     ) async throws -> R.Response {
-        let wish = RequestCall.Wish(strategy: strategy, delivery: delivery, policy: retryPolicy, peer: peer)
-        return try await send(request, id: UUID(), wish)
+        let options = RequestCall.Options(strategy: strategy, delivery: delivery, policy: retryPolicy, peer: peer)
+        return try await send(request, id: UUID(), options)
     }
 
     /// Sends a request that has no answer. Returns when the request is on its way or waits for the peer. A lasting failure is
@@ -109,19 +109,21 @@ extension SessionRequests {
     public func send<R: FireAndForgetRequest>(
         _ request: R, strategy: DeliveryStrategy = .liveThenQueue, to peer: SessionPeer? = nil
     ) async {
-        _ = await tell(request, strategy: strategy, to: peer)
+        _ = await sendWithoutReply(request, strategy: strategy, to: peer)
     }
 
-    /// - Returns: the result of `Requester.tell`; false on an error.
-    func tell<R: FireAndForgetRequest>(_ request: R, strategy: DeliveryStrategy, to peer: SessionPeer? = nil) async
+    /// - Returns: the result of `Requester.sendWithoutReply`; false on an error.
+    func sendWithoutReply<R: FireAndForgetRequest>(
+        _ request: R, strategy: DeliveryStrategy, to peer: SessionPeer? = nil
+    ) async
         -> Bool
     {
-        let wish = RequestCall.Wish(strategy: strategy, delivery: .queued, policy: .default, peer: peer)
+        let options = RequestCall.Options(strategy: strategy, delivery: .queued, policy: .default, peer: peer)
         do {
-            let call = try makeCall(request, id: UUID(), wish, isFireAndForget: true)
+            let call = try makeCall(request, id: UUID(), options, isFireAndForget: true)
             requester.board.solve(.valueTooLarge, of: R.requestType)
             try requester.checkIsKnown(peer)
-            return try await requester.tell(call)
+            return try await requester.sendWithoutReply(call)
         } catch {
             requester.report(
                 .deliveryFailed(requestType: R.requestType, error: ConnectionError(error), willRetry: false))
@@ -138,29 +140,31 @@ extension SessionRequests {
         _ request: R, strategy: DeliveryStrategy = .liveThenQueue, maxAttempts: Int = 3,
         connectionTimeout: Duration = .seconds(30), to peer: SessionPeer? = nil
     ) async throws -> R.Response {
-        let wish = RequestCall.Wish(strategy: strategy, delivery: .immediate, policy: .none, peer: peer)
+        let options = RequestCall.Options(strategy: strategy, delivery: .immediate, policy: .none, peer: peer)
         let id = UUID()
         var attempt = 1
         while true {
             do {
                 try await waitUntilReachable(peer, timeout: connectionTimeout)
-                return try await send(request, id: id, wish)
-            } catch let error as ConnectionError where attempt < maxAttempts && error.isPassing {
+                return try await send(request, id: id, options)
+            } catch let error as ConnectionError where attempt < maxAttempts && error.isTransient {
                 attempt += 1
                 try await requester.pause(.milliseconds(500))
             }
         }
     }
 
-    private func send<R: SessionRequest>(_ request: R, id: UUID, _ wish: RequestCall.Wish) async throws -> R.Response {
-        let call = try makeCall(request, id: id, wish, isFireAndForget: false)
-        if wish.delivery.requiresImmediateReachability, !requester.isReachable(wish.peer) {
+    private func send<R: SessionRequest>(_ request: R, id: UUID, _ options: RequestCall.Options) async throws
+        -> R.Response
+    {
+        let call = try makeCall(request, id: id, options, isFireAndForget: false)
+        if options.delivery.requiresImmediateReachability, !requester.isReachable(options.peer) {
             requester.report(.deliveryFailed(requestType: call.type, error: .notReachable, willRetry: false))
             requester.connection.health.failed(.notReachable, isReachable: false)
             throw ConnectionError.notReachable
         }
         do {
-            try requester.checkIsKnown(wish.peer)
+            try requester.checkIsKnown(options.peer)
         } catch {
             requester.report(.deliveryFailed(requestType: call.type, error: error, willRetry: false))
             throw error
@@ -171,7 +175,7 @@ extension SessionRequests {
     }
 
     private func makeCall<R: SessionRequest>(
-        _ request: R, id: UUID, _ wish: RequestCall.Wish, isFireAndForget: Bool
+        _ request: R, id: UUID, _ options: RequestCall.Options, isFireAndForget: Bool
     ) throws(ConnectionError) -> RequestCall {
         let payload: Data
         do {
@@ -182,17 +186,17 @@ extension SessionRequests {
             requester.report(.requestEncodingFailed(requestType: R.requestType))
             throw .encodingFailed(description: "\(error)")
         }
-        try requester.post.checkSize(of: payload, type: R.requestType)
+        try requester.sender.checkSize(of: payload, type: R.requestType)
         return RequestCall(
-            id: id, type: R.requestType, payload: payload, isFireAndForget: isFireAndForget, wish: wish,
+            id: id, type: R.requestType, payload: payload, isFireAndForget: isFireAndForget, options: options,
             stamp: requester.connection.stamp(), startedAt: requester.now,
-            plainPayload: { try? JSONEncoder().encode(request) })
+            legacyPayload: { try? JSONEncoder().encode(request) })
     }
 }
 
 extension ConnectionError {
     /// True if another attempt may succeed.
-    fileprivate var isPassing: Bool {
+    fileprivate var isTransient: Bool {
         switch self {
         case .notReachable, .timeout, .deliveryFailed: true
         default: false

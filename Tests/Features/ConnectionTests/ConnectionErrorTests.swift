@@ -29,7 +29,7 @@ import Testing
         #expect(ConnectionError(error) == error)
     }
 
-    @Test func `What a transport throws is what it means to somebody who sends`() {
+    @Test func `A transport's error maps to the error that a sender sees`() {
         let meanings: [(any Error, ConnectionError)] = [
             (SessionSyncError.notReachable, .notReachable), (SessionSyncError.closed, .notActivated),
             (CancellationError(), .cancelled),

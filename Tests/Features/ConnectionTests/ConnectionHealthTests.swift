@@ -42,7 +42,7 @@ import Testing
         #expect(health.current == .unhealthy(suggestion: .openCompanionApp))
     }
 
-    @Test func `What has failed to recover asks for more`() {
+    @Test func `A failed recovery suggests more`() {
         fail(.timeout, isReachable: true)
         health.recoveryFailed()
         #expect(health.current == .unhealthy(suggestion: .restartBothDevices))
@@ -50,7 +50,7 @@ import Testing
         #expect(health.current == .unhealthy(suggestion: .restartBothDevices))
     }
 
-    @Test func `What arrived and was refused is an answer, and what the caller did wrong is nothing`() {
+    @Test func `A refusal counts as an answer, and a caller's mistake doesn't count`() {
         fail(.timeout, isReachable: true)
         health.failed(.encodingFailed(description: ""), isReachable: true)
         #expect(!health.current.isHealthy)

@@ -44,7 +44,7 @@ import Testing
         #expect(throws: ConnectionError.idInUse(id: "settings")) { try connection.claim("settings", for: String.self) }
     }
 
-    @Test func `What comes before its handler waits, in order, and other features pass by`() async throws {
+    @Test func `Envelopes wait for their handler, in order, and other features pass by`() async throws {
         let transport = loopback()
         let connection = TransportConnection(transport: transport)
         for sequence in 1...5 as ClosedRange<UInt64> {
@@ -84,7 +84,7 @@ import Testing
         await transport.close()
     }
 
-    @Test func `What waits has so many bytes and no more, and room again once it is taken`() {
+    @Test func `Waiting envelopes have bounded bytes, and taking them frees space`() {
         let payload = EncodedPayload(bytes: [UInt8](repeating: 1, count: 1 << 20), codec: CompactCodec())
         var waiting = WaitingEnvelopes(nil, [])
         for round in 1...2 as ClosedRange<UInt64> {
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `What waits outlives a relaunch, in order, until a handler has returned from it`() async throws {
+    @Test func `Waiting envelopes survive a relaunch, in order, until a handler has returned`() async throws {
         let store = MemoryStore()
         let unwanted = TransportConnection(transport: loopback(), store: store)
         for sequence in 1...3 as ClosedRange<UInt64> {
@@ -129,7 +129,7 @@ import Testing
         withExtendedLifetime((unwanted, cutRoute, route, never)) {}
     }
 
-    @Test func `What is dropped for want of room leaves the store too, and is reported`() async throws {
+    @Test func `An envelope dropped for lack of space leaves the store too, and is reported`() async throws {
         let store = MemoryStore()
         let connection = TransportConnection(transport: loopback(), store: store)
         let events = Locked(0)
@@ -158,7 +158,7 @@ import Testing
         withExtendedLifetime(route) {}
     }
 
-    @Test func `What a store does not take or give waits in memory, behind what it gives later`() async throws {
+    @Test func `Envelopes of a failing store wait in memory, behind those that it returns later`() async throws {
         let store = FailingStore()
         let earlier = TransportConnection(transport: loopback(), store: store)
         await earlier.pass(try envelope(1, "sessionmesh.a"))

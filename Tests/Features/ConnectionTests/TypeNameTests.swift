@@ -18,7 +18,7 @@ import Testing
         #expect(TypeName.nested(ConnectionError.Added.self) == "ConnectionError.Added")
     }
 
-    @Test func `What a type is made of is named without modules too`() {
+    @Test func `The parts of a type are named without modules too`() {
         #expect(TypeName.nested([Nested].self) == "Array<TypeNameTests.Nested>")
         #expect(TypeName.nested([String: Nested?].self) == "Dictionary<String, Optional<TypeNameTests.Nested>>")
         #expect(TypeName.nested(Box<Hidden>.self) == "TypeNameTests.Box<Hidden>")

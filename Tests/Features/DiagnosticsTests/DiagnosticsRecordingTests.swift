@@ -19,7 +19,7 @@ struct DiagnosticsRecordingTests {
         return entry
     }
 
-    @Test("what is written is read again, each entry a line")
+    @Test("A written recording is read again, each entry a line")
     func roundTrip() throws {
         let recording = DiagnosticsRecording(
             entries: [whole, DiagnosticsEntry(number: 8, at: 0, peer: "", kind: .note)])
@@ -31,7 +31,7 @@ struct DiagnosticsRecordingTests {
         #expect(try DiagnosticsRecording(jsonLines: edited).entries == recording.entries)
     }
 
-    @Test("what is no number in JSON is left out")
+    @Test("A time that JSON can't express is left out")
     func noNumber() throws {
         let recording = DiagnosticsRecording(entries: [DiagnosticsEntry(at: .nan, peer: "phone", kind: .note), whole])
         #expect(try DiagnosticsRecording(jsonLines: recording.jsonLines).entries == [whole])
@@ -45,7 +45,7 @@ struct DiagnosticsRecordingTests {
                 == [DiagnosticsEntry(number: 1, at: 2.5, peer: "a", kind: .note)])
     }
 
-    @Test("what is no entry is refused by its line")
+    @Test("A line that isn't an entry is refused with its number")
     func malformed() {
         let good = #"{"number":1,"at":2.5,"peer":"a","kind":"note"}"#
         let bad = [
@@ -56,7 +56,7 @@ struct DiagnosticsRecordingTests {
         for line in bad {
             #expect {
                 try DiagnosticsRecording(jsonLines: Data("\(good)\n\n\(line)\n\(good)".utf8))
-            } throws: { "\($0)".hasPrefix("malformed: line 3 is no entry of a recording (") }
+            } throws: { "\($0)".hasPrefix("malformed: line 3 isn't an entry of a recording (") }
         }
         let long = Data(repeating: UInt8(ascii: "x"), count: DiagnosticsRecording.lineBytesMax + 1)
         #expect {
@@ -64,7 +64,7 @@ struct DiagnosticsRecordingTests {
         } throws: { ($0 as? DiagnosticsError)?.code == .tooLarge }
     }
 
-    @Test("what passes a transport becomes entries, which join where it was sent and where it came")
+    @Test("Traffic becomes entries that match at the sender and the receiver")
     func records() async throws {
         let peer = SessionPeer(id: "phone", deviceClass: .phone, appInstanceID: "a", topology: .sameHost)
         let session = DiagnosticsSession(

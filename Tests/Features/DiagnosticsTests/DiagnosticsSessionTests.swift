@@ -49,7 +49,7 @@ import Testing
         #expect(recorder.records.allSatisfy { $0.at == moment })
     }
 
-    @Test func `what arrives before there is a subscriber waits for it`() async throws {
+    @Test func `Envelopes that arrive before there is a subscriber wait for it`() async throws {
         let recorder = DiagnosticsSession(wrapping: LoopbackSessionSyncTransport(localPeer: peer))
         for sequence in 1...5 as ClosedRange<UInt64> {
             try await recorder.send(envelope(sequence), mode: .reliableEventually, to: nil)
@@ -82,7 +82,7 @@ import Testing
         await recorder.close()
     }
 
-    @Test func `what several subscribers take is recorded once`() async throws {
+    @Test func `An envelope that several subscribers take is recorded once`() async throws {
         let recorder = DiagnosticsSession(wrapping: LoopbackSessionSyncTransport(localPeer: peer))
         var one = recorder.receiveEnvelopes().makeAsyncIterator()
         let batches = recorder.envelopeBatches { $0.featureID == "list" }
@@ -199,7 +199,7 @@ import Testing
         for await _ in streams { Issue.record("nothing was sent") }
     }
 
-    @Test func `what is withdrawn is withdrawn from the wrapped transport`() throws {
+    @Test func `A withdrawal reaches the wrapped transport`() throws {
         let wrapped = Withdrawing(localPeer: peer)
         let recorder = DiagnosticsSession(wrapping: wrapped)
         let id = UUID()

@@ -89,7 +89,7 @@ import Testing
         #expect(setting.platform.outstandingIDs.isEmpty)
     }
 
-    @Test func `What the platform does not take throws, and is not carried at the next launch`() async throws {
+    @Test func `A file that the platform refuses throws, and is not carried at the next launch`() async throws {
         let setting = try Setting(seed: 48)
         let pair = setting.pair
         let url = try pair.makeFile("a.bin", bytes: 100)
@@ -144,7 +144,9 @@ import Testing
         #expect(pair.phone.files?.outstandingFileTransfers.isEmpty == true)
     }
 
-    @Test func `What the platform lost is carried again, and what comes twice is imported once`() async throws {
+    @Test func `A file that the platform lost is carried again, and one that arrives twice is imported once`()
+        async throws
+    {
         let setting = try Setting(seed: 43)
         let (pair, platform, near) = (setting.pair, setting.platform, setting.near)
         let url = try pair.makeFile("a.bin", bytes: 3000)
@@ -161,7 +163,7 @@ import Testing
         #expect(pair.watch.imports == ["a.bin": 1])
     }
 
-    @Test func `What is being brought while the app is launched is not taken for rubbish`() throws {
+    @Test func `A file that arrives during a launch is not discarded`() throws {
         let pair = try TestPair(seed: 46)
         let path = pair.root.appendingPathComponent("inbox").path
         let url = try pair.makeFile("a.bin", bytes: 10)
@@ -177,12 +179,12 @@ import Testing
                 if side == 0 { _ = inbox.restore() } else { try? inbox.adopt(cargo.path, for: offer) }
             }
             let later = try FileInbox(path: path, limits: .init(), system: .init())
-            #expect(later.restore().map(\.standing) == [.partial(10)], "round \(round)")
+            #expect(later.restore().map(\.status) == [.partial(10)], "round \(round)")
             later.discard(offer.key)
         }
     }
 
-    @Test func `What is brought again does not harm what an earlier launch has kept`() throws {
+    @Test func `A file that is carried again leaves the stored one unchanged`() throws {
         let pair = try TestPair(seed: 53)
         let path = pair.root.appendingPathComponent("inbox").path
         let header = FileHeader(id: UUID(), name: "a", byteCount: 10, digest: "0", metadata: nil, isCarried: true)
@@ -198,12 +200,12 @@ import Testing
             let again = try pair.makeFile("b.bin", bytes: 9)
             let adopted = Result { try inbox.adopt(again.path, for: offer) }
             #expect(throws: ConnectionError.idInUse(id: header.id.uuidString)) { try adopted.get() }
-            #expect(inbox.restore().map(\.standing) == [.whole])
+            #expect(inbox.restore().map(\.status) == [.whole])
             #expect(try Data(contentsOf: URL(fileURLWithPath: kept)).count == 10)
         }
     }
 
-    @Test func `What is brought twice is not refused, whoever hears of it first`() async throws {
+    @Test func `A file that is carried twice is not refused, in either order of the reports`() async throws {
         let setting = try Setting(seed: 54)
         let (pair, platform) = (setting.pair, setting.platform)
         for number in 0..<2 {
@@ -220,7 +222,7 @@ import Testing
             let copy = pair.root.appendingPathComponent("copy")
             try FileManager.default.copyItem(at: url, to: copy)
             try exchange.inbox.adopt(copy.path, for: offer)
-            await exchange.notAdopted(offer, .idInUse(id: ""))
+            await exchange.adoptionFailed(offer, .idInUse(id: ""))
             await exchange.adopted(offer)
             platform.cancel(transfer.id)
             await pair.settle { !transfer.isTransferring }
@@ -229,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func `Half of what was brought is rubbish, for it is brought again`() throws {
+    @Test func `A partial copy of a carried file is discarded, because it is carried again`() throws {
         let pair = try TestPair(seed: 47)
         let path = pair.root.appendingPathComponent("inbox").path
         let inbox = try FileInbox(path: path, limits: .init(), system: .init())

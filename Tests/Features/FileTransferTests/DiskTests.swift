@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `What cannot be sent throws, and leaves nothing`() async throws {
+    @Test func `A file that can't be sent throws, and leaves nothing`() async throws {
         let pair = try TestPair(seed: 30)
         let files = try pair.phone.launch()
         func error(_ url: URL, _ metadata: [String: Any]? = nil) async -> ConnectionError? {
@@ -191,25 +191,25 @@ import Testing
 
     @Test func `Every state of a folder that a crash can leave is read as what it is`() throws {
         let pair = try TestPair(seed: 35)
-        func standing(_ prepare: (FileInbox, FileOffer, URL) throws -> Void) throws -> FileInbox.Standing? {
+        func status(_ prepare: (FileInbox, FileOffer, URL) throws -> Void) throws -> FileInbox.Status? {
             let offer = try offer("name.txt", bytes: 5)
             let first = try inbox(pair)
             try first.begin(offer)
             try prepare(first, offer, pair.root.appendingPathComponent("inbox/\(offer.key)"))
             let second = try inbox(pair)
-            let standing = second.restore().first { $0.key == offer.key }?.standing
+            let status = second.restore().first { $0.key == offer.key }?.status
             second.discard(offer.key)
             #expect(
                 !FileManager.default.fileExists(atPath: pair.root.appendingPathComponent("inbox/\(offer.key)").path))
-            return standing
+            return status
         }
         func write(_ inbox: FileInbox, _ offer: FileOffer) throws {
             try inbox.openPartial(offer.key).append(Array("hello".utf8))
         }
-        #expect(try standing { _, _, _ in } == .partial(0))
-        #expect(try standing { inbox, offer, _ in try inbox.openPartial(offer.key).append([1, 2]) } == .partial(2))
+        #expect(try status { _, _, _ in } == .partial(0))
+        #expect(try status { inbox, offer, _ in try inbox.openPartial(offer.key).append([1, 2]) } == .partial(2))
         #expect(
-            try standing { inbox, offer, folder in
+            try status { inbox, offer, folder in
                 // Between the two steps of completing.
                 try write(inbox, offer)
                 let new = folder.appendingPathComponent("file.new")
@@ -218,37 +218,37 @@ import Testing
                     at: folder.appendingPathComponent("data"), to: new.appendingPathComponent("name.txt"))
             } == .partial(5))
         #expect(
-            try standing { inbox, offer, _ in
+            try status { inbox, offer, _ in
                 try write(inbox, offer)
                 _ = try inbox.complete(offer)
             } == .whole)
         #expect(
-            try standing { inbox, offer, _ in
+            try status { inbox, offer, _ in
                 try write(inbox, offer)
                 try FileManager.default.removeItem(atPath: inbox.complete(offer))
             } == .moved)
         #expect(
-            try standing { inbox, offer, _ in
+            try status { inbox, offer, _ in
                 try write(inbox, offer)
                 _ = try inbox.complete(offer)
-                inbox.settle(offer)
-            } == .settled)
+                inbox.markImported(offer)
+            } == .imported)
         #expect(
-            try standing { _, _, folder in
+            try status { _, _, folder in
                 try Data("no note".utf8).write(to: folder.appendingPathComponent("offer"))
             } == nil)
     }
 
     @Test(arguments: ["offer", "settled", "data"])
-    func `What cannot be read at a launch is there at the next one`(name: String) async throws {
+    func `A folder that can't be read at a launch is there at the next one`(name: String) async throws {
         let pair = try TestPair(seed: 51)
         let first = try inbox(pair)
         let offer = try offer("name.txt", bytes: 5)
         try first.begin(offer)
         try first.openPartial(offer.key).append(Array("hello".utf8))
         if name != "data" { _ = try first.complete(offer) }
-        if name == "settled" { first.settle(offer) }
-        let before = first.restore().map(\.standing)
+        if name == "settled" { first.markImported(offer) }
+        let before = first.restore().map(\.status)
         // As on a phone that has not been unlocked, or in a process with too many files.
         var locked = SystemFiles()
         locked.read = { _, _, _ in -Int(EPERM) }
@@ -258,22 +258,22 @@ import Testing
         let begun = Result { try unreadable.begin(offer) }
         #expect(throws: ConnectionError.idInUse(id: offer.header.id.uuidString)) { try begun.get() }
         let later = try inbox(pair)
-        #expect(later.restore().map(\.standing) == before && before.count == 1)
+        #expect(later.restore().map(\.status) == before && before.count == 1)
         #expect(later.isUnclaimed(offer) == (name == "offer"))
         later.discard(offer.key)
         #expect(try inbox(pair).restore().isEmpty)
     }
 
     @Test(arguments: ["partial", "whole", "settled"])
-    func `What an earlier version has left under its names is found`(standing: String) throws {
+    func `Folders that an earlier version named are found`(standing: String) throws {
         let pair = try TestPair(seed: 53)
         let first = try inbox(pair)
         let offer = try offer("name.txt", bytes: 5)
         try first.begin(offer)
         try first.openPartial(offer.key).append(Array("hello".utf8))
         if standing != "partial" { _ = try first.complete(offer) }
-        if standing == "settled" { first.settle(offer) }
-        let before = first.restore().map(\.standing)
+        if standing == "settled" { first.markImported(offer) }
+        let before = first.restore().map(\.status)
         let root = pair.root.appendingPathComponent("inbox")
         try FileManager.default.moveItem(
             at: root.appendingPathComponent(offer.key), to: root.appendingPathComponent(offer.formerKey))
@@ -286,10 +286,10 @@ import Testing
         #expect(throws: ConnectionError.idInUse(id: offer.header.id.uuidString)) { try early.get() }
         for _ in 0..<2 {
             let entries = later.restore()
-            #expect(entries.map(\.standing) == before && entries.map(\.key) == [offer.key])
+            #expect(entries.map(\.status) == before && entries.map(\.key) == [offer.key])
         }
         #expect(!FileManager.default.fileExists(atPath: stray.path))
-        #expect(later.isSettled(offer.key) == (standing == "settled"))
+        #expect(later.isImported(offer.key) == (standing == "settled"))
     }
 
     @Test func `A folder that others may write takes no files in`() throws {
@@ -347,23 +347,23 @@ import Testing
         let place = URL(fileURLWithPath: try first.complete(offer))
         let former = place.deletingLastPathComponent().appendingPathComponent("00.gpx")
         try FileManager.default.moveItem(at: place, to: former)
-        #expect(try inbox(pair).restore().map(\.standing) == [.whole])
+        #expect(try inbox(pair).restore().map(\.status) == [.whole])
         #expect(FileManager.default.fileExists(atPath: place.path))
     }
 
     @Test func `Notes of what was imported are bounded`() throws {
         let pair = try TestPair(seed: 36)
         let inbox = try inbox(pair)
-        for _ in 0..<FileInbox.settledMax + 5 {
+        for _ in 0..<FileInbox.importedMax + 5 {
             let offer = try offer("a", bytes: 0)
             try inbox.begin(offer)
-            inbox.settle(offer)
+            inbox.markImported(offer)
         }
         let left = try FileManager.default.contentsOfDirectory(atPath: pair.root.appendingPathComponent("inbox").path)
-        #expect(left.count == FileInbox.settledMax)
+        #expect(left.count == FileInbox.importedMax)
     }
 
-    @Test func `Two peers with one id have a folder each, and nobody ends another's transfer`() async throws {
+    @Test func `Two peers with one ID have a folder each, and neither ends the other's transfer`() async throws {
         let pair = try TestPair(seed: 37)
         try pair.phone.launch()
         try pair.watch.launch()
@@ -389,7 +389,7 @@ import Testing
         #expect(pair.watch.imports == ["a.bin": 1])
     }
 
-    @Test func `Asking for what is not there brings nothing down`() async throws {
+    @Test func `Requests for ranges outside a file do no harm`() async throws {
         let pair = try TestPair(seed: 38)
         try pair.phone.launch()
         try pair.watch.launch()

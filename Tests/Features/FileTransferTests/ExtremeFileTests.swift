@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
-    func `A peer's largest numbers kill nobody, and a file still arrives`(seed: UInt64) async throws {
+    func `A peer's largest numbers crash nothing, and a file still arrives`(seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         let pair = try TestPair(seed: seed)
         // Whoever sets no limit is the one whose sums are largest.

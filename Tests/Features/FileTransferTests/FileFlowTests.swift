@@ -20,35 +20,35 @@ import Testing
     /// A flow on a lossless lane that has asked for everything, and the ranges. Its sender then offers twice, owing nothing.
     private func doubtfulFlow() -> (flow: FileFlow, asked: [FileRange]) {
         var flow = FileFlow(byteCount: 60_000, held: 0, isLossless: true)
-        let asked = flow.asks(now: .zero)
+        let asked = flow.nextRequests(now: .zero)
         #expect(asked.count > 4)
         flow.offered(now: .seconds(5))
-        #expect(flow.asks(now: .seconds(5)).isEmpty)
+        #expect(flow.nextRequests(now: .seconds(5)).isEmpty)
         flow.offered(now: .seconds(15))
         return (flow, asked)
     }
 
     @Test func `Asks that are late cost one chunk at most on a lane that loses none`() {
         var (flow, asked) = doubtfulFlow()
-        #expect(flow.asks(now: .seconds(15)) == [asked[0]], "a probe")
+        #expect(flow.nextRequests(now: .seconds(15)) == [asked[0]], "a probe")
         flow.offered(now: .seconds(35))
-        #expect(flow.asks(now: .seconds(35)) == [asked[0]], "the same one")
+        #expect(flow.nextRequests(now: .seconds(35)) == [asked[0]], "the same one")
         for range in asked {
             #expect(!flow.take(Self.zeros.prefix(range.count), at: range.offset, now: .seconds(40)).isEmpty)
-            #expect(flow.asks(now: .seconds(40)).isEmpty)
+            #expect(flow.nextRequests(now: .seconds(40)).isEmpty)
         }
         #expect(flow.isComplete)
     }
 
     @Test func `Chunks that were dropped beside a lossless lane are asked for again once the sender owes nothing`() {
         var (flow, asked) = doubtfulFlow()
-        for range in flow.asks(now: .seconds(15)) {
+        for range in flow.nextRequests(now: .seconds(15)) {
             _ = flow.take(Self.zeros.prefix(range.count), at: range.offset, now: .seconds(16))
         }
-        #expect(flow.asks(now: .seconds(16)).isEmpty)
+        #expect(flow.nextRequests(now: .seconds(16)).isEmpty)
         #expect(flow.deadline == nil, "nothing is to be done before the next offer")
         flow.offered(now: .seconds(21))
-        #expect(flow.asks(now: .seconds(21)) == Array(asked.dropFirst()))
+        #expect(flow.nextRequests(now: .seconds(21)) == Array(asked.dropFirst()))
     }
 
     /// - Parameter loss: of datagrams of 1200 bytes: a chunk of many is lost with any of them.
@@ -71,7 +71,7 @@ import Testing
                 }
                 if flow.next != outcome.handedOut { outcome.isInOrder = false }
             }
-            for range in flow.asks(now: now) {
+            for range in flow.nextRequests(now: now) {
                 outcome.asked += UInt64(range.count)
                 outcome.smallestChunk = min(outcome.smallestChunk, range.count)
                 for _ in 0..<(random.chance(duplication) ? 2 : 1) {
@@ -129,17 +129,17 @@ import Testing
         var asks: [Duration] = []
         var now = Duration.zero
         while now < .seconds(3600) {
-            if !flow.asks(now: now).isEmpty { asks.append(now) }
+            if !flow.nextRequests(now: now).isEmpty { asks.append(now) }
             now = max(now + .milliseconds(1), flow.deadline ?? now)
         }
         #expect(asks.count < 80)
         #expect(asks.suffix(10).count == 10)
         #expect(zip(asks.suffix(10), asks.suffix(9)).allSatisfy { $1 - $0 <= FileFlow.patienceMax })
         flow.reconnected()
-        #expect(flow.asks(now: now).count > 1)
+        #expect(flow.nextRequests(now: now).count > 1)
         flow.disconnected(now: now)
-        #expect(flow.asks(now: now).isEmpty)
-        #expect(flow.asks(now: now + FileFlow.patienceMax).count == 1 || !flow.isComplete)
+        #expect(flow.nextRequests(now: now).isEmpty)
+        #expect(flow.nextRequests(now: now + FileFlow.patienceMax).count == 1 || !flow.isComplete)
     }
 
     @Test func `Tiny chunks do not fill the memory with their number`() {
@@ -149,7 +149,7 @@ import Testing
         // All but the first come: everything is early.
         for round in 0..<3000 {
             let now = Duration.microseconds(round)
-            ranges += flow.asks(now: now)
+            ranges += flow.nextRequests(now: now)
             if ranges.count > 1, let range = ranges.popLast() {
                 _ = flow.take(Data(count: range.count), at: range.offset, now: now)
             }
@@ -159,13 +159,13 @@ import Testing
         // And it goes on.
         for range in ranges { _ = flow.take(Data(count: range.count), at: range.offset, now: .milliseconds(4)) }
         #expect(flow.next >= UInt64(FileFlow.windowChunksMax))
-        #expect(!flow.asks(now: .milliseconds(4)).isEmpty)
+        #expect(!flow.nextRequests(now: .milliseconds(4)).isEmpty)
     }
 
-    @Test func `Nobody is believed about what was not asked for`() {
+    @Test func `Chunks that weren't requested are ignored`() {
         var flow = FileFlow(byteCount: 100_000, held: 0)
         #expect(flow.take(Data(count: 10), at: 0, now: .zero).isEmpty)
-        let asked = flow.asks(now: .zero)
+        let asked = flow.nextRequests(now: .zero)
         #expect(flow.take(Data(count: 10), at: asked[0].offset, now: .zero).isEmpty)
         #expect(flow.take(Data(count: 10), at: .max, now: .zero).isEmpty)
         #expect(flow.next == 0 && flow.earlyBytes == 0)

@@ -165,7 +165,7 @@ import Testing
     }
 
     /// By whether the silent sender's device is gone, or says nothing.
-    @Test(arguments: [true, false]) func `Senders that are silent hold nobody up, and go on when they are back`(
+    @Test(arguments: [true, false]) func `Silent senders delay no other file, and continue when they are back`(
         isGone: Bool
     ) async throws {
         let pair = try TestPair(seed: 56)
@@ -197,13 +197,13 @@ import Testing
         let begun = (0..<10).map { _ in Task { try await pair.begin(url) } }
         var errors: [ConnectionError] = []
         for task in begun { if case .failure(let error) = await task.result { errors.append(ConnectionError(error)) } }
-        let tooMany = ConnectionError.deliveryFailed(reason: "3 files are on their way already")
+        let tooMany = ConnectionError.deliveryFailed(reason: "3 transfers are already under way")
         #expect(errors == Array(repeating: tooMany, count: 7))
         #expect(pair.phone.storedNames.count == 3)
         #expect(pair.phone.files?.outstandingFileTransfers.count == 3)
     }
 
-    @Test func `Who subscribes late sees what waits, and accepting is enough`() async throws {
+    @Test func `A late subscriber gets the waiting files, and accepting one is enough`() async throws {
         let pair = try TestPair(seed: 7)
         pair.watch.importsFiles = false
         try pair.phone.launch()
@@ -223,7 +223,7 @@ import Testing
         #expect(transfer.isCompleted)
     }
 
-    @Test func `Moving a file away is accepting it, also for who reads the stream`() async throws {
+    @Test func `Moving a file away accepts it, also for a reader of the stream`() async throws {
         let pair = try TestPair(seed: 8)
         pair.watch.importsFiles = false
         try pair.phone.launch()
@@ -240,7 +240,7 @@ import Testing
         #expect(try Data(contentsOf: destination).count == 100)
     }
 
-    @Test func `Transfers that nobody goes on with end for those who wait`() async throws {
+    @Test func `Transfers that can't continue end with an error for the tasks that wait`() async throws {
         let pair = try TestPair(seed: 9)
         try pair.phone.launch()
         let transfer = try await pair.begin(pair.makeFile("a.txt", bytes: 100))

@@ -5,7 +5,7 @@ import Testing
 @testable import MeshFileTransfer
 
 @Suite struct MetadataValueTests {
-    @Test func `What a property list holds comes back as it was`() throws {
+    @Test func `Property-list values come back unchanged`() throws {
         let date = Date(timeIntervalSinceReferenceDate: 123.5)
         let metadata: [String: Any] = [
             "string": "ä", "true": true, "int": -5, "big": Int64.max, "double": 1.5, "nothing": Double.infinity,
@@ -28,7 +28,7 @@ import Testing
         #expect(((plain["nested"] as? [String: Any])?["k"] as? [String: Any])?["v"] as? Int == 1)
     }
 
-    @Test func `What no property list holds is refused before anything is sent`() {
+    @Test func `A value that a property list can't hold is refused before anything is sent`() {
         struct Other {}
         let values: [[String: Any]] = [["a": Other()], ["a": UInt64.max], ["a": [Other()]]]
         for value in values {

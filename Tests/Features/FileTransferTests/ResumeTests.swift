@@ -208,7 +208,7 @@ final class Meter: Sendable {
         #expect(pair.watch.imports.count == 5)
     }
 
-    @Test func `What was imported is not imported again while the note of it cannot be read`() async throws {
+    @Test func `An imported file is not imported again while its folder can't be read`() async throws {
         let pair = try TestPair(seed: 62)
         try pair.phone.launch()
         try pair.watch.launch()
@@ -237,7 +237,7 @@ final class Meter: Sendable {
         #expect(pair.watch.imports == ["a.bin": 1])
     }
 
-    @Test func `What the store could not forget is not imported again`() async throws {
+    @Test func `A transfer that the store couldn't delete is not imported again`() async throws {
         let pair = try TestPair(seed: 59)
         try pair.phone.launch()
         try pair.watch.launch()
@@ -256,7 +256,7 @@ final class Meter: Sendable {
         #expect(try FileManager.default.contentsOfDirectory(atPath: pair.watch.folder.path).isEmpty)
     }
 
-    @Test func `While the store cannot be read, nobody is told that there is no such transfer`() async throws {
+    @Test func `While the store can't be read, no peer is told that a transfer doesn't exist`() async throws {
         let pair = try TestPair(seed: 60)
         try pair.phone.launch()
         try pair.watch.launch()
@@ -330,7 +330,7 @@ final class Meter: Sendable {
         #expect(pair.watch.files?.incomingFileTransfers.isEmpty == true)
     }
 
-    @Test func `What the receiver's disk has lost is found out, and fetched once more`() async throws {
+    @Test func `Data that the receiver's disk has lost is detected, and fetched once more`() async throws {
         let pair = try TestPair(seed: 24)
         try pair.phone.launch()
         try pair.watch.launch()

@@ -51,7 +51,7 @@ import Testing
         #expect(await router.status(of: "tags") == .pending)
     }
 
-    @Test func `What is stored again before attach changes nothing, and what is removed before is removed`()
+    @Test func `Storing an equal value before attach changes nothing, and a removal before attach counts`()
         async throws
     {
         let world = try RouterWorld()

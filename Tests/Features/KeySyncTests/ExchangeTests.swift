@@ -26,10 +26,10 @@ import Testing
         _ world: inout KeyWorld, until limit: Int = .max
     ) -> (bytes: Int, messages: Int, items: Int) {
         var (bytes, messages, items) = (0, 0, 0)
-        while !world.letters.isEmpty, messages < limit {
-            bytes += world.letters[0].message.packed().count
+        while !world.packets.isEmpty, messages < limit {
+            bytes += world.packets[0].message.packed().count
             messages += 1
-            items += world.letters[0].message.items.count
+            items += world.packets[0].message.items.count
             world.deliver(0)
         }
         return (bytes, messages, items)
@@ -83,13 +83,13 @@ import Testing
         #expect(Self.exchange(&world).items == 2000)
     }
 
-    @Test func `What arrived before the link was lost, or the watch died, does not travel again`() {
+    @Test func `Keys that arrived before the link was lost or the watch died don't travel again`() {
         var world = Self.world(5000)
         world.meet("watch")
         _ = Self.exchange(&world, until: 8)
         let had = world.replicas["watch"]?.entries.count ?? 0
         #expect(had > 500 && had < 4500, "\(had)")
-        world.letters = []
+        world.packets = []
         world.launch("watch")
         world.launch("phone")
         world.meet("watch")
@@ -102,7 +102,7 @@ import Testing
         var world = Self.world(5000)
         world.meet("watch")
         world.deliver(0)
-        #expect(world.letters.count <= KeyLimits.lettersMax)
+        #expect(world.packets.count <= KeyLimits.unconfirmedMessagesMax)
         #expect(world.replicas["phone"]?.progress.waiting == 5000)
         world.deliver(0)
         let progress = world.replicas["watch"]?.progress ?? KeyProgress()
@@ -123,8 +123,8 @@ import Testing
         world.deliver(0)
         world.set("phone", "a", "meanwhile")
         var sizes: [Int] = []
-        while !world.letters.isEmpty {
-            sizes.append(world.letters[0].message.packed().count)
+        while !world.packets.isEmpty {
+            sizes.append(world.packets[0].message.packed().count)
             world.deliver(0)
             if sizes.count == 6 { #expect(world.text("watch", "a") == "meanwhile") }
         }
@@ -140,14 +140,14 @@ import Testing
         for _ in 0..<10 { world.deliver(0) }
         let had = world.replicas["watch"]?.peers["phone"]?.download?.bytes.count ?? 0
         #expect(had > 500)
-        world.letters = []
+        world.packets = []
         world.now += .seconds(400)
         for _ in 0..<2 {
             world.replicas["phone"]?.tick(at: world.now)
             world.now += .seconds(400)
         }
         world.post("phone")
-        #expect(world.letters.first?.message.piece.map { $0.offset > 0 && $0.offset <= had } == true)
+        #expect(world.packets.first?.message.piece.map { $0.offset > 0 && $0.offset <= had } == true)
         for _ in 0..<6 { world.deliver(0) }
         world.set("phone", "large", String(repeating: "y", count: 3000))
         world.settle()
@@ -164,7 +164,7 @@ import Testing
         for _ in 0..<9 { world.deliver(0) }
         let upload = world.replicas["phone"]?.peers["watch"]?.upload
         #expect(upload?.isInFlight == true && upload?.item.place == world.replicas["phone"]?.table.place(of: "two"))
-        world.letters = []
+        world.packets = []
         world.set("phone", "two", nil)
         world.settle()
         #expect(world.text("watch", "one") == String(repeating: "one", count: 4000))
@@ -229,15 +229,15 @@ import Testing
         world.meet("phone")
         world.deliver(0)
         world.deliver(0)
-        let comparison = world.letters.removeFirst()
-        #expect(comparison.message.compared != nil && world.letters.isEmpty)
-        if isTakenBack { world.replicas["phone"]?.takeBack(comparison.message, from: "watch") }
+        let comparison = world.packets.removeFirst()
+        #expect(comparison.message.compared != nil && world.packets.isEmpty)
+        if isTakenBack { world.replicas["phone"]?.undoSend(of: comparison.message, to: "watch") }
         world.settle()
         #expect(world.text("watch", other) == "new")
         #expect(world.replicas["watch"]?.status(of: "a") == .synced)
     }
 
-    @Test func `What is sent after an answer is sent again by a time of its own`() {
+    @Test func `A message sent after an answer has its own retry time`() {
         var world = KeyWorld()
         world.meetAndSettle()
         world.set("phone", "a", "first")
@@ -249,7 +249,7 @@ import Testing
         world.now += .seconds(100)
         world.set("phone", "a", "second")
         #expect(world.replicas["phone"]?.planRetries(at: world.now) == world.now + .seconds(2))
-        #expect(world.letters.count == 1)
+        #expect(world.packets.count == 1)
     }
 
     @Test func `A peer that comes back is asked again soon, however long it was silent`() throws {
@@ -270,22 +270,22 @@ import Testing
     /// What is sent arrives after `latency`; returns how many messages there were in an hour, and when the last one was sent.
     private static func exchange(_ world: inout KeyWorld, latency: Int) -> (messages: Int, last: Int) {
         var (messages, last) = (0, 0)
-        var underWay: [(due: Int, letter: KeyWorld.Letter)] = []
+        var underWay: [(due: Int, packet: KeyWorld.Packet)] = []
         for second in 0..<3600 {
             world.now = .seconds(second)
             while let next = underWay.first, next.due <= second {
                 underWay.removeFirst()
-                world.letters.insert(next.letter, at: 0)
+                world.packets.insert(next.packet, at: 0)
                 world.deliver(0)
             }
             for id in ["phone", "watch"] {
                 world.replicas[id]?.tick(at: world.now)
                 world.post(id)
             }
-            guard !world.letters.isEmpty else { continue }
-            (messages, last) = (messages + world.letters.count, second)
-            underWay += world.letters.map { (second + latency, $0) }
-            world.letters = []
+            guard !world.packets.isEmpty else { continue }
+            (messages, last) = (messages + world.packets.count, second)
+            underWay += world.packets.map { (second + latency, $0) }
+            world.packets = []
         }
         return (messages, last)
     }

@@ -53,12 +53,12 @@ struct KeyPromise: Sendable, CustomTestStringConvertible {
             world.meetAndSettle()
             world.set("phone", "large", String(repeating: "x", count: 5000))
             for _ in 0..<20 { world.deliver(0) }
-            world.letters = []
+            world.packets = []
             for id in ["watch", "phone"] { world.launch(id) }
             for id in ["watch", "phone"] { world.meet(id) }
             var bytes = 0
-            while !world.letters.isEmpty {
-                bytes += world.letters[0].message.piece?.bytes.count ?? 0
+            while !world.packets.isEmpty {
+                bytes += world.packets[0].message.piece?.bytes.count ?? 0
                 world.deliver(0)
             }
             return world.text("watch", "large")?.utf8.count == 5000 && bytes < 4000
@@ -79,12 +79,12 @@ struct KeyPromise: Sendable, CustomTestStringConvertible {
             world.deliverAll()
             world.meet("watch")
             world.deliverAll()
-            return world.replicas["watch"]?.peers["phone"]?.isAsked == false
+            return world.replicas["watch"]?.peers["phone"]?.awaitsAnswer == false
         },
         KeyPromise(name: "L5: many reasons to ask are one request", mutation: .asksAlways) {
             var world = KeyWorld()
             for _ in 0..<10 { world.meet("watch") }
-            return world.letters.count { $0.message.digests != nil } == 1
+            return world.packets.count { $0.message.digests != nil } == 1
         },
         KeyPromise(name: "L6: one large key does not block the others", mutation: .largeBlocks) {
             let large = KeyRule(priority: 9)

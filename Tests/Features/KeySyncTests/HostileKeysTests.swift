@@ -38,7 +38,7 @@ import Testing
     }
 
     /// The confirmations grew with each message, and the refusals beyond what any message holds.
-    @Test func `What waits to be told to a peer has room in one message, whatever the peer sends`() throws {
+    @Test func `Refusals and confirmations for a peer fit into one message, whatever the peer sends`() throws {
         var replica = KeyReplica(author: "phone#1")
         replica.setRule(KeyRule(policy: .never), of: "own")
         for number in 0..<1000 {
@@ -58,7 +58,7 @@ import Testing
         let told = try #require(next)
         #expect(told.refused == peer.refusals && told.isSound)
         #expect(replica.peers["liar"]?.refusals.isEmpty == true && replica.peers["liar"]?.report.isEmpty == true)
-        replica.takeBack(told, from: "liar")
+        replica.undoSend(of: told, to: "liar")
         #expect(replica.peers["liar"]?.refusals == peer.refusals && replica.peers["liar"]?.report == peer.report)
     }
 }

@@ -32,14 +32,14 @@ struct KeyExplorer {
 
     static func steps(in world: KeyWorld) -> [Step] {
         ["phone", "watch"].flatMap { [Step.meet($0), .relaunch($0)] }
-            + world.letters.indices.prefix(2).flatMap { [Step.deliver($0), .lose($0)] }
+            + world.packets.indices.prefix(2).flatMap { [Step.deliver($0), .lose($0)] }
     }
 
     static func take(_ step: Step, in world: inout KeyWorld) {
         switch step {
         case .meet(let id): world.meet(id)
         case .deliver(let index): world.deliver(index)
-        case .lose(let index): world.letters.remove(at: index)
+        case .lose(let index): world.packets.remove(at: index)
         case .relaunch(let id): world.launch(id)
         }
     }

@@ -23,7 +23,9 @@ import Testing
         #expect(names.count == 2 && Set(names.map { StorageRouter.storeKey(of: $0) }.map { Array($0.utf8) }).count == 1)
     }
 
-    @Test func `What an earlier version stored under the other normal form is found, moved and removed`() async throws {
+    @Test func `A key that an earlier version stored in the other normal form is found, moved and removed`()
+        async throws
+    {
         let (store, key) = (MemoryStore(), StorageKey<Int>(Self.composed))
         let world = try RouterWorld(makeStore: { $0 == "phone" ? store : MemoryStore() })
         let phone = world["phone"]

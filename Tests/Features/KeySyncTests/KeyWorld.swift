@@ -6,14 +6,14 @@ import MeshRegister
 
 /// Replicas and the messages between them, as a value: what comes when is the test's choice.
 struct KeyWorld: Hashable {
-    struct Letter: Hashable {
+    struct Packet: Hashable {
         var from: String
         var to: String
         var message: KeyMessage
     }
 
     var replicas: [String: KeyReplica] = [:]
-    var letters: [Letter] = []
+    var packets: [Packet] = []
     var now = Duration.zero
     var stamp: UInt64 = 1 << 20
     var rules: [String: KeyRule]
@@ -38,10 +38,10 @@ struct KeyWorld: Hashable {
     mutating func launch(_ id: String, losingStore: Bool = false, from backup: KeyReplica? = nil) {
         launches += 1
         let old = losingStore ? nil : backup ?? replicas[id]
-        let peers = old.map { old in old.peers.keys.sorted().compactMap(old.kept) } ?? []
+        let peers = old.map { old in old.peers.keys.sorted().compactMap(old.storedPeer) } ?? []
         let author = "\(id)#\(launches)"
         var replica = KeyReplica(
-            author: old?.author ?? author, spareAuthor: old == nil ? nil : author, entries: old?.entries ?? [:],
+            author: old?.author ?? author, nextAuthor: old == nil ? nil : author, entries: old?.entries ?? [:],
             seen: old?.seen ?? .init(), nonce: launches << 32)
         replica.configuration.messageBytes = messageBytes
         replica.configuration.maxAutoSyncSize = maxAutoSyncSize
@@ -75,20 +75,20 @@ struct KeyWorld: Hashable {
             while let message = replicas[id]?.nextMessage(to: other) {
                 if dropsIdentical, last[id] == message { continue }
                 last[id] = message
-                letters.append(Letter(from: id, to: other, message: message))
+                packets.append(Packet(from: id, to: other, message: message))
             }
         }
     }
 
     mutating func deliver(_ index: Int) {
-        let letter = letters.remove(at: index)
-        _ = replicas[letter.to]?.receive(letter.message, from: letter.from)
-        post(letter.to)
+        let packet = packets.remove(at: index)
+        _ = replicas[packet.to]?.receive(packet.message, from: packet.from)
+        post(packet.to)
     }
 
     mutating func deliverAll() {
         var patience = 600
-        while !letters.isEmpty, patience > 0 {
+        while !packets.isEmpty, patience > 0 {
             deliver(0)
             patience -= 1
         }

@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `What a peer may not say is refused whole`() {
+    @Test func `A message with an invalid part is refused as a whole`() {
         var replica = KeyReplica(author: "watch#1")
         func refuses(_ change: (inout KeyMessage) -> Void) -> Bool {
             var message = KeyMessage(nonce: 1)

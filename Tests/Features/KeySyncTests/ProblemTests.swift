@@ -90,7 +90,7 @@ private struct Picky: Codable, Sendable, Equatable {
         try await world["phone"].router.set(7, for: StorageKey<Int>("steps"))
         let router = world["phone"].router
         #expect(try await world.run(for: .seconds(2)) { router.problems.map(\.code) == [.keyRefused] })
-        #expect(router.problems.first?.message == "'watch' doesn't take the key 'steps'")
+        #expect(router.problems.first?.message == "'watch' doesn't accept the key 'steps'")
         await world["watch"].router.register(StorageKey<Int>("steps"))
         try await router.set(8, for: StorageKey<Int>("steps"))
         #expect(try await world.run { router.problems.isEmpty })

@@ -169,11 +169,11 @@ import Testing
         var world = KeyWorld()
         world.meetAndSettle()
         world.set("phone", "a", "1")
-        let lost = world.letters
-        world.letters = []
+        let lost = world.packets
+        world.packets = []
         world.set("phone", "b", "2")
         world.deliverAll()
-        world.letters = lost
+        world.packets = lost
         world.deliverAll()
         return world.text("watch", "a")
     }
@@ -188,23 +188,23 @@ import Testing
         world.meetAndSettle()
         let older = world.replicas["watch"]
         world.meet("watch")
-        let kept = world.letters
+        let kept = world.packets
         #expect(kept.contains { $0.message.record?.seen.stamps.keys.contains("phone#1") == true })
-        world.letters = []
+        world.packets = []
         if !watchIsRelaunched { world.launch("watch") }
         world.launch("phone", losingStore: true)
         world.meet("phone")
-        while world.replicas["phone"]?.peers["watch"]?.download == nil, !world.letters.isEmpty { world.deliver(0) }
-        let others = world.letters
+        while world.replicas["phone"]?.peers["watch"]?.download == nil, !world.packets.isEmpty { world.deliver(0) }
+        let others = world.packets
         #expect(world.text("phone", "a") == nil && !others.isEmpty)
-        world.letters = kept
+        world.packets = kept
         if watchIsRelaunched {
-            world.letters = []
+            world.packets = []
             world.launch("watch", from: older)
             world.meet("watch")
         }
-        while let index = world.letters.firstIndex(where: { $0.to == "phone" }) { world.deliver(index) }
-        world.letters += others
+        while let index = world.packets.firstIndex(where: { $0.to == "phone" }) { world.deliver(index) }
+        world.packets += others
         world.settle()
         return world
     }
@@ -252,20 +252,20 @@ import Testing
     @Test("A peer that doesn't ask with a record is told none")
     func versionBefore() {
         var world = KeyWorld()
-        func withoutRecords(_ letters: [KeyWorld.Letter]) -> [KeyWorld.Letter] {
-            letters.map { letter in
-                var letter = letter
-                if letter.from == "watch" { letter.message.record = nil }
-                return letter
+        func withoutRecords(_ packets: [KeyWorld.Packet]) -> [KeyWorld.Packet] {
+            packets.map { packet in
+                var packet = packet
+                if packet.from == "watch" { packet.message.record = nil }
+                return packet
             }
         }
         for id in ["phone", "watch"] { world.meet(id) }
         world.set("phone", "a", "1")
         world.set("watch", "b", "2")
-        while !world.letters.isEmpty {
-            world.letters = withoutRecords(world.letters)
-            let letter = world.letters[0]
-            if letter.from == "phone", letter.message.digests == nil { #expect(letter.message.record == nil) }
+        while !world.packets.isEmpty {
+            world.packets = withoutRecords(world.packets)
+            let packet = world.packets[0]
+            if packet.from == "phone", packet.message.digests == nil { #expect(packet.message.record == nil) }
             world.deliver(0)
         }
         for id in ["phone", "watch"] {
@@ -297,7 +297,7 @@ import Testing
         world.meetAndSettle()
         world.set("phone", "a", "1")
         world.deliver(0)
-        world.letters = []
+        world.packets = []
         world.launch("watch")
         // What peers have is written late: this launch doesn't know that the phone has it.
         let place = world.replicas["watch"]?.table.place(of: "a") ?? 0
@@ -323,8 +323,8 @@ import Testing
         for id in ["phone", "watch"] { world.launch(id) }
         let place = world.replicas["phone"]?.table.place(of: "a") ?? 0
         world.meet("phone")
-        world.letters = []
-        world.replicas["phone"]?.peers["watch"]?.isAsked = false
+        world.packets = []
+        world.replicas["phone"]?.peers["watch"]?.awaitsAnswer = false
         world.replicas["phone"]?.peers["watch"]?.unconfirm(place)
         world.settle()
         #expect(world.replicas["phone"]?.status(of: "a") == .synced)
@@ -341,7 +341,7 @@ import Testing
             world.now = .seconds(second)
             world.replicas["phone"]?.tick(at: world.now)
             world.post("phone")
-            requests += world.letters.count { $0.message.digests != nil }
+            requests += world.packets.count { $0.message.digests != nil }
             world.deliverAll()
             let place = world.replicas["phone"]?.table.place(of: "a") ?? 0
             world.replicas["phone"]?.peers["watch"]?.unconfirm(place)

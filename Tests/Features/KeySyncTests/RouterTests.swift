@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `What was set and what came is there after a relaunch, and what changed meanwhile comes`() async throws {
+    @Test func `Own and received values survive a relaunch, and changes made meanwhile arrive`() async throws {
         let world = try RouterWorld()
         try await world.attachAll()
         try await world["phone"].router.set(7, for: volume)
@@ -72,7 +72,7 @@ import Testing
         }
     #endif
 
-    @Test func `What a peer has confirmed is known in the next life before the peer is there`() async throws {
+    @Test func `A peer's confirmations are known after a relaunch before the peer is back`() async throws {
         let world = try RouterWorld()
         try await world.attachAll()
         try await world["phone"].router.set(7, for: volume)
@@ -117,7 +117,7 @@ import Testing
         #expect(try pieces() == 0)
     }
 
-    @Test func `What a store has of peers and pieces may be damaged`() async throws {
+    @Test func `Damaged records of peers and pieces are tolerated`() async throws {
         let world = try RouterWorld()
         let watch = world["watch"]
         var batch = StoreBatch()
@@ -132,7 +132,27 @@ import Testing
         #expect(try await world.run(for: .seconds(300)) { try await watch.router.get(picture)?.count == 200_000 })
     }
 
-    @Test func `After detach nothing travels, and what was set meanwhile goes when attached again`() async throws {
+    @Test func `A batch with a change that is too large stores and sends the changes before it`() async throws {
+        let world = try RouterWorld()
+        try await world.attachAll()
+        let (phone, watch) = (world["phone"], world["watch"])
+        var changes = KeyBatch()
+        try changes.set(7, for: volume)
+        try changes.set(Data(count: KeyLimits.valueBytesMax + 1), for: StorageKey<Data>("picture"))
+        try changes.set("song", for: title)
+        let batch = changes
+        let error = await #expect(throws: KeySyncError.self) { try await phone.router.commit(batch) }
+        guard case .tooLarge(key: "picture", _)? = error?.code else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        #expect(try phone.store.value(for: StorageRouter.storeKey(of: "volume")) != nil)
+        #expect(try await phone.router.get(title) == nil)
+        #expect(try await world.run(for: .seconds(5)) { try await watch.router.get(volume) == 7 })
+        #expect(try await watch.router.get(title) == nil)
+    }
+
+    @Test func `After detach nothing travels, and values set meanwhile travel when attached again`() async throws {
         let world = try RouterWorld()
         try await world.attachAll()
         try await world["phone"].router.set(7, for: volume)
@@ -165,13 +185,13 @@ import Testing
 
     /// A watch that is switched off for days stays in reach, because the platform keeps what is sent to it. The router repeated
     /// the keys every 5 minutes, and the platform kept all of that.
-    @Test func `What waits in the transport is not repeated, and what was lost after it is`() async throws {
+    @Test func `A message that waits in the transport is not repeated, and a lost one is`() async throws {
         let count = try await countSends()
         #expect(count.whileWaiting <= 2)
         #expect(count.afterwards >= 2)
     }
 
-    @Test(.breaksRules) func `What waits in the transport would be repeated every 5 minutes`() async throws {
+    @Test(.breaksRules) func `A message that waits in the transport would be repeated every 5 minutes`() async throws {
         let count = try await breaking(KeyMutation.repeatsUndelivered) { try await countSends() }
         #expect(count.whileWaiting > 12)
     }
@@ -286,7 +306,7 @@ import Testing
         #expect(model.error == nil)
     }
 
-    @Test func `What a view model changes is shown at once and is on the peer soon; of many the last`() async throws {
+    @Test func `A view model's change shows at once and soon on the peer; of several, the last`() async throws {
         let world = try RouterWorld()
         try await world.attachAll()
         let (here, there) = (Model(world["phone"].router), Model(world["watch"].router))

@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: 1...300 as ClosedRange<UInt64>)
-    func `What a peer makes a replica hold is read as it was written`(seed: UInt64) throws {
+    func `State received from a peer is read as it was written`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         var replica = KeyReplica(author: "phone#1")
         replica.setRule(KeyRule(), of: "a")
@@ -64,8 +64,8 @@ import Testing
             #expect(try StateEntry(stored: entry.stored(by: &writer)) == entry, "'\(name)', seed \(seed)")
         }
         #expect(try StateVector(stored: replica.seen.stored()) == replica.seen, "seed \(seed)")
-        let kept = try #require(replica.kept("liar"))
-        var read = try KeptPeer(stored: kept.stored())
+        let kept = try #require(replica.storedPeer("liar"))
+        var read = try StoredPeer(stored: kept.stored())
         if let download = kept.download { read.download = .init(stored: [download.stored(from: 0)]) }
         #expect(read == kept, "seed \(seed)")
     }

@@ -47,7 +47,7 @@ struct Theme: Codable, Sendable, Hashable {
         }
     }
 
-    @Test func `What cannot be read is told by its cause`() throws {
+    @Test func `A value that can't be read reports the cause`() throws {
         let data = try StorageKey<Theme>("key", schema: 3).encode(Theme())
         func code(_ body: () throws(KeySyncError) -> Void) -> KeySyncError.Code? {
             do { try body() } catch { return error.code }

@@ -36,12 +36,12 @@ import Testing
     }
 
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
-    func `A peer's largest numbers kill nobody, and its next request is answered`(seed: UInt64) async throws {
+    func `A peer's largest numbers crash nothing, and its next request is answered`(seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         let world = World(seed: seed)
         let (here, there) = try await world.pair()
         there.requests.register(Add.self) { $0.left + $0.right }
-        let post = RequestPost(connection: here.connection)
+        let sender = RequestSender(connection: here.connection)
         for _ in 0..<60 {
             // Some are about a request that is under way.
             let pending = Pending {
@@ -52,7 +52,7 @@ import Testing
             await world.run { !there.requests.underWay.isEmpty }
             let id = random.next() % 2 == 0 ? UUID() : there.requests.underWay.first ?? UUID()
             let message = try Self.message(&random, id: id)
-            try await world.finish { try await post.send(message, mode: .reliableEventually, to: watch) }
+            try await world.finish { try await sender.send(message, mode: .reliableEventually, to: watch) }
             _ = try? await world.finish(pending)
         }
         let sum = try await world.finish {

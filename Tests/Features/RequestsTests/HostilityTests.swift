@@ -22,9 +22,12 @@ import Testing
         var reply = RequestMessage(.answer, id: try #require(here.requests.underWay.first), type: "Find")
         reply.version = 9
         let message = reply
-        let post = RequestPost(connection: there.connection)
-        _ = try await world.finish { try await post.send(message, mode: .reliableEventually, to: phone) }
-        await #expect(throws: ConnectionError.incompatiblePeer(reason: "version 9 of requests; this one reads 1")) {
+        let sender = RequestSender(connection: there.connection)
+        _ = try await world.finish { try await sender.send(message, mode: .reliableEventually, to: phone) }
+        await #expect(
+            throws: ConnectionError.incompatiblePeer(
+                reason: "the message has version 9, and the receiver reads up to 1")
+        ) {
             _ = try await world.finish(pending)
         }
     }
@@ -37,13 +40,13 @@ import Testing
         let there = TransportConnection(
             transport: world.network.makeTransport(localPeer: watch),
             clock: world.network.clock(of: watch))
-        let post = RequestPost(connection: there)
+        let sender = RequestSender(connection: there)
         let error = ConnectionError.remoteError(description: "the disk is full")
         let route = try there.route(featureID: RequestMessage.featureID) { envelope in
             guard let request = try? envelope.decodePayload(as: RequestMessage.self) else { return }
             var answer = RequestMessage.failure(error, id: request.id, type: request.type)
             answer.isFireAndForget = true
-            try? await post.send(answer, mode: .reliableEventually, to: phone)
+            try? await sender.send(answer, mode: .reliableEventually, to: phone)
         }
         await world.run { here.requests.isReachable() }
         try await world.finish { await here.requests.send(Log(line: 1), strategy: .liveOnly) }
@@ -53,22 +56,22 @@ import Testing
         withExtendedLifetime(route) {}
     }
 
-    @Test func `A name without end and a kind that nobody knows are reported`() async throws {
+    @Test func `An endless name and an unknown kind are reported`() async throws {
         let world = World(seed: 72)
         let (here, there) = try await world.pair()
-        let post = RequestPost(connection: here.connection)
+        let sender = RequestSender(connection: here.connection)
         let long = RequestMessage(.request, id: UUID(), type: String(repeating: "x", count: 513))
         let data = try JSONEncoder().encode(RequestMessage(.echo, id: UUID(), type: "Add"))
         let text = String(decoding: data, as: UTF8.self).replacingOccurrences(of: "echo", with: "dance")
         let unknown = try JSONDecoder().decode(RequestMessage.self, from: Data(text.utf8))
         _ = try await world.finish {
-            try await post.send(long, mode: .reliableEventually, to: watch)
-            try await post.send(unknown, mode: .reliableEventually, to: watch)
+            try await sender.send(long, mode: .reliableEventually, to: watch)
+            try await sender.send(unknown, mode: .reliableEventually, to: watch)
         }
         await world.run { there.events.all.count(where: isIncompatible) == 2 }
     }
 
-    @Test func `Who is told again and again that it is late says so three times`() async throws {
+    @Test func `A request that is repeatedly refused as late is sent again at most three times`() async throws {
         let world = World(seed: 73)
         let transport = StubbornTransport(world.network.makeTransport(localPeer: phone))
         let here = try Device(phone, transport, store: nil, clock: world.network.clock)
@@ -83,9 +86,9 @@ import Testing
         late.clock = .max
         late.method = .queue
         let message = late
-        let post = RequestPost(connection: there.connection)
+        let sender = RequestSender(connection: there.connection)
         try await world.finish {
-            for _ in 0..<50 { try await post.send(message, mode: .reliableEventually, to: phone) }
+            for _ in 0..<50 { try await sender.send(message, mode: .reliableEventually, to: phone) }
         }
         await #expect(throws: ConnectionError.handlerNotRegistered(requestType: "Add")) {
             _ = try await world.finish(pending)
@@ -96,7 +99,7 @@ import Testing
     @Test func `More than is handled at once is let go, and its senders try again`() async throws {
         let world = World(seed: 74)
         let (here, there) = try await world.pair()
-        let mayEnd = Once<Bool>()
+        let mayEnd = AsyncValue<Bool>()
         there.requests.register(Add.self) { add in
             _ = await mayEnd.value()
             return add.left
@@ -115,22 +118,22 @@ import Testing
         for (left, call) in calls.enumerated() { #expect(try await world.finish(call) == left) }
     }
 
-    @Test func `A second copy of what waits is not refused for want of room`() async throws {
+    @Test func `A second copy of a waiting request is not refused for lack of space`() async throws {
         let world = World(seed: 76)
         let (here, there) = try await world.pair()
-        let mayEnd = Once<Bool>()
+        let mayEnd = AsyncValue<Bool>()
         there.requests.register(Log.self) { _ in
             _ = await mayEnd.value()
             return VoidResponse()
         }
-        let post = RequestPost(connection: here.connection)
+        let sender = RequestSender(connection: here.connection)
         func send(_ ids: [UUID]) async throws {
             try await world.finish {
                 for id in ids {
                     var message = RequestMessage(.request, id: id, type: "Log", body: Data(#"{"line":1}"#.utf8))
                     message.method = .queue
                     message.stamp = here.connection.stamp()
-                    try await post.send(message, mode: .reliableEventually, to: watch)
+                    try await sender.send(message, mode: .reliableEventually, to: watch)
                 }
             }
         }
@@ -146,7 +149,7 @@ import Testing
         mayEnd.resolve(true)
     }
 
-    @Test func `A slot under another peer's name is nobody's request`() async throws {
+    @Test func `A slot under another peer's name is not run as a request`() async throws {
         let world = World(seed: 77)
         let (here, there) = try await world.pair()
         let done = Done()
@@ -179,10 +182,10 @@ import Testing
         #expect(there.events.all.count(where: isIncompatible) == 2)
     }
 
-    @Test func `Whoever sent a fire-and-forget request that found no room is told`() async throws {
+    @Test func `The sender of a fire-and-forget request that found no space gets an error`() async throws {
         let world = World(seed: 78)
         let (here, there) = try await world.pair()
-        let mayEnd = Once<Bool>()
+        let mayEnd = AsyncValue<Bool>()
         let done = Done()
         there.requests.register(Log.self) {
             _ = await mayEnd.value()
@@ -203,7 +206,7 @@ import Testing
         #expect(here.requests.ignoredReplyCount == 0)
     }
 
-    @Test func `A slot is emptied when all who were to get it have`() async throws {
+    @Test func `A slot is emptied when all its peers have the request`() async throws {
         let world = World(seed: 75)
         let (here, there) = try await world.pair()
         let other = try world.device(tablet)

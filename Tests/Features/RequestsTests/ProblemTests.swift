@@ -36,7 +36,7 @@ import Testing
         #expect(there.requests.problems.isEmpty)
     }
 
-    @Test func `An app that receives what comes for requests itself is told by a thrown error`() async throws {
+    @Test func `An app that receives the messages for requests itself gets a thrown error`() async throws {
         let world = World(seed: 16)
         let transport = world.network.makeTransport(localPeer: phone)
         let connection = TransportConnection(transport: transport, clock: world.network.clock(of: phone))
@@ -74,7 +74,8 @@ import Testing
         let begun = world.network.elapsed
         for strategy in DeliveryStrategy.allCases {
             await #expect(
-                throws: ConnectionError.deliveryFailed(reason: "the transport knows no peer 'tablet', only 'watch'")
+                throws: ConnectionError.deliveryFailed(
+                    reason: "the transport doesn't know the peer 'tablet', only 'watch'")
             ) {
                 try await here.requests.send(Add(left: 1, right: 2), strategy: strategy, to: tablet)
             }
@@ -136,5 +137,22 @@ import Testing
         #expect(here.requests.problems.map(\.code) == [.valueTooLarge])
         try await world.finish { await here.requests.send(Note(text: "x")) }
         #expect(here.requests.problems.isEmpty)
+    }
+
+    @Test(arguments: DeliveryStrategy.allCases)
+    func `A fire-and-forget request that can't be encoded is a problem until one of its type is sent`(
+        strategy: DeliveryStrategy
+    ) async throws {
+        struct Reading: FireAndForgetRequest { let value: Double }
+        let world = World(seed: 22)
+        let (here, there) = try await world.pair()
+        there.requests.register(Reading.self) { _ in VoidResponse() }
+        try await world.finish { await here.requests.send(Reading(value: .infinity), strategy: strategy) }
+        #expect(here.requests.problems.map(\.code) == [.sendFailed])
+        try await world.finish { await here.requests.send(Reading(value: 1), strategy: strategy) }
+        await world.run { here.requests.problems.isEmpty }
+        await world.run {
+            here.events.all.contains { if case .messageSent(Reading.requestType, _) = $0 { true } else { false } }
+        }
     }
 }

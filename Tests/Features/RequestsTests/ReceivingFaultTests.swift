@@ -76,7 +76,7 @@ import Testing
         var there = try world.device(watch, store: store)
         await world.meet(here, there)
         let done = Done()
-        let post = RequestPost(connection: here.connection)
+        let sender = RequestSender(connection: here.connection)
         let request = try request(.latest, in: world, line: 7)
         for launch in 0..<3 {
             if launch > 0 {
@@ -89,7 +89,7 @@ import Testing
                 return VoidResponse()
             }
             for _ in 0..<3 {
-                _ = try await world.finish { try await post.publish(request, to: nil) }
+                _ = try await world.finish { try await sender.publish(request, to: nil) }
                 await world.run(for: .seconds(1))
             }
         }
@@ -107,15 +107,15 @@ import Testing
             done.note($0.line)
             return VoidResponse()
         }
-        let post = RequestPost(connection: here.connection)
+        let sender = RequestSender(connection: here.connection)
         var live = try request(.live, in: world, line: 4)
         live.isFireAndForget = false
         var queued = live
         queued.method = .queue
         let (first, second) = (live, queued)
         try await world.finish {
-            try await post.send(first, mode: .realtimeBestEffort, to: watch)
-            try await post.send(second, mode: .reliableEventually, to: watch)
+            try await sender.send(first, mode: .realtimeBestEffort, to: watch)
+            try await sender.send(second, mode: .reliableEventually, to: watch)
         }
         await world.run { here.requests.ignoredReplyCount >= 1 }
         await world.run(for: .seconds(1))
@@ -200,8 +200,8 @@ import Testing
         var late = try request(.queue, in: world, line: 5)
         late.expiresAt = world.network.now.millisecondsSince1970 - 1
         let message = late
-        let post = RequestPost(connection: here.connection)
-        _ = try await world.finish { try await post.send(message, mode: .reliableEventually, to: watch) }
+        let sender = RequestSender(connection: here.connection)
+        _ = try await world.finish { try await sender.send(message, mode: .reliableEventually, to: watch) }
         await world.run { there.events.all.contains(.requestExpired(requestType: "Log")) }
         #expect(complaint(expected: [], handled: done.all) == nil)
     }
@@ -237,7 +237,7 @@ import Testing
         #expect(!there.events.all.contains(.requestExpired(requestType: "Add")))
     }
 
-    @Test func `Who does not say when it asked is not refused for what it asked a day ago`() async throws {
+    @Test func `A request without a stamp is not refused because of a request from a day ago`() async throws {
         let world = World(seed: 20)
         let (here, there) = try await world.pair()
         let done = Done()
@@ -245,12 +245,12 @@ import Testing
             done.note($0.line)
             return VoidResponse()
         }
-        let post = RequestPost(connection: here.connection)
+        let sender = RequestSender(connection: here.connection)
         for line in 0..<4 {
             var message = try request(.queue, in: world, line: line)
             message.stamp = nil
             let unstamped = message
-            _ = try await world.finish { try await post.send(unstamped, mode: .reliableEventually, to: watch) }
+            _ = try await world.finish { try await sender.send(unstamped, mode: .reliableEventually, to: watch) }
             await world.run { done.all == Array(0...line) }
             // The next one finds this one too old to be remembered.
             world.network.advance(by: .seconds(100_000))

@@ -11,14 +11,14 @@ import Testing
 
 /// What a process leaves to the next one.
 @Suite struct RelaunchTests {
-    @Test func `What was cut off in the middle is not run again, and its caller learns of it`() async throws {
+    @Test func `An interrupted request is not run again, and its caller gets an error`() async throws {
         let world = World(seed: 61)
         let store = MemoryStore()
         let here = try world.device(phone)
         let first = try world.device(watch, store: MortalStore(store))
         await world.meet(here, first)
         let done = Done()
-        let never = Once<Bool>()
+        let never = AsyncValue<Bool>()
         first.requests.register(Add.self) {
             done.note($0.left)
             _ = await never.value()
@@ -51,7 +51,7 @@ import Testing
         let here = try world.device(phone)
         let first = try world.device(watch, store: mortal)
         await world.meet(here, first)
-        let (began, mayEnd) = (Once<Bool>(), Once<Bool>())
+        let (began, mayEnd) = (AsyncValue<Bool>(), AsyncValue<Bool>())
         first.requests.register(Add.self) {
             began.resolve(true)
             _ = await mayEnd.value()
@@ -83,7 +83,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `What was taken and not begun runs in the next process, in order`() async throws {
+    @Test func `Requests that were taken and not begun run in the next process, in order`() async throws {
         let world = World(seed: 62)
         let (store, transportStore) = (MemoryStore(), MemoryStore())
         let mortal = MortalStore(store)
@@ -91,7 +91,7 @@ import Testing
         let first = try world.device(watch, store: mortal, transportStore: transportStore)
         await world.meet(here, first)
         let done = Done()
-        let never = Once<Bool>()
+        let never = AsyncValue<Bool>()
         first.requests.register(Log.self) {
             done.note($0.line)
             _ = await never.value()
@@ -146,7 +146,7 @@ import Testing
         let here = try world.device(phone, transportStore: MemoryStore())
         let there = try world.device(watch)
         await world.meet(here, there)
-        let mayEnd = Once<Bool>()
+        let mayEnd = AsyncValue<Bool>()
         there.requests.register(Add.self) { _ in
             _ = await mayEnd.value()
             return 1

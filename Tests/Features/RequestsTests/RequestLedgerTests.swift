@@ -27,8 +27,8 @@ import Testing
         RequestMessage(.answer, id: message.id, type: message.type, body: Data(count: bytes))
     }
 
-    private func name(_ standing: RequestLedger.Standing) -> String {
-        switch standing {
+    private func name(_ status: RequestLedger.Status) -> String {
+        switch status {
         case .new: "new"
         case .underWay: "under way"
         case .answered(let reply): "answered \(reply?.kind ?? "nothing")"

@@ -90,7 +90,7 @@ final class PropertyRun: Sendable {
         for _ in 0..<steps {
             switch draw(22) {
             case 0..<10: ask()
-            case 10..<13: tell()
+            case 10..<13: sendWithoutReply()
             case 13: world.network.partition([phone], [watch])
             case 14: world.network.partition(from: phone, to: watch)
             case 15: world.network.partition(from: watch, to: phone)
@@ -165,11 +165,11 @@ final class PropertyRun: Sendable {
         if draw(10) == 0 { call.task.cancel() }
     }
 
-    private func tell() {
+    private func sendWithoutReply() {
         let (number, process) = next()
         guard let process else { return }
         let call = Pending { [self] in
-            let isKept = await process.device.requests.tell(Log(line: number), strategy: .queueOnly)
+            let isKept = await process.device.requests.sendWithoutReply(Log(line: number), strategy: .queueOnly)
             if isKept { state.withLock { _ = $0.counts.promised.insert(number) } }
         }
         state.withLock { $0.calls.append(call) }

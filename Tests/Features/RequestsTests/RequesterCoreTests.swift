@@ -43,7 +43,7 @@ import Testing
         twice.ends[twice.asked[0], default: 0] += 1
         #expect(twice.complaint != nil)
         var left = play
-        left.take(.handed(nil))
+        left.take(.submitted(nil))
         left.taken.insert(UUID())
         left.runOut()
         #expect(left.remains != nil)
@@ -52,7 +52,7 @@ import Testing
     @Test func `The clocks of so many peers are remembered, and peers that can be reached keep theirs`() {
         var core = RequesterCore(localPeer: phone) { UUID() }
         let near = SessionPeer(id: "near", deviceClass: .unknown, appInstanceID: "1", topology: .sameHost)
-        let moment = RequestMoment(elapsed: .zero, wall: 0, peers: [])
+        let moment = RequestContext(elapsed: .zero, wall: 0, peers: [])
         core.changeReachability(SessionPeerReachability(true, peer: near), moment)
         core.noteClock(of: "near", aheadBy: 7)
         for number in 0..<3 * RequesterCore.clocksMax { core.noteClock(of: "peer \(number)", aheadBy: 1) }
@@ -60,16 +60,16 @@ import Testing
         #expect(core.clockAhead["near"] == 7)
     }
 
-    @Test func `What waits is told when it is due, in order, and not when it has ended`() {
+    @Test func `Waits end when they are due, in order, and not after they were ended`() {
         var core = RequesterCore(localPeer: phone) { UUID() }
         let ids = (0..<8).map { _ in UUID() }
         func wait(_ index: Int, until milliseconds: Int) {
-            core.wait(.init(id: ids[index], sign: .none, due: .milliseconds(milliseconds)))
+            core.wait(.init(id: ids[index], event: .none, due: .milliseconds(milliseconds)))
         }
         var told: [Int] = []
         func advance(to milliseconds: Int) {
             while let due = core.deadline, due <= .milliseconds(milliseconds) {
-                core.tick(RequestMoment(elapsed: due, wall: 0, peers: []))
+                core.tick(RequestContext(elapsed: due, wall: 0, peers: []))
                 for case .wake(let id, false) in core.takeDirectives() {
                     guard let index = ids.firstIndex(of: id) else { continue }
                     told.append(index)
@@ -92,7 +92,7 @@ import Testing
         var core = RequesterCore(localPeer: phone) { UUID() }
         for due in 1...1000 {
             let id = UUID()
-            core.wait(.init(id: id, sign: .none, due: .milliseconds(1000 + due)))
+            core.wait(.init(id: id, event: .none, due: .milliseconds(1000 + due)))
             core.endWait(id)
         }
         #expect(core.takeDirectives().count { if case .tick = $0 { true } else { false } } == 1)
@@ -105,12 +105,12 @@ import Testing
         func takeCalls() { for case .tick(let due) in core.takeDirectives() { calls.append(due) } }
         for round in 0..<50 {
             for due in [30, 20, 10] {
-                core.wait(.init(id: UUID(), sign: .none, due: .milliseconds(round * 10 + due)))
+                core.wait(.init(id: UUID(), event: .none, due: .milliseconds(round * 10 + due)))
             }
             takeCalls()
             let due = calls.min() ?? .zero
             for call in calls where call <= due {
-                core.tick(RequestMoment(elapsed: due, wall: 0, peers: []))
+                core.tick(RequestContext(elapsed: due, wall: 0, peers: []))
                 calls.remove(at: calls.firstIndex(of: call) ?? 0)
                 takeCalls()
             }
@@ -123,9 +123,9 @@ import Testing
         play.take(.peerComes)
         play.take(.ask)
         play.take(.reply(.late))
-        #expect(play.handing.count == 2)
-        play.take(.handed(nil))
-        play.take(.handed(.payloadTooLarge(bytes: 2, limit: 1, limitID: "x")))
+        #expect(play.submitting.count == 2)
+        play.take(.submitted(nil))
+        play.take(.submitted(.payloadTooLarge(bytes: 2, limit: 1, limitID: "x")))
         #expect(play.ends.isEmpty && play.core.calls.count == 1)
         play.runOut()
         #expect(play.ends[play.asked[0]] == 1 && play.remains == nil)
@@ -138,7 +138,7 @@ import Testing
         play.take(.reply(.answer))
         #expect(play.ends[play.asked[0]] == 1)
         // The transport takes it all the same: only now can it be withdrawn.
-        play.take(.handed(nil))
+        play.take(.submitted(nil))
         #expect(play.taken.isEmpty)
     }
 }
@@ -152,7 +152,7 @@ struct Play {
         case ask
         case cancel
         /// The transport is done with the oldest copy.
-        case handed(ConnectionError?)
+        case submitted(ConnectionError?)
         case peerComes, peerGoes
         case reply(RequestMessage.Kind)
         /// Until something is due.
@@ -160,8 +160,8 @@ struct Play {
     }
 
     static let events: [Event] = [
-        .ask, .cancel, .handed(nil), .handed(.notReachable), .handed(.deliveryFailed(reason: "full")),
-        .handed(.payloadTooLarge(bytes: 2, limit: 1, limitID: "x")), .peerComes, .peerGoes, .reply(.answer),
+        .ask, .cancel, .submitted(nil), .submitted(.notReachable), .submitted(.deliveryFailed(reason: "full")),
+        .submitted(.payloadTooLarge(bytes: 2, limit: 1, limitID: "x")), .peerComes, .peerGoes, .reply(.answer),
         .reply(.received), .reply(.late), .time,
     ]
 
@@ -177,7 +177,7 @@ struct Play {
         return UUID(uuid: bytes.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) })
     }
 
-    let wish: RequestCall.Wish
+    let options: RequestCall.Options
     let isFireAndForget: Bool
     var core = RequesterCore(localPeer: phone, makeID: Self.makeID)
     var elapsed = Duration.zero
@@ -189,7 +189,7 @@ struct Play {
     /// Whom fire-and-forget callers were told, first.
     var accepted: [UUID: Bool] = [:]
     /// What the transport is being given.
-    var handing: [RequestCopy] = []
+    var submitting: [RequestCopy] = []
     /// What it has and could still withdraw.
     var taken: Set<UUID> = []
     /// What is in the slot.
@@ -197,11 +197,11 @@ struct Play {
     var fault: String?
 
     init(_ strategy: DeliveryStrategy, _ delivery: DeliveryMode, isFireAndForget: Bool) {
-        wish = RequestCall.Wish(strategy: strategy, delivery: delivery, policy: .default, peer: nil)
+        options = RequestCall.Options(strategy: strategy, delivery: delivery, policy: .default, peer: nil)
         self.isFireAndForget = isFireAndForget
     }
 
-    private var now: RequestMoment { RequestMoment(elapsed: elapsed, wall: 1_000_000, peers: [watch]) }
+    private var now: RequestContext { RequestContext(elapsed: elapsed, wall: 1_000_000, peers: [watch]) }
 
     /// - Returns: false for what cannot happen, or changes nothing.
     @discardableResult
@@ -210,23 +210,23 @@ struct Play {
         case .ask:
             guard asked.count < 2 else { return false }
             let call = RequestCall(
-                id: Self.makeID(), type: "Add", payload: Data(), isFireAndForget: isFireAndForget, wish: wish,
+                id: Self.makeID(), type: "Add", payload: Data(), isFireAndForget: isFireAndForget, options: options,
                 stamp: HybridTimestamp(rawValue: UInt64(asked.count)), startedAt: elapsed)
             asked.append(call.id)
             guard core.begin(call, now) else { return false }
         case .cancel:
             guard !core.calls.isEmpty else { return false }
             core.finish(asked[0], .failure(.cancelled), now)
-        case .handed(let error):
-            guard !handing.isEmpty else { return false }
-            let copy = handing.removeFirst()
+        case .submitted(let error):
+            guard !submitting.isEmpty else { return false }
+            let copy = submitting.removeFirst()
             if copy.mode == .latestSnapshot {
                 // A slot that could not be emptied is left to the receiver, which looks at the request's time.
                 if error == nil || copy.message.kind == "none" { slot = copy.message }
             } else if error == nil {
                 taken.insert(copy.id)
             }
-            core.handed(copy.id, error, now)
+            core.handleResult(of: copy.id, error, now)
         case .peerComes, .peerGoes:
             var isComing = false
             if case .peerComes = event { isComing = true }
@@ -236,7 +236,7 @@ struct Play {
             guard let id = asked.first else { return false }
             var message = RequestMessage(kind, id: id, type: "Add")
             message.clock = now.wall
-            message.method = wish.strategy.primaryMethod
+            message.method = options.strategy.primaryMethod
             core.receive(message, from: watch.id, now)
         case .time:
             guard let due = core.deadline else { return false }
@@ -250,12 +250,12 @@ struct Play {
     private mutating func carryOut(_ directive: RequestDirective) {
         switch directive {
         case .send(let copy):
-            handing.append(copy)
+            submitting.append(copy)
             if copy.message.kind == "request", ends[copy.message.id] != nil { fault = "sent after its end" }
         case .withdraw(let copies, _): taken.subtract(copies)
         case .end(let id, _): ends[id, default: 0] += 1
         case .wake(let id, let isAccepted): accepted[id] = accepted[id] ?? isAccepted
-        case .tick, .report, .heard, .failed: break
+        case .tick, .report, .peerResponded, .failed: break
         }
     }
 
@@ -277,14 +277,14 @@ struct Play {
 
     /// Lets time pass and the transport take everything until nothing more happens.
     mutating func runOut() {
-        for _ in 0..<1000 where take(.handed(nil)) || take(.time) {}
+        for _ in 0..<1000 where take(.submitted(nil)) || take(.time) {}
     }
 
     /// What must not be left at the end. What was told is wanted for days.
     var remains: String? {
         if let complaint { return complaint }
-        if !core.calls.isEmpty || !core.queue.isEmpty || !core.handing.isEmpty { return "something is under way" }
-        if core.deadline != nil || !core.writes.isEmpty || core.written != nil { return "something is due" }
+        if !core.calls.isEmpty || !core.queue.isEmpty || !core.submitting.isEmpty { return "something is under way" }
+        if core.deadline != nil || !core.writes.isEmpty || core.currentWrite != nil { return "something is due" }
         if isFireAndForget { return nil }
         if !taken.isEmpty { return "copies are left with the transport" }
         if !core.slots.isEmpty || slot?.kind == "request" { return "a slot is occupied" }
@@ -299,7 +299,7 @@ struct Play {
         if depth == 0 { end.runOut() }
         if let complaint = depth == 0 ? end.remains : complaint {
             let course = course.map { "\(Self.events[$0])" }
-            return "\(wish.strategy) \(wish.delivery), told \(isFireAndForget): \(course): \(complaint)"
+            return "\(options.strategy) \(options.delivery), told \(isFireAndForget): \(course): \(complaint)"
         }
         guard depth > 0 else { return nil }
         for next in next {

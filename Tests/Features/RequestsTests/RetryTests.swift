@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [DeliveryStrategy.liveOnly, .queueOnly, .latestOnly])
-    func `What fails on the way is tried again after 200 milliseconds`(strategy: DeliveryStrategy) async throws {
+    func `A failure on the way is retried after 200 milliseconds`(strategy: DeliveryStrategy) async throws {
         let stage = try await stage(seed: 41)
         stage.transport.fail(with: [SessionSyncError.queueFull(limit: 1), SessionSyncError.queueFull(limit: 1)])
         let startedAt = stage.world.network.elapsed
@@ -55,7 +55,9 @@ import Testing
     }
 
     @Test(arguments: [DeliveryStrategy.liveOnly, .queueOnly, .latestOnly])
-    func `What is cancelled while the transport makes it wait is never sent`(strategy: DeliveryStrategy) async throws {
+    func `A request that is cancelled while the transport makes it wait is never sent`(strategy: DeliveryStrategy)
+        async throws
+    {
         let stage = try await stage(seed: 52)
         stage.transport.hold()
         // In the lane of the newest the second takes the place of the first.
@@ -100,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `What cannot get better is not tried again`() async throws {
+    @Test func `A lasting failure is not retried`() async throws {
         let stage = try await stage(seed: 43)
         let tooLarge = SessionSyncError.payloadTooLarge(bytes: 2, limit: 1, limitID: "x")
         for strategy in DeliveryStrategy.allCases {
@@ -176,7 +178,7 @@ import Testing
         #expect(stage.transport.sendCount <= 3 * DeliveryStrategy.allCases.count)
     }
 
-    @Test func `Five requests that nobody answers are unhealthy, and one answer is healthy`() async throws {
+    @Test func `Five unanswered requests are unhealthy, and one answer is healthy`() async throws {
         let stage = try await stage(seed: 48)
         stage.world.network.partition(from: phone, to: watch)
         for _ in 0..<5 {
@@ -219,7 +221,7 @@ import Testing
             Pending { try await here.requests.send(Add(left: left, right: 0), strategy: .queueOnly) }
         }
         await stage.world.run { here.requests.pendingRequestCount == RequesterCore.queueMax }
-        await #expect(throws: ConnectionError.deliveryFailed(reason: "256 requests wait already")) {
+        await #expect(throws: ConnectionError.deliveryFailed(reason: "256 requests already wait for a peer")) {
             _ = try await stage.world.finish {
                 try await here.requests.send(Add(left: -1, right: 0), strategy: .queueOnly, retryPolicy: .none)
             }

@@ -31,7 +31,7 @@ import Testing
     func `W6 a reply finds its way after the requester has been away`(strategy: DeliveryStrategy) async throws {
         let world = World(seed: 21)
         let (here, there) = try await world.pair()
-        let (began, mayEnd) = (Once<Bool>(), Once<Bool>())
+        let (began, mayEnd) = (AsyncValue<Bool>(), AsyncValue<Bool>())
         there.requests.register(Add.self) { _ in
             began.resolve(true)
             _ = await mayEnd.value()
@@ -63,7 +63,7 @@ import Testing
         }
         await world.run { here.requests.pendingRequestCount == 10 }
         // Half of them go while the others are flushed, and replies to all of them come, some twice.
-        let router = RequestPost(connection: there.connection)
+        let router = RequestSender(connection: there.connection)
         let ids = here.requests.queuedRequests.map(\.id)
         world.network.heal()
         for (index, id) in ids.enumerated() where index.isMultiple(of: 2) { here.requests.cancelQueuedRequest(id: id) }
@@ -184,7 +184,9 @@ import Testing
         let otherType = RequestMessage(.answer, id: id, type: "Add", body: Data("\"type\"".utf8))
         let otherID = RequestMessage(.answer, id: UUID(), type: "Find", body: Data("\"id\"".utf8))
         try await world.finish {
-            let (liar, friend) = (RequestPost(connection: other.connection), RequestPost(connection: there.connection))
+            let (liar, friend) = (
+                RequestSender(connection: other.connection), RequestSender(connection: there.connection)
+            )
             try await liar.send(foreign, mode: .reliableEventually, to: phone)
             try await friend.send(otherType, mode: .reliableEventually, to: phone)
             try await friend.send(otherID, mode: .reliableEventually, to: phone)
@@ -314,8 +316,8 @@ import Testing
         var later = RequestMessage(.request, id: UUID(), type: "Log", body: Data())
         later.version = 2
         let message = later
-        let post = RequestPost(connection: here.connection)
-        _ = try await world.finish { try await post.send(message, mode: .reliableEventually, to: watch) }
+        let sender = RequestSender(connection: here.connection)
+        _ = try await world.finish { try await sender.send(message, mode: .reliableEventually, to: watch) }
         func isIncompatible(_ event: DiagnosticEvent) -> Bool {
             if case .deliveryFailed(_, .incompatiblePeer, _) = event { true } else { false }
         }

@@ -54,7 +54,7 @@ import Testing
     @Test func `Live requests run side by side`() async throws {
         let world = World(seed: 4)
         let (here, there) = try await world.pair()
-        let (first, second) = (Once<Bool>(), Once<Bool>())
+        let (first, second) = (AsyncValue<Bool>(), AsyncValue<Bool>())
         // Each waits for the other.
         there.requests.register(Add.self) { add in
             let (mine, other) = add.left == 0 ? (first, second) : (second, first)
@@ -147,7 +147,7 @@ import Testing
         #expect(there.events.all.contains(.messageReceived(requestType: "Add")))
     }
 
-    @Test func `What comes at launch waits for its handler`() async throws {
+    @Test func `A request that arrives at launch waits for its handler`() async throws {
         let world = World(seed: 8)
         let (here, there) = try await world.pair()
         let pending = Pending { try await here.requests.send(Add(left: 1, right: 1), strategy: .liveOnly) }
@@ -180,7 +180,7 @@ import Testing
         withExtendedLifetime(there) {}
     }
 
-    @Test func `Who waits for the peer gets its answer, from one run of the handler`() async throws {
+    @Test func `A request that waits for the peer gets its answer, from one run of the handler`() async throws {
         let world = World(seed: 10)
         let (here, there) = try await world.pair()
         let done = Done()

@@ -17,7 +17,7 @@ import Testing
         return (world, here, there)
     }
 
-    @Test func `What is kept and cannot be written at once runs when it can, in order and once`() async throws {
+    @Test func `A kept request that can't be written at once runs later, in order and once`() async throws {
         let store = FailingStore()
         let (world, here, there) = try await world(91, store)
         let done = Done()
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [DeliveryStrategy.queueOnly, .liveOnly])
-    func `What cannot be begun is begun when the store is well again`(strategy: DeliveryStrategy) async throws {
+    func `A request that can't be begun is begun when the store works again`(strategy: DeliveryStrategy) async throws {
         let store = FailingStore()
         let (world, here, there) = try await world(92, store)
         let done = Done()
@@ -56,7 +56,7 @@ import Testing
         #expect(done.all == [1])
     }
 
-    @Test func `What a process has left is read again when the store is well again`() async throws {
+    @Test func `Requests of an earlier process are read when the store works again`() async throws {
         let store = FailingStore()
         let (world, here, there) = try await world(93, store)
         try await world.finish { await here.requests.send(Log(line: 1), strategy: .queueOnly) }

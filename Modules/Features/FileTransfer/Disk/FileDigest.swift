@@ -30,7 +30,9 @@ enum FileDigest {
                 }
             }
             if let failure { throw failure }
-            guard let next else { throw .deliveryFailed(reason: "the file has become shorter: \(file.path)") }
+            guard let next else {
+                throw .deliveryFailed(reason: "the file has become shorter since its transfer began: \(file.path)")
+            }
             chain = StableHash([chain.high, next.low, next.high].flatMap(\.littleEndianBytes))
             offset += UInt64(wanted)
             await Task.yield()

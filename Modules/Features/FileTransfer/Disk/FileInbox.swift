@@ -30,25 +30,25 @@ import MeshIdentity
 /// Calls block while the disk works. Safe to use from any thread.
 final class FileInbox: Sendable {
     /// Maximum number of imported files that are remembered until their sender confirms. The oldest are forgotten first.
-    static let settledMax = 1024
+    static let importedMax = 1024
 
-    enum Standing: Equatable {
+    enum Status: Equatable {
         case partial(UInt64)
         case whole
         case moved
-        case settled
+        case imported
     }
 
     struct Entry {
         let key: String
         let offer: FileOffer
-        let standing: Standing
+        let status: Status
         /// The file system's date of the last write to the data or, without data, to the offer.
         let modified: Date
 
         /// Indicates whether only a part of a carried file was copied. The platform delivers the file again.
-        var isTorn: Bool {
-            if case .partial(let count) = standing {
+        var isPartialCopy: Bool {
+            if case .partial(let count) = status {
                 offer.header.isCarried && count != offer.header.byteCount
             } else {
                 false
@@ -60,7 +60,7 @@ final class FileInbox: Sendable {
         /// Sizes of the files that are arriving or waiting, by key.
         var reserved: [String: UInt64] = [:]
         /// Keys of imported files, oldest first.
-        var settled: [String] = []
+        var imported: [String] = []
         /// Indicates whether `restore` has read the folders of earlier launches.
         var isRead = false
     }
@@ -71,7 +71,7 @@ final class FileInbox: Sendable {
     private let state = Locked(State())
     /// Held while folders are scanned, and while another thread adopts a carried file. Otherwise the scan could take a
     /// half-copied file for the remains of a crash.
-    private let turn = Locked(())
+    private let scanLock = Locked(())
 
     /// - Throws: errors of creating or opening the folder; `fileAccessDenied` if another user owns it or may write to it.
     init(path: String, limits: FileTransferLimits, system: SystemFiles) throws(ConnectionError) {
@@ -103,7 +103,7 @@ final class FileInbox: Sendable {
 
     private static let formerKeyBytes = 32
 
-    func isSettled(_ key: String) -> Bool { state.withLock { $0.settled.contains(key) } }
+    func isImported(_ key: String) -> Bool { state.withLock { $0.imported.contains(key) } }
     /// Indicates whether a file is arriving, or waits for the app.
     func holds(_ key: String) -> Bool { state.withLock { $0.reserved[key] != nil } }
 }
@@ -113,23 +113,23 @@ final class FileInbox: Sendable {
 extension FileInbox {
     /// Returns the files of earlier launches. Removes folders that make no sense. Skips a folder that can't be read now, for
     /// example before the phone is first unlocked; a later launch reads it.
-    func restore() -> [Entry] { turn.withLock { _ in restoreInTurn() } }
+    func restore() -> [Entry] { scanLock.withLock { _ in restoreLocked() } }
 
-    private func restoreInTurn() -> [Entry] {
+    private func restoreLocked() -> [Entry] {
         var entries: [Entry] = []
         state.withLock { $0 = State(isRead: true) }
-        for name in root.names(max: limits.inboxCountMax + Self.settledMax) {
+        for name in root.names(max: limits.inboxCountMax + Self.importedMax) {
             guard let key = current(name) else { continue }
             let found: Entry?
             do { found = try entry(key) } catch { continue }
-            guard let entry = found, !entry.isTorn else {
+            guard let entry = found, !entry.isPartialCopy else {
                 discard(key)
                 continue
             }
             entries.append(entry)
             state.withLock { state in
-                if entry.standing == .settled {
-                    state.settled.append(key)
+                if entry.status == .imported {
+                    state.imported.append(key)
                 } else {
                     state.reserved[key] = entry.offer.header.byteCount
                 }
@@ -145,7 +145,8 @@ extension FileInbox {
         if name.utf8.count == Self.keyBytes { return name }
         guard name.utf8.count == Self.formerKeyBytes else { return nil }
         do throws(ConnectionError) {
-            if let folder = try found(root.folder(name)), let offer = try noted(in: folder), offer.formerKey == name,
+            if let folder = try found(root.folder(name)), let offer = try storedOffer(in: folder),
+                offer.formerKey == name,
                 !root.contains(offer.key)
             {
                 try root.move(name, to: root, as: offer.key)
@@ -158,9 +159,9 @@ extension FileInbox {
         return nil
     }
 
-    private func noted(in folder: Folder) throws(ConnectionError) -> FileOffer? {
-        if let offer = try note("settled", in: folder) { return offer }
-        return try note("offer", in: folder)
+    private func storedOffer(in folder: Folder) throws(ConnectionError) -> FileOffer? {
+        if let offer = try readOffer("settled", in: folder) { return offer }
+        return try readOffer("offer", in: folder)
     }
 
     /// - Returns: nil if the folder is in a state that no crash leaves behind.
@@ -168,11 +169,11 @@ extension FileInbox {
     private func entry(_ key: String) throws(ConnectionError) -> Entry? {
         guard let folder = try found(root.folder(key)) else { return nil }
         let modified = folder.modified(["data", "offer"]) ?? .distantPast
-        func entry(_ offer: FileOffer, _ standing: Standing) -> Entry {
-            Entry(key: key, offer: offer, standing: standing, modified: modified)
+        func entry(_ offer: FileOffer, _ status: Status) -> Entry {
+            Entry(key: key, offer: offer, status: status, modified: modified)
         }
-        if let offer = try note("settled", in: folder) { return offer.key == key ? entry(offer, .settled) : nil }
-        guard let offer = try note("offer", in: folder), offer.key == key else { return nil }
+        if let offer = try readOffer("settled", in: folder) { return offer.key == key ? entry(offer, .imported) : nil }
+        guard let offer = try readOffer("offer", in: folder), offer.key == key else { return nil }
         if let file = try found(folder.folder("file")) {
             let name = SuggestedName.sanitize(offer.header.name)
             // An earlier version may have sanitized the name differently.
@@ -188,15 +189,15 @@ extension FileInbox {
         return entry(offer, .partial(data?.byteCount ?? 0))
     }
 
-    private func note(_ name: String, in folder: Folder) throws(ConnectionError) -> FileOffer? {
+    private func readOffer(_ name: String, in folder: Folder) throws(ConnectionError) -> FileOffer? {
         let bytes = try found(folder.read(name, bytesMax: FileOffer.bytesMax))
         return bytes.flatMap { try? JSONDecoder().decode(FileOffer.self, from: Data($0)) }
     }
 
     /// - Returns: nil if the file doesn't exist or is too large to be ours.
-    private func found<Thing>(
-        _ open: @autoclosure () throws(ConnectionError) -> Thing
-    ) throws(ConnectionError) -> Thing? {
+    private func found<Value>(
+        _ open: @autoclosure () throws(ConnectionError) -> Value
+    ) throws(ConnectionError) -> Value? {
         do throws(ConnectionError) {
             return try open()
         } catch .fileNotFound, .payloadTooLarge {
@@ -213,7 +214,7 @@ extension FileInbox {
     ///   system.
     func begin(_ offer: FileOffer) throws(ConnectionError) {
         let key = offer.key
-        if holds(key) || isSettled(key) || isLeft(key) || isLeft(offer.formerKey) {
+        if holds(key) || isImported(key) || hasUnreadFolder(key) || hasUnreadFolder(offer.formerKey) {
             throw .idInUse(id: offer.header.id.uuidString)
         }
         let byteCount = offer.header.byteCount
@@ -243,7 +244,7 @@ extension FileInbox {
     }
 
     /// Indicates whether an earlier launch left a folder that couldn't be read.
-    private func isLeft(_ key: String) -> Bool {
+    private func hasUnreadFolder(_ key: String) -> Bool {
         guard let folder = try? root.folder(key) else { return false }
         return folder.contains("offer") || folder.contains("settled")
     }
@@ -262,22 +263,22 @@ extension FileInbox {
 
     /// Moves a carried file into the inbox, before the platform's callback returns.
     func adopt(_ path: String, for offer: FileOffer) throws(ConnectionError) {
-        let result = turn.withLock { _ in
-            Result { () throws(ConnectionError) in try adoptInTurn(path, for: offer) }
+        let result = scanLock.withLock { _ in
+            Result { () throws(ConnectionError) in try adoptLocked(path, for: offer) }
         }
         try result.get()
     }
 
-    private func adoptInTurn(_ path: String, for offer: FileOffer) throws(ConnectionError) {
+    private func adoptLocked(_ path: String, for offer: FileOffer) throws(ConnectionError) {
         // The platform may have launched the app only to deliver this file.
-        if !state.withLock({ $0.isRead }) { _ = restoreInTurn() }
+        if !state.withLock({ $0.isRead }) { _ = restoreLocked() }
         try begin(offer)
         do throws(ConnectionError) {
             let folder = try root.folder(offer.key)
             if try !folder.take(path, as: "data") { try copy(path, to: folder) }
             // `openFile` refuses a symbolic link, which could point outside the folder.
             guard try folder.openFile("data", O_RDONLY).byteCount == offer.header.byteCount else {
-                throw .deliveryFailed(reason: "the file has another size than its sender says")
+                throw .deliveryFailed(reason: "the file's size isn't the one that its sender stated")
             }
         } catch {
             discard(offer.key)
@@ -326,14 +327,14 @@ extension FileInbox {
     }
 
     /// Records that the app has imported a file, and deletes what is left of the file.
-    func settle(_ offer: FileOffer) {
+    func markImported(_ offer: FileOffer) {
         guard let folder = try? root.folder(offer.key) else { return }
         try? folder.move("offer", to: folder, as: "settled")
         empty(folder)
         let forgotten = state.withLock { state -> String? in
             state.reserved[offer.key] = nil
-            if !state.settled.contains(offer.key) { state.settled.append(offer.key) }
-            return state.settled.count > Self.settledMax ? state.settled.first : nil
+            if !state.imported.contains(offer.key) { state.imported.append(offer.key) }
+            return state.imported.count > Self.importedMax ? state.imported.first : nil
         }
         if let forgotten { discard(forgotten) }
     }
@@ -349,7 +350,7 @@ extension FileInbox {
         }
         state.withLock { state in
             state.reserved[key] = nil
-            state.settled.removeAll { $0 == key }
+            state.imported.removeAll { $0 == key }
         }
     }
 

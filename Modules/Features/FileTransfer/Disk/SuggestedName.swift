@@ -33,7 +33,7 @@ enum SuggestedName {
 
     static func sanitize(_ name: String) -> String {
         let tail = String(decoding: name.utf8.suffix(inputBytesMax), as: UTF8.self)
-        var clean = withHarmlessEnds(String(String.UnicodeScalarView(tail.unicodeScalars.map(harmless))))
+        var clean = withSafeEnds(String(String.UnicodeScalarView(tail.unicodeScalars.map(sanitized))))
         if reserved.contains(clean.prefix { $0 != "." }.lowercased()) { clean = "_\(clean)" }
         clean = shortened(clean)
         return clean.isEmpty ? "file" : clean
@@ -45,14 +45,14 @@ enum SuggestedName {
         return "\(name.dropLast(ending.count)) \(number)\(ending)"
     }
 
-    private static func harmless(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
+    private static func sanitized(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .unassigned: "_"
         default: refused.contains(scalar) || scalar.properties.isBidiControl ? "_" : scalar
         }
     }
 
-    private static func withHarmlessEnds(_ name: String) -> String {
+    private static func withSafeEnds(_ name: String) -> String {
         var scalars = Array(name.unicodeScalars)
         if scalars.first == "." || !scalars.isEmpty && "/\(name)".first != "/" { scalars[0] = "_" }
         if let last = scalars.last, last == "." || last.properties.isWhitespace { scalars[scalars.count - 1] = "_" }
@@ -66,7 +66,7 @@ enum SuggestedName {
         // Drops scalars, not characters: a character can be thousands of bytes long.
         var byteCount = name.utf8.count
         while byteCount > bytesMax, let last = stem.popLast() { byteCount -= UTF8.width(last) }
-        return withHarmlessEnds(String(stem) + ending)
+        return withSafeEnds(String(stem) + ending)
     }
 
     /// Returns the extension with its dot, or nothing if there is none or it is too long.

@@ -26,14 +26,14 @@ struct Incoming {
 
     var key: TransferKey { .incoming(offer.key, offer.header.id) }
 
-    mutating func giveWay() {
+    mutating func yieldTurn() {
         phase = .waiting(isSilent: true)
         flow = nil
         file = nil
     }
 
     /// Notes that the sender answers again.
-    mutating func heard() {
+    mutating func noteSenderActivity() {
         if phase == .waiting(isSilent: true) { phase = .waiting(isSilent: false) }
     }
 }
@@ -43,15 +43,15 @@ struct Incoming {
 extension FileExchange {
     func restoreIncoming() {
         for entry in inbox.restore() {
-            guard entry.standing != .settled else { continue }
+            guard entry.status != .imported else { continue }
             admit(entry.offer)
-            switch entry.standing {
+            switch entry.status {
             case .partial where isForgotten(entry): fail(entry.key, .timeout)
             case .whole: offerToApp(entry.offer)
             case .moved:
                 incoming[entry.key]?.phase = .unclaimed
                 accept(entry.key)
-            case .partial, .settled: break
+            case .partial, .imported: break
             }
         }
         activate()
@@ -63,7 +63,7 @@ extension FileExchange {
 
     func offered(_ offer: FileOffer) {
         let id = offer.header.id
-        if inbox.isSettled(offer.key) { return post(.imported(id), to: offer.peerID) }
+        if inbox.isImported(offer.key) { return post(.imported(id), to: offer.peerID) }
         if let known = incoming[offer.key] {
             if known.offer.header.digest == offer.header.digest { return answer(known) }
             // The sender reuses the ID for another file. Discards the earlier one, unless it waits for the app.
@@ -88,12 +88,12 @@ extension FileExchange {
             incoming[file.offer.key]?.flow?.offered(now: now)
             ask(file.offer.key)
         case .unclaimed:
-            lookAfterUnclaimed(isForced: true)
+            checkUnclaimed(isForced: true)
             if incoming[file.offer.key] != nil {
                 post(.held(file.offer.header.id), mode: .realtimeBestEffort, to: file.offer.peerID)
             }
         case .waiting:
-            incoming[file.offer.key]?.heard()
+            incoming[file.offer.key]?.noteSenderActivity()
             activate()
         case .verifying: break
         }
@@ -113,8 +113,8 @@ extension FileExchange {
 
     /// Starts waiting files, up to `receivingMax`. An active file with a silent sender gives up its place to one that waits.
     func activate() {
-        func first(where isMeant: (Incoming) -> Bool) -> Incoming? {
-            incoming.values.filter(isMeant).min { $0.arrival < $1.arrival }
+        func first(where isIncluded: (Incoming) -> Bool) -> Incoming? {
+            incoming.values.filter(isIncluded).min { $0.arrival < $1.arrival }
         }
         while let next = first(where: { $0.phase == .waiting(isSilent: false) })
             ?? first(where: { $0.phase == .waiting(isSilent: true) })
@@ -123,7 +123,7 @@ extension FileExchange {
                 guard next.phase == .waiting(isSilent: false),
                     let silent = first(where: { $0.phase == .active && $0.flow?.isSilent == true })
                 else { return }
-                incoming[silent.offer.key]?.giveWay()
+                incoming[silent.offer.key]?.yieldTurn()
             }
             receive(next.offer.key, next.offer)
         }
@@ -175,7 +175,7 @@ extension FileExchange {
 
     func ask(_ key: String) {
         guard let file = incoming[key], file.phase == .active, let held = file.flow?.next,
-            let ranges = incoming[key]?.flow?.asks(now: now)
+            let ranges = incoming[key]?.flow?.nextRequests(now: now)
         else { return }
         timer.wake(at: incoming[key]?.flow?.deadline)
         defer { if incoming[key]?.flow?.isSilent == true { activate() } }
@@ -243,7 +243,7 @@ extension FileExchange {
     /// Receives the file again, once. Every chunk was good, so the disk lost data or the sender's file has changed.
     private func restart(_ key: String, _ file: Incoming) throws(ConnectionError) {
         guard !file.hasRestarted, !file.offer.header.isCarried else {
-            throw .deliveryFailed(reason: "the file did not arrive as it was sent")
+            throw .deliveryFailed(reason: "the received file differs from the one that was sent")
         }
         _ = try inbox.restart(key)
         incoming[key]?.hasRestarted = true
@@ -269,7 +269,7 @@ extension FileExchange {
     /// Records that the app has taken the file.
     func accept(_ key: String) {
         guard !isStopped, let file = incoming[key], file.phase == .unclaimed else { return }
-        inbox.settle(file.offer)
+        inbox.markImported(file.offer)
         incoming[key] = nil
         events.yield(.taken(key: key))
         post(.imported(file.offer.header.id), to: file.offer.peerID)
@@ -277,7 +277,7 @@ extension FileExchange {
 
     /// Accepts files that the app has moved away.
     /// - Parameter isForced: checks now, even if no check is due.
-    func lookAfterUnclaimed(isForced: Bool = false) {
+    func checkUnclaimed(isForced: Bool = false) {
         let unclaimed = incoming.filter { $0.value.phase == .unclaimed }.sorted { $0.value.arrival < $1.value.arrival }
         guard !unclaimed.isEmpty else { return }
         if !claims.takeDue(at: now), !isForced, let dueAt = claims.dueAt { return timer.wake(at: dueAt) }
@@ -300,7 +300,7 @@ extension FileExchange {
     }
 
     func settled(_ key: String) {
-        if inbox.isSettled(key) { inbox.discard(key) }
+        if inbox.isImported(key) { inbox.discard(key) }
     }
 
     private func fail(_ key: String, _ error: ConnectionError) {
@@ -338,10 +338,10 @@ extension FileExchange {
     }
 
     /// Handles a carried file that the inbox refused for lack of space or because it has it already.
-    func notAdopted(_ offer: FileOffer, _ error: ConnectionError) {
+    func adoptionFailed(_ offer: FileOffer, _ error: ConnectionError) {
         restore()
         guard !isStopped else { return }
-        if inbox.isSettled(offer.key) || incoming[offer.key] != nil { return offered(offer) }
+        if inbox.isImported(offer.key) || incoming[offer.key] != nil { return offered(offer) }
         // The platform delivered the file twice, and the report of the first delivery is still on its way to this actor.
         if inbox.holds(offer.key) { return adopted(offer) }
         if case .idInUse = error { return }

@@ -26,7 +26,7 @@ struct Outgoing {
     var isPumping = false
     var announced = 0.0
     var offers = RetryPlan(from: FileExchange.offerPatience, to: .seconds(60))
-    var isCarriedAnew = false
+    var wasCarriedAgain = false
 }
 
 /// The stored part of a transfer, to continue after a relaunch.
@@ -59,7 +59,7 @@ extension FileExchange {
         guard !isStopped else { throw .notActivated }
         let most = inbox.limits.outstandingMax
         guard outgoing.count + starting.count < most else {
-            throw .deliveryFailed(reason: "\(most) files are on their way already")
+            throw .deliveryFailed(reason: "\(most) transfers are already under way")
         }
         let source = try SourceFile(path: path, system: system)
         starting.insert(id)
@@ -329,10 +329,10 @@ extension FileExchange {
 
     /// Handles a peer's report that a delivered file never arrived. Carries it again, once per launch.
     func missing(_ id: UUID, by peerID: String) {
-        guard let transfer = outgoing[id], transfer.record.header.isCarried, !transfer.isCarriedAnew,
+        guard let transfer = outgoing[id], transfer.record.header.isCarried, !transfer.wasCarriedAgain,
             bind(id, to: peerID)
         else { return }
-        outgoing[id]?.isCarriedAnew = true
+        outgoing[id]?.wasCarriedAgain = true
         outgoing[id]?.record.isDelivered = false
         outgoing[id]?.isReady = false
         reopen(id)

@@ -34,7 +34,7 @@ extension FileExchange {
 
     /// Checks that the file is still the one that was offered.
     func reopen(_ id: UUID) {
-        guard let transfer = outgoing[id], !rereading.contains(id) else { return }
+        guard let transfer = outgoing[id], !rehashQueue.contains(id) else { return }
         let record = transfer.record
         if record.header.isCarried, record.isDelivered || carrier?.outstandingIDs.contains(id) == true {
             outgoing[id]?.isReady = true
@@ -45,7 +45,7 @@ extension FileExchange {
             guard source.identity.byteCount == record.identity.byteCount else {
                 throw SourceFile.changed(transfer.path)
             }
-            if source.identity == record.identity { resume(id) } else { reread(id) }
+            if source.identity == record.identity { resume(id) } else { rehash(id) }
         } catch {
             couldNotReopen(id, error)
         }
@@ -64,29 +64,29 @@ extension FileExchange {
 
     /// Hashes a file whose date or inode has changed, as its bytes may be the same. One file at a time: a process has few
     /// descriptors.
-    private func reread(_ id: UUID) {
-        rereading.append(id)
-        guard rereading.count == 1 else { return }
+    private func rehash(_ id: UUID) {
+        rehashQueue.append(id)
+        guard rehashQueue.count == 1 else { return }
         Task { [weak self, system] in
-            while let (id, path) = await self?.nextToReread() {
+            while let (id, path) = await self?.nextToRehash() {
                 do throws(ConnectionError) {
                     let source = try SourceFile(path: path, system: system)
                     let digest = try await FileDigest.digest(of: source.file, byteCount: source.identity.byteCount)
-                    await self?.reread(id, .success((source.identity, digest)))
+                    await self?.rehash(id, .success((source.identity, digest)))
                 } catch {
-                    await self?.reread(id, .failure(error))
+                    await self?.rehash(id, .failure(error))
                 }
             }
         }
     }
 
-    private func nextToReread() -> (UUID, path: String)? {
-        rereading.removeAll { outgoing[$0] == nil }
-        return rereading.first.map { ($0, outgoing[$0]?.path ?? "") }
+    private func nextToRehash() -> (UUID, path: String)? {
+        rehashQueue.removeAll { outgoing[$0] == nil }
+        return rehashQueue.first.map { ($0, outgoing[$0]?.path ?? "") }
     }
 
-    private func reread(_ id: UUID, _ result: Result<(SourceFile.Identity, digest: String), ConnectionError>) {
-        rereading.removeAll { $0 == id }
+    private func rehash(_ id: UUID, _ result: Result<(SourceFile.Identity, digest: String), ConnectionError>) {
+        rehashQueue.removeAll { $0 == id }
         guard let transfer = outgoing[id] else { return }
         do throws(ConnectionError) {
             let (identity, digest) = try result.get()

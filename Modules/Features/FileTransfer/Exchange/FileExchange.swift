@@ -41,7 +41,7 @@ actor FileExchange {
     /// Files that `transferFile` is hashing.
     var starting: Set<UUID> = []
     /// Files of earlier launches with a changed date or inode, in the order of hashing. The first is being hashed.
-    var rereading: [UUID] = []
+    var rehashQueue: [UUID] = []
     var arrivals: UInt64 = 0
     /// The schedule of checks for files that the app has moved away.
     var claims = RetryPlan(from: .seconds(1), to: .seconds(60))
@@ -49,7 +49,7 @@ actor FileExchange {
     /// The last connection number at which each peer was reachable. At most `connectionsMax` entries.
     private var connectionNumbers: [String: UInt64] = [:]
     private var postingCount = 0
-    private var unposted: [(message: FileMessage, peerID: String?)] = []
+    private var unsentMessages: [(message: FileMessage, peerID: String?)] = []
     private var isRestored = false
     /// False until the store was read. Until then an unknown transfer may exist, so no peer is told that it doesn't.
     var knowsOutgoing = false
@@ -71,7 +71,7 @@ actor FileExchange {
 
     /// Indicates whether a file is being hashed, which may take long.
     var isReading: Bool {
-        !starting.isEmpty || !rereading.isEmpty || incoming.values.contains { $0.phase == .verifying }
+        !starting.isEmpty || !rehashQueue.isEmpty || incoming.values.contains { $0.phase == .verifying }
     }
     /// Indicates whether the transport has yet to accept a message.
     var isSending: Bool { postingCount > 0 || outgoing.values.contains(where: \.isPumping) }
@@ -144,18 +144,18 @@ extension FileExchange {
 
     private func posted(unsent: (message: FileMessage, peerID: String?)? = nil) {
         postingCount -= 1
-        if let unsent, unposted.count < Self.postingMax { unposted.append(unsent) }
+        if let unsent, unsentMessages.count < Self.postingMax { unsentMessages.append(unsent) }
     }
 
     /// Sends failed messages again, if they are for this peer.
-    private func postAgain(to peer: SessionPeer?) {
-        let due = unposted
-        unposted = []
+    private func resendUnsent(to peer: SessionPeer?) {
+        let due = unsentMessages
+        unsentMessages = []
         for (message, peerID) in due {
             if peer.map({ $0.id == peerID }) ?? true {
                 post(message, to: peerID)
             } else {
-                unposted.append((message, peerID))
+                unsentMessages.append((message, peerID))
             }
         }
     }
@@ -207,7 +207,7 @@ extension FileExchange {
             if due <= now { ask(key) } else { timer.wake(at: due) }
         }
         for id in outgoing.keys.sorted(by: { $0.uuidString < $1.uuidString }) { repeatOffer(id) }
-        lookAfterUnclaimed()
+        checkUnclaimed()
     }
 
     func reachabilityChanged(_ change: SessionPeerReachability) {
@@ -221,11 +221,11 @@ extension FileExchange {
             if isLossless { for (key, _) in files { incoming[key]?.flow?.disconnected(now: now) } }
             return activate()
         }
-        let isAnew = hasConnectedAnew(change)
-        postAgain(to: change.peer)
+        let isNewConnection = hasNewConnection(change)
+        resendUnsent(to: change.peer)
         for (key, file) in files {
-            incoming[key]?.heard()
-            incoming[key]?.flow?.reconnected(isAnew: isAnew)
+            incoming[key]?.noteSenderActivity()
+            incoming[key]?.flow?.reconnected(isNewConnection: isNewConnection)
             if file.phase == .active { ask(key) }
             if file.phase == .unclaimed {
                 post(.held(file.offer.header.id), mode: .realtimeBestEffort, to: file.offer.peerID)
@@ -243,7 +243,7 @@ extension FileExchange {
 
     /// Returns false if the peer is on the same connection as before, or is reported for the first time. In both cases
     /// earlier requests went over this connection and may still be answered.
-    private func hasConnectedAnew(_ change: SessionPeerReachability) -> Bool {
+    private func hasNewConnection(_ change: SessionPeerReachability) -> Bool {
         guard let peer = change.peer, let number = change.connection else { return true }
         if connectionNumbers[peer.id] == nil, connectionNumbers.count >= Self.connectionsMax {
             let known = Set(connection.transport.knownPeers.map(\.id))

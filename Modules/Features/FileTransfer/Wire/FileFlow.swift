@@ -49,7 +49,7 @@ struct FileFlow {
     private var orderStart = 0
     private var lost: [FileRange] = []
     /// True if late chunks of `lost` may still arrive on a lossless lane. Apart from a probe, none is asked for again.
-    private var isLate = false
+    private var awaitsLateChunks = false
     private var early: [UInt64: Data] = [:]
     private(set) var earlyBytes = 0
     private var askedBytes = 0
@@ -85,11 +85,11 @@ struct FileFlow {
     var outstandingBytes: Int { earlyBytes + askedBytes }
     var outstandingChunks: Int { early.count + asked.count }
 
-    /// The latest time for the next call of `asks`. Nil if there is nothing to ask for.
+    /// The latest time for the next call of `nextRequests`. Nil if there is nothing to ask for.
     var deadline: Duration? {
         if isComplete { return nil }
         if let pausedUntil { return pausedUntil }
-        if isLossless { return asked.isEmpty ? (isLate ? nil : .zero) : isSilent ? nil : silentAt }
+        if isLossless { return asked.isEmpty ? (awaitsLateChunks ? nil : .zero) : isSilent ? nil : silentAt }
         var index = orderStart
         while index < order.count {
             if let ask = asked[order[index].offset], ask.ticket == order[index].ticket {
@@ -107,13 +107,13 @@ extension FileFlow {
     /// - Returns: the next bytes of the file, in order. Empty if an earlier chunk is missing, or this one wasn't asked for.
     mutating func take(_ bytes: Data, at offset: UInt64, now: Duration) -> [Data] {
         guard isAwaited(bytes.count, at: offset, now: now) else { return [] }
-        if lost.isEmpty { isLate = false }
+        if lost.isEmpty { awaitsLateChunks = false }
         heardAt = now
         offeredAt = nil
         silence = 0
         pausedUntil = nil
         windowBytes = min(Self.windowBytesMax, windowBytes + bytes.count)
-        judge(isLost: false)
+        recordOutcome(isLost: false)
         guard offset == next else {
             early[offset] = bytes
             earlyBytes += bytes.count
@@ -145,11 +145,11 @@ extension FileFlow {
     }
 
     /// Resumes at once, because the peer is reachable again.
-    /// - Parameter isAnew: true on a new connection, where earlier requests are lost.
-    mutating func reconnected(isAnew: Bool = true) {
-        if isAnew || !isLossless {
-            giveUpAsked()
-            isLate = false
+    /// - Parameter isNewConnection: true on a new connection, where earlier requests are lost.
+    mutating func reconnected(isNewConnection: Bool = true) {
+        if isNewConnection || !isLossless {
+            markAllLost()
+            awaitsLateChunks = false
         }
         silence = 0
         pausedUntil = nil
@@ -159,9 +159,9 @@ extension FileFlow {
     /// - Parameter unsent: ranges that couldn't be asked for. Earlier requests are lost only with the connection.
     mutating func disconnected(_ unsent: [FileRange] = [], now: Duration) {
         if isLossless {
-            for range in unsent where asked[range.offset]?.count == range.count { giveUp(range.offset) }
+            for range in unsent where asked[range.offset]?.count == range.count { markLost(range.offset) }
         } else {
-            giveUpAsked()
+            markAllLost()
         }
         silence = min(max(silence + 1, isLossless ? 2 : 1), 16)
         pausedUntil = now + patience()
@@ -172,25 +172,25 @@ extension FileFlow {
     /// probe. If it arrives and the sender still offers, the others follow.
     mutating func offered(now: Duration) {
         guard isLossless else { return reconnected() }
-        reconnected(isAnew: false)
+        reconnected(isNewConnection: false)
         if let offeredAt {
             guard now - offeredAt >= FileExchange.offerPatience else { return }
-            giveUpAsked()
-            (silence, isLate) = (1, true)
+            markAllLost()
+            (silence, awaitsLateChunks) = (1, true)
         } else if asked.isEmpty {
-            isLate = false
+            awaitsLateChunks = false
         }
         offeredAt = now
     }
 
-    private mutating func giveUp(_ offset: UInt64) {
+    private mutating func markLost(_ offset: UInt64) {
         guard let ask = asked.removeValue(forKey: offset) else { return }
         askedBytes -= ask.count
         lost.append(FileRange(offset: offset, count: ask.count))
     }
 
-    private mutating func giveUpAsked() {
-        for offset in asked.keys.sorted() { giveUp(offset) }
+    private mutating func markAllLost() {
+        for offset in asked.keys.sorted() { markLost(offset) }
         if isLossless { lost.sort { $0.offset < $1.offset } }
         order = []
         orderStart = 0
@@ -207,7 +207,7 @@ extension FileFlow {
         smoothed = (before * 7 + sample) / 8
     }
 
-    private mutating func judge(isLost: Bool) {
+    private mutating func recordOutcome(isLost: Bool) {
         if isLost { answers.lost += 1 } else { answers.good += 1 }
         guard answers.good + answers.lost >= 16 else { return }
         if answers.lost * 4 > answers.good + answers.lost {
@@ -223,7 +223,7 @@ extension FileFlow {
 
 extension FileFlow {
     /// Returns the ranges to ask for now, at most `FileMessage.rangesMax`. Complexity: O(ranges) on average.
-    mutating func asks(now: Duration) -> [FileRange] {
+    mutating func nextRequests(now: Duration) -> [FileRange] {
         if let until = pausedUntil {
             guard now >= until else { return [] }
             pausedUntil = nil
@@ -236,7 +236,7 @@ extension FileFlow {
         }
         let window = silence > 0 ? chunkBytes : windowBytes
         // Waits until a quarter of the window is free, so that one message asks for many chunks.
-        guard askedBytes == 0 || asksLost || askedBytes <= window / 4 * 3 else { return [] }
+        guard askedBytes == 0 || mayRepeat || askedBytes <= window / 4 * 3 else { return [] }
         var ranges: [FileRange] = []
         while ranges.count < FileMessage.rangesMax,
             askedBytes == 0 || askedBytes + chunkBytes <= window && outstandingChunks < Self.windowChunksMax,
@@ -252,10 +252,10 @@ extension FileFlow {
         return ranges
     }
 
-    private var asksLost: Bool { !lost.isEmpty && (!isLate || silence > 0) }
+    private var mayRepeat: Bool { !lost.isEmpty && (!awaitsLateChunks || silence > 0) }
 
     private mutating func nextRange() -> (FileRange, isRepeated: Bool)? {
-        if asksLost, let range = lost.first {
+        if mayRepeat, let range = lost.first {
             lost.removeFirst()
             if range.count <= chunkBytes { return (range, true) }
             lost.insert(FileRange(offset: range.offset + UInt64(chunkBytes), count: range.count - chunkBytes), at: 0)
@@ -276,8 +276,8 @@ extension FileFlow {
             let (ticket, offset) = order[orderStart]
             if let ask = asked[offset], ask.ticket == ticket {
                 guard now >= due(ask) else { break }
-                giveUp(offset)
-                judge(isLost: true)
+                markLost(offset)
+                recordOutcome(isLost: true)
                 if heardAt.map({ $0 < ask.at }) ?? true { isSilent = true }
             }
             orderStart += 1
@@ -287,7 +287,7 @@ extension FileFlow {
             orderStart = 0
         }
         if isSilent {
-            giveUpAsked()
+            markAllLost()
             silence = min(silence + 1, 16)
             // Chunks of this size may be too large to get through.
             chunkBytes = max(min(Self.chunkBytesMin, chunkBytesLimit), chunkBytes / 2)

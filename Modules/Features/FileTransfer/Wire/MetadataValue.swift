@@ -30,7 +30,7 @@ enum MetadataValue: Hashable, Sendable {
         case let value as Bool: self = .bool(value)
         case let value as any BinaryInteger:
             guard let integer = Int64(exactly: value) else {
-                throw .encodingFailed(description: "metadata holds an integer of more than 64 bits")
+                throw .encodingFailed(description: "metadata contains an integer of more than 64 bits")
             }
             self = .integer(integer)
         case let value as Double: self = .real(value)
@@ -43,7 +43,9 @@ enum MetadataValue: Hashable, Sendable {
             var values: [MetadataValue] = []
             for element in value { values.append(try MetadataValue(element, depth: depth + 1)) }
             self = .array(values)
-        default: throw .encodingFailed(description: "metadata holds a \(type(of: value)), which no property list has")
+        default:
+            throw .encodingFailed(
+                description: "metadata contains a \(type(of: value)), which a property list can't hold")
         }
     }
 
@@ -98,7 +100,7 @@ extension MetadataValue: Codable {
         }
         let container = try decoder.container(keyedBy: CodingKeys.self)
         guard let key = container.allKeys.first else {
-            throw ConnectionError.decodingFailed(description: "metadata of an unknown type")
+            throw ConnectionError.decodingFailed(description: "metadata contains a value of an unknown type")
         }
         self =
             switch key {

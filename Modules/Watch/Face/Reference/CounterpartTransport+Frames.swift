@@ -25,7 +25,7 @@ extension CounterpartTransport {
     private func sendRequest(_ message: RequestMessage) async throws {
         let isFireAndForget = message.isFireAndForget ?? false
         let request = WireRequest(
-            typeName: names.reference(message.type), payload: message.plainBody?() ?? message.body,
+            typeName: names.reference(message.type), payload: message.legacyBody?() ?? message.body,
             requestID: message.id,
             isFireAndForget: isFireAndForget, timestamp: clock.wall)
         let kind = isFireAndForget ? Questions.Kind.told : .request(type: message.type)
@@ -158,7 +158,7 @@ extension CounterpartTransport {
 
     private func inject(_ message: RequestMessage) {
         var message = message
-        message.isPlain = true
+        message.isLegacyJSON = true
         let metadata = SessionSyncMetadata(
             sessionID: TransportConnection.sharedScope, featureID: RequestMessage.featureID,
             sourcePeerID: Self.counterpart.id, sequence: 0, causalTimestamp: clock.wall,

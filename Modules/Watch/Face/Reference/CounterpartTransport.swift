@@ -212,7 +212,7 @@ final class CounterpartTransport: TransportWrapper {
 
     func sendSnapshot(_ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
     {
-        if ContextFeature.isOne(snapshot.metadata.featureID), dialect == .reference,
+        if ContextFeature.isSlot(snapshot.metadata.featureID), dialect == .reference,
             let message = try? snapshot.decodeState(as: RequestMessage.self)
         {
             return try await send(message)

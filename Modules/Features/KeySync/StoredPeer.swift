@@ -4,13 +4,13 @@ import MeshRegister
 import MeshWire
 
 /// The part of a `KeyPeer` that is kept in the store.
-struct KeptPeer: Hashable, Sendable {
+struct StoredPeer: Hashable, Sendable {
     var id: String
     /// Higher for a peer that was met later. The peer that has been away longest is forgotten first.
     var order: UInt64 = 0
     /// Digests of the buckets in which the peer had everything; 0 for the others. They may be out of date, or the peer may have
     /// lost its store. Then statuses are wrong until the peer answers a request. It ignores a record that claims too much
-    /// (`KeyReplica.take(_:in:from:)`).
+    /// (`KeyReplica.join(_:in:from:)`).
     var digests = [UInt64](repeating: 0, count: KeyLimits.bucketCount)
     /// The received part of a large value.
     var download: KeyPeer.Download?
@@ -18,7 +18,7 @@ struct KeptPeer: Hashable, Sendable {
 
 extension KeyReplica {
     /// Returns the peer's state for the store, or nil if the peer was forgotten. Complexity: O(keys).
-    func kept(_ id: String) -> KeptPeer? {
+    func storedPeer(_ id: String) -> StoredPeer? {
         guard let peer = peers[id] else { return nil }
         var digest = KeyDigest()
         var isWhole = [Bool](repeating: true, count: KeyLimits.bucketCount)
@@ -26,19 +26,19 @@ extension KeyReplica {
             digest.add(table.records[place])
             if !peer.isConfirmed(place) { isWhole[table.records[place].bucket] = false }
         }
-        return KeptPeer(
+        return StoredPeer(
             id: id, order: peer.order, digests: zip(digest.buckets, isWhole).map { $1 ? $0 : 0 },
             download: peer.download)
     }
 
     /// Restores peers from the store. Call it once the rules are known. Keys that a peer's digests don't confirm stay pending
     /// until the peer has been compared.
-    mutating func restore(_ kept: [KeptPeer]) {
-        guard !kept.isEmpty else { return }
+    mutating func restore(_ stored: [StoredPeer]) {
+        guard !stored.isEmpty else { return }
         let shared = table.records.indices.filter(isShareable)
         var digest = KeyDigest()
         for place in shared { digest.add(table.records[place]) }
-        for known in kept.prefix(KeyLimits.peersMax) {
+        for known in stored.prefix(KeyLimits.peersMax) {
             var peer = KeyPeer()
             (peer.order, peer.download) = (known.order, known.download)
             for place in shared {
@@ -52,7 +52,7 @@ extension KeyReplica {
     /// Forgets the peer that has been away longest, if `peersMax` are known. A removal that it hasn't seen, but all others have,
     /// may be forgotten from then on.
     /// - Returns: false if all known peers are reachable.
-    mutating func makeRoom() -> Bool {
+    mutating func evictPeerIfNeeded() -> Bool {
         guard peers.count >= KeyLimits.peersMax else { return true }
         let away = peers.filter { !$0.value.isReachable }
         guard let (id, _) = away.min(by: { ($0.value.order, $0.key) < ($1.value.order, $1.key) }) else { return false }
@@ -63,7 +63,7 @@ extension KeyReplica {
 
 // MARK: - In the store
 
-extension KeptPeer {
+extension StoredPeer {
     /// Encodes the peer for the store, without the received part of a large value.
     func stored() -> [UInt8] {
         var writer = WireWriter(capacity: 64 + 8 * KeyLimits.bucketCount)
@@ -80,11 +80,11 @@ extension KeptPeer {
             var reader = WireReader(bytes)
             let layout = try reader.readUInt8()
             guard layout == 1 else {
-                throw WireError(.unsupportedVersion, "a peer of layout \(layout); this version reads 1")
+                throw WireError(.unsupportedVersion, "the peer has layout \(layout); this version reads 1")
             }
-            var peer = KeptPeer(id: try reader.readString(), order: try reader.readVarint())
+            var peer = StoredPeer(id: try reader.readString(), order: try reader.readVarint())
             for bucket in peer.digests.indices { peer.digests[bucket] = try reader.readUInt64() }
-            guard reader.isAtEnd else { throw WireError(.corrupted, "no peer ends so") }
+            guard reader.isAtEnd else { throw WireError(.corrupted, "the peer has extra bytes") }
             return peer
         }
     }

@@ -4,7 +4,7 @@ import MeshIdentity
 import MeshTransport
 
 /// Sends messages about requests as envelopes and snapshots.
-struct RequestPost: Sendable {
+struct RequestSender: Sendable {
     /// Approximate number of bytes of a message without its body and type.
     static let overheadBytes = 192
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MeshKeySync
 
-@Suite struct KeptPeerTests {
+@Suite struct StoredPeerTests {
     private static func download(_ count: Int, total: Int, stamp: UInt64 = 1 << 20) -> KeyPeer.Download {
         let version = StateVersion(stamp: HybridTimestamp(rawValue: stamp), author: "phone#1")
         let bytes = Data((0..<count).map { UInt8(truncatingIfNeeded: $0) })
@@ -17,23 +17,25 @@ import Testing
     private static func commit(
         _ downloads: [KeyPeer.Download?], to store: MemoryStore, of id: String = "phone"
     ) throws -> KeyPeer.Download? {
-        var shelf = try KeyShelf(store)
+        var peerStore = try KeyPeerStore(store)
         for download in downloads {
             var batch = StoreBatch()
-            shelf.put(download, of: id, in: &batch)
-            shelf.put(KeptPeer(id: id), in: &batch)
+            peerStore.put(download, of: id, in: &batch)
+            peerStore.put(StoredPeer(id: id), in: &batch)
             try store.commit(batch)
         }
-        return try KeyShelf(store).peers.first?.download
+        return try KeyPeerStore(store).peers.first?.download
     }
 
     @Test func `A record reads as it was written, and every part of one is refused`() throws {
-        var peer = KeptPeer(id: "phone", order: 300)
+        var peer = StoredPeer(id: "phone", order: 300)
         for bucket in peer.digests.indices { peer.digests[bucket] = UInt64(bucket) &* 0x9e37_79b9_7f4a_7c15 }
         let bytes = peer.stored()
-        #expect(try KeptPeer(stored: bytes) == peer)
-        for count in bytes.indices { #expect(throws: WireError.self) { try KeptPeer(stored: Array(bytes[..<count])) } }
-        #expect(throws: WireError.self) { try KeptPeer(stored: bytes + [0]) }
+        #expect(try StoredPeer(stored: bytes) == peer)
+        for count in bytes.indices {
+            #expect(throws: WireError.self) { try StoredPeer(stored: Array(bytes[..<count])) }
+        }
+        #expect(throws: WireError.self) { try StoredPeer(stored: bytes + [0]) }
     }
 
     @Test func `Pieces come back whole, in whatever lengths they came, and what says otherwise begins anew`() throws {
@@ -55,17 +57,17 @@ import Testing
     @Test func `Of more peers than are known those that are away longest make room, and their places are free`() throws
     {
         let store = MemoryStore()
-        var (replica, shelf) = (KeyReplica(author: "phone#1"), KeyShelf())
+        var (replica, peerStore) = (KeyReplica(author: "phone#1"), KeyPeerStore())
         for number in 0..<3 * KeyLimits.peersMax {
             replica.meet("peer \(number)")
             replica.lose("peer \(number)")
             var batch = StoreBatch()
-            for id in replica.changedPeers.sorted() where replica.peers[id] == nil { shelf.remove(id, in: &batch) }
-            for peer in replica.changedPeers.sorted().compactMap(replica.kept) { shelf.put(peer, in: &batch) }
+            for id in replica.changedPeers.sorted() where replica.peers[id] == nil { peerStore.remove(id, in: &batch) }
+            for peer in replica.changedPeers.sorted().compactMap(replica.storedPeer) { peerStore.put(peer, in: &batch) }
             replica.changedPeers = []
             try store.commit(batch)
         }
-        let known = Set(try KeyShelf(store).peers.map(\.id))
+        let known = Set(try KeyPeerStore(store).peers.map(\.id))
         let newest = (2 * KeyLimits.peersMax..<3 * KeyLimits.peersMax).map { "peer \($0)" }
         #expect(known == Set(newest) && Set(replica.peers.keys) == known)
         for id in newest { replica.meet(id) }
@@ -73,15 +75,15 @@ import Testing
         #expect(replica.peers["one more"] == nil)
     }
 
-    @Test func `What is written late, or never, makes nothing synced that is not`() {
+    @Test func `Peers' state that is written late or never makes no key wrongly synced`() {
         var replica = KeyReplica(author: "phone#1")
         for key in ["a", "b"] { _ = replica.set(Data([1]), key, at: HybridTimestamp(rawValue: 1 << 20)) }
         replica.meet("watch")
         for place in replica.table.records.indices { replica.peers["watch"]?.confirm(place) }
-        let kept = replica.kept("watch").map { [$0] } ?? []
+        let stored = replica.storedPeer("watch").map { [$0] } ?? []
         _ = replica.set(Data([2]), "a", at: HybridTimestamp(rawValue: 2 << 20))
         var next = KeyReplica(author: "phone#1", entries: replica.entries)
-        next.restore(kept)
+        next.restore(stored)
         #expect(next.status(of: "a") == .pending && next.status(of: "b") == .synced)
     }
 }

@@ -1,7 +1,7 @@
 import MeshBase
 
 /// A value that is set once. Any number of tasks may wait for it.
-final class Once<Value: Sendable>: Sendable {
+final class AsyncValue<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
         var waiters: [CheckedContinuation<Value, Never>] = []

@@ -1,7 +1,7 @@
 import MeshStorage
 
 /// The state of peers in a store. Each peer has a number, which names its record and the pieces of a large value.
-struct KeyShelf {
+struct KeyPeerStore {
     private static let peerPrefix = "sessionmesh.keys/peer/"
     private static let piecePrefix = "sessionmesh.keys/pieces/"
 
@@ -16,7 +16,7 @@ struct KeyShelf {
     /// Journals as they were found. A journal of a peer that can't be read is erased when its number is used again.
     private var leftovers = StoreCatalog()
     /// The peers found by `init`.
-    var peers: [KeptPeer] = []
+    var peers: [StoredPeer] = []
 
     init() {}
 
@@ -26,7 +26,7 @@ struct KeyShelf {
         leftovers = try store.catalog(prefix: Self.piecePrefix)
         for key in try store.catalog(prefix: Self.peerPrefix).keys {
             guard let number = Int(key.dropFirst(Self.peerPrefix.count)), (0..<KeyLimits.peersMax).contains(number),
-                var peer = try Self.readable({ try store.value(for: key).map(KeptPeer.init(stored:)) }),
+                var peer = try Self.readable({ try store.value(for: key).map(StoredPeer.init(stored:)) }),
                 places[peer.id] == nil
             else { continue }
             var journal = StoreJournal(Self.piecePrefix + "\(number)")
@@ -61,7 +61,7 @@ struct KeyShelf {
         batch.removeValue(for: Self.peerPrefix + "\(place.number)")
     }
 
-    mutating func put(_ peer: KeptPeer, in batch: inout StoreBatch) {
+    mutating func put(_ peer: StoredPeer, in batch: inout StoreBatch) {
         guard let place = place(of: peer.id) else { return }
         places[peer.id] = place
         batch.set(peer.stored(), for: Self.peerPrefix + "\(place.number)")

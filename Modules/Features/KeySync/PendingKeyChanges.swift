@@ -1,7 +1,7 @@
 import Foundation
 
 /// Changes made before there is a connection: the newest of each key, in the order of the keys' first changes.
-struct KeyDrafts: Sendable {
+struct PendingKeyChanges: Sendable {
     private(set) var changes: [KeyBatch.Change] = []
     private var places: [String: Int] = [:]
 
