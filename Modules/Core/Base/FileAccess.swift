@@ -51,7 +51,7 @@ package struct FileAccess: Hashable, Sendable {
     package static var thisUser: UInt32 { UInt32(geteuid()) }
 
     /// True if users other than the owner may write. A group with the owner's number has by custom no other member.
-    package var othersMayWrite: Bool { mode & 0o002 != 0 || mode & 0o020 != 0 && group != owner }
+    package var isWritableByOthers: Bool { mode & 0o002 != 0 || mode & 0o020 != 0 && group != owner }
     /// True for a folder in which users can't move or remove each other's files.
     package var isSticky: Bool { mode & 0o1000 != 0 }
 }
@@ -60,9 +60,9 @@ extension FileAccess {
     /// Returns the reason why this user shouldn't keep a file or socket in the folder, and advice; nil if the folder is safe.
     /// - Parameter isShared: True if the folder may be one like /tmp, where all users create files. The caller must then check
     ///   what it finds there before using it.
-    package func flaw(ofFolder path: String, isShared: Bool, user: UInt32 = thisUser) -> String? {
+    package func problem(withFolder path: String, isShared: Bool, user: UInt32 = thisUser) -> String? {
         if owner != user, owner != 0 { return "the folder '\(path)' belongs to user \(owner): use one of your own" }
-        if othersMayWrite, !(isShared && isSticky) {
+        if isWritableByOthers, !(isShared && isSticky) {
             return owner == user
                 ? "others may write to the folder '\(path)': run chmod go-w on it, or use another"
                 : "others may write to the folder '\(path)': use one of your own"
@@ -71,9 +71,9 @@ extension FileAccess {
     }
 
     /// Returns the reason why others can change a file, and advice; nil if only this user or root can.
-    package func flaw(ofFile path: String, user: UInt32 = thisUser) -> String? {
+    package func problem(withFile path: String, user: UInt32 = thisUser) -> String? {
         if owner != user, owner != 0 { return "'\(path)' belongs to user \(owner): use a file of your own" }
-        if othersMayWrite {
+        if isWritableByOthers {
             return "others may write to '\(path)': if nobody has, run chmod go-w on it; else make a new one"
         }
         return nil

@@ -109,7 +109,7 @@ package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
 }
 
 /// The reason why a private file can't be used.
-package enum PrivateFileFlaw: Sendable {
+package enum PrivateFileProblem: Sendable {
     /// The path can't be that of a file.
     case noName
     /// Other users can read or change the file, or it isn't a regular file.
@@ -126,11 +126,11 @@ package protocol PrivateFileFailure: Error {
     /// - Parameters:
     ///   - message: Text that says what to do next.
     ///   - errorNumber: The system's error number, or 0.
-    init(_ flaw: PrivateFileFlaw, _ message: String, errorNumber: Int32)
+    init(_ problem: PrivateFileProblem, _ message: String, errorNumber: Int32)
 }
 
 extension PrivateFileFailure {
-    fileprivate init(_ flaw: PrivateFileFlaw, _ message: String) { self.init(flaw, message, errorNumber: 0) }
+    fileprivate init(_ problem: PrivateFileProblem, _ message: String) { self.init(problem, message, errorNumber: 0) }
 }
 
 extension PrivateFile {
@@ -176,8 +176,8 @@ extension PrivateFile {
     }
 
     private func checkFolder() throws(Failure) {
-        guard let flaw = FileAccess(path: folder)?.flaw(ofFolder: folder, isShared: true) else { return }
-        throw Failure(.notPrivate, flaw)
+        guard let problem = FileAccess(path: folder)?.problem(withFolder: folder, isShared: true) else { return }
+        throw Failure(.notPrivate, problem)
     }
 
     /// Syncs the folder, so that a rename survives a power loss. Not every system guarantees that. The file is complete anyway.

@@ -170,7 +170,7 @@ extension WireWriter {
     }
 }
 
-// MARK: - Into reserved room
+// MARK: - Into reserved space
 
 /// Writes without checking the capacity. Call `reserve` once before, for all parts of a value.
 extension WireWriter {

@@ -21,10 +21,12 @@ import Testing
                     let access = FileAccess(owner: owner, group: group == 50 ? 50 : owner, mode: mode)
                     let label = "\(owner):\(group) \(String(mode, radix: 8))"
                     #expect(
-                        (access.flaw(ofFolder: "f", isShared: false, user: Self.user) == nil) == !others, "\(label)")
+                        (access.problem(withFolder: "f", isShared: false, user: Self.user) == nil) == !others,
+                        "\(label)")
                     let isFit = !others || mode & 0o1000 != 0
-                    #expect((access.flaw(ofFolder: "f", isShared: true, user: Self.user) == nil) == isFit, "\(label)")
-                    #expect((access.flaw(ofFile: "f", user: Self.user) == nil) == !others, "\(label)")
+                    #expect(
+                        (access.problem(withFolder: "f", isShared: true, user: Self.user) == nil) == isFit, "\(label)")
+                    #expect((access.problem(withFile: "f", user: Self.user) == nil) == !others, "\(label)")
                 }
             }
         }
@@ -33,13 +35,13 @@ import Testing
     @Test func `What belongs to another user is refused in every mode, and says to whom it belongs`() {
         for mode in [0, 0o700, 0o755, 0o777, 0o1777] as [UInt32] {
             let access = FileAccess(owner: 1001, group: 1001, mode: mode)
-            for flaw in [
-                access.flaw(ofFolder: "f", isShared: true, user: Self.user),
-                access.flaw(ofFolder: "f", isShared: false, user: Self.user),
-                access.flaw(ofFile: "f", user: Self.user),
+            for problem in [
+                access.problem(withFolder: "f", isShared: true, user: Self.user),
+                access.problem(withFolder: "f", isShared: false, user: Self.user),
+                access.problem(withFile: "f", user: Self.user),
                 // Root's own files are root's.
-                access.flaw(ofFile: "f", user: 0),
-            ] { #expect(flaw?.contains("1001") == true, "\(String(mode, radix: 8))") }
+                access.problem(withFile: "f", user: 0),
+            ] { #expect(problem?.contains("1001") == true, "\(String(mode, radix: 8))") }
         }
     }
 

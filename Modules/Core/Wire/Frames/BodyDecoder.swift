@@ -25,21 +25,21 @@ struct BodyDecoder: ~Copyable {
     }
 
     /// Returns true, once, if a frame couldn't be read because the introduction of its identity hasn't arrived.
-    mutating func takeMissed() -> Bool { table.numbering?.takeMissed() ?? false }
+    mutating func takeUnknownNumberFlag() -> Bool { table.numbering?.takeUnknownNumberFlag() ?? false }
 
-    mutating func takeStatement() -> KnownIdentities? { table.numbering?.takeStatement() }
+    mutating func takeReport() -> KnownIdentities? { table.numbering?.takeReport() }
 
     /// Returns nil if the kind is unknown and skippable.
     mutating func decode(_ header: FrameHeader, _ frame: UnsafeRawBufferPointer) throws(WireError) -> WireFrame? {
         let body = header.body(of: frame)
         guard header.flags.compression != 0 else { return try decode(header, body: body) }
         try inflate(body, header.flags)
-        defer { forgetLargeBuffer() }
+        defer { freeLargeBuffer() }
         return try decode(header, body: inflated.bytes)
     }
 
     /// Frees a large buffer. Call it after the payload has been copied.
-    private mutating func forgetLargeBuffer() {
+    private mutating func freeLargeBuffer() {
         if inflated.capacity > Self.keptBytes { inflated = WireWriter(capacity: 64) }
     }
 
@@ -122,7 +122,7 @@ struct BodyDecoder: ~Copyable {
         let bytes = try reader.readRaw(reader.remaining)
         try limits.checkInflation(of: bytes.count, to: count)
         inflated.reset()
-        let output = inflated.room(for: count + ZlibInflater.slackBytes)
+        let output = inflated.spareCapacity(for: count + ZlibInflater.slackBytes)
         try startedInflater().inflate(bytes, into: output, count: count, dictionary: dictionary)
         inflated.position = count
     }

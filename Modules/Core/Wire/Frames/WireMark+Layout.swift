@@ -194,15 +194,15 @@ extension WireReader {
         }
         var end = receipt.upTo
         for _ in 0..<count {
-            let lower = try sum(try sum(end, 2), try readVarint())
-            end = try sum(lower, try readVarint())
+            let lower = try addingChecked(try addingChecked(end, 2), try readVarint())
+            end = try addingChecked(lower, try readVarint())
             receipt.beyond.append(lower...end)
         }
         return receipt
     }
 }
 
-private func sum(_ left: UInt64, _ right: UInt64) throws(WireError) -> UInt64 {
+private func addingChecked(_ left: UInt64, _ right: UInt64) throws(WireError) -> UInt64 {
     let (sum, overflows) = left.addingReportingOverflow(right)
     guard !overflows else { throw WireError(.invalidValue, "a range of numbers exceeds 64 bits") }
     return sum

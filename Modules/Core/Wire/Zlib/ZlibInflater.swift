@@ -75,11 +75,11 @@ package final class ZlibInflater {
 
 extension ZlibInflater {
     private func setOutput(_ output: UnsafeMutableRawBufferPointer, count: Int) throws(WireError) {
-        guard count <= output.count - Self.slackBytes, let room = UInt32(exactly: count + Self.slackBytes) else {
-            throw WireError(.oversized, "\(count) bytes exceed the room for them")
+        guard count <= output.count - Self.slackBytes, let available = UInt32(exactly: count + Self.slackBytes) else {
+            throw WireError(.oversized, "the output buffer is too small for \(count) bytes")
         }
         stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        stream.pointee.avail_out = room
+        stream.pointee.avail_out = available
     }
 
     private func inflate(_ bytes: UnsafeRawBufferPointer, flush: Int32) throws(WireError) -> Int32 {

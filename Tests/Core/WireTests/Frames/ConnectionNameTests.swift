@@ -77,7 +77,7 @@ struct ConnectionNameTests {
 
         var table = NameTable(capacity: .max)
         for value in keys {
-            try codec.namingFirst.encode(Fields(value)).withUnsafeBytes { table.remember(namesOf: $0) }
+            try codec.withNamesFirst.encode(Fields(value)).withUnsafeBytes { table.remember(namesOf: $0) }
         }
         #expect(table.count == NameTable.capacityMax)
     }

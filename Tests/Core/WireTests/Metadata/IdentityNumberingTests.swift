@@ -97,9 +97,9 @@ struct IdentityNumberingTests {
         #expect(throws: WireError.self) { try numbering.introduce(Self.message(1), as: 63, in: 1) }
         #expect(throws: WireError.self) { try numbering.introduce(long, as: 0, in: 1) }
         #expect(numbering.identity(.max, in: 1) == nil)
-        #expect(numbering.takeStatement() == KnownIdentities(epoch: 1, numbers: 0))
+        #expect(numbering.takeReport() == KnownIdentities(epoch: 1, numbers: 0))
         #expect(numbering.identity(0, in: 2) == nil)
-        #expect(numbering.takeStatement() == KnownIdentities(epoch: 2, numbers: 0))
+        #expect(numbering.takeReport() == KnownIdentities(epoch: 2, numbers: 0))
     }
 
     /// Every message that is read is one that was sent, whatever happens on the way; and once the lane is well, all are.

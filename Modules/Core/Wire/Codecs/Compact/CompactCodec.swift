@@ -51,7 +51,7 @@ public struct CompactCodec: PayloadCodec {
     }
 
     /// A copy of this codec with `namesFirst` set.
-    var namingFirst: CompactCodec {
+    var withNamesFirst: CompactCodec {
         CompactCodec(mode: mode, depthMax: depthMax, usesDirectPath: usesDirectPath, namesFirst: true)
     }
 
@@ -75,13 +75,13 @@ public struct CompactCodec: PayloadCodec {
     private func encodeRegular<Value: Encodable>(_ value: Value) throws -> [UInt8]? {
         try CoderScratch.withScratch { scratch in
             scratch.pointee.writer.reset(mode: mode, depthMax: depthMax)
-            if case .direct(let type) = scratch.pointee.classify(Value.self, usesDirectPath) {
+            if case .direct(let type) = scratch.pointee.strategy(for: Value.self, usesDirectPath) {
                 scratch.pointee.writer.writeDirect(value, type, as: .element)
                 if let failure = scratch.pointee.writer.failure { throw failure }
                 return scratch.pointee.writer.bytes.array()
             }
             scratch.pointee.encodingKeys.removeAll()
-            scratch.pointee.writer.namesLieFirst = namesFirst
+            scratch.pointee.writer.putsNamesFirst = namesFirst
             var state = EncodeState(
                 writer: &scratch.pointee.writer, scratch: scratch, usesDirectPath: usesDirectPath)
             return try withUnsafeMutablePointer(to: &state) { state in
@@ -100,7 +100,7 @@ public struct CompactCodec: PayloadCodec {
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value {
         try CoderScratch.withScratch { scratch in
             var reader = try CompactReader(bytes, depthMax: depthMax)
-            if case .direct(let type) = scratch.pointee.classify(Value.self, usesDirectPath) {
+            if case .direct(let type) = scratch.pointee.strategy(for: Value.self, usesDirectPath) {
                 let value: Value = try reader.readDirect(type, try reader.readFirstKind())
                 try reader.checkEnd()
                 return value
@@ -156,7 +156,7 @@ extension CompactCodec {
 extension CompactReader {
     /// Exchanges the tables for the thread's, which already have memory.
     fileprivate mutating func borrowTables(of scratch: UnsafeMutablePointer<CoderScratch>) {
-        forgetTexts()
+        removeTexts()
         swap(&names, &scratch.pointee.names)
         swap(&strings, &scratch.pointee.strings)
     }

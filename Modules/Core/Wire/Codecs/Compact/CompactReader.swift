@@ -17,7 +17,7 @@ public struct CompactReader: ~Copyable {
     @usableFromInline let depthMax: Int
     /// 0x100 in a named record, so that no head compares equal to a numbered one; else 0.
     @usableFromInline var nameMask: UInt32 = 0
-    @usableFromInline var names = TextIndex()
+    @usableFromInline var names = NameIndex()
     @usableFromInline var strings = StringIndex()
 
     @usableFromInline
@@ -32,7 +32,7 @@ public struct CompactReader: ~Copyable {
     }
 
     /// Discards the texts that were read, so that another reader can use the tables.
-    mutating func forgetTexts() {
+    mutating func removeTexts() {
         names.removeAll()
         strings.removeAll()
     }
