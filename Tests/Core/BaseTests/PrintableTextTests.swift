@@ -49,4 +49,10 @@ import Testing
         #expect(json.unicodeScalars.allSatisfy { $0.isPrintable || $0 == "\n" })
         #expect(try JSONDecoder().decode([String: String].self, from: Data(json.utf8)) == [hostile: hostile])
     }
+
+    @Test func `JSON with carriage returns between its tokens stays valid`() throws {
+        let json = "{\r\n\"a\\r\":\r1,\r\n\"b\": 2\r}".printableJSON
+        #expect(json.unicodeScalars.allSatisfy { $0.isPrintable || $0 == "\n" })
+        #expect(try JSONDecoder().decode([String: Int].self, from: Data(json.utf8)) == ["a\r": 1, "b": 2])
+    }
 }

@@ -72,6 +72,15 @@ import Testing
         #expect(CodingLoss(from: used, to: Idle()) == nil)
     }
 
+    @Test func `Only modules of Swift and Foundation are standard`() {
+        for type in [Int.self, [Plain].self, Date.self, URL.self] as [Any.Type] {
+            #expect(CodingLoss.isStandard(typeName: String(reflecting: type)), "\(type)")
+        }
+        for name in ["FoundationKit.Lap", "FoundationModel.Lap", "SwiftLog.Line", String(reflecting: Plain.self)] {
+            #expect(!CodingLoss.isStandard(typeName: name), "\(name)")
+        }
+    }
+
     @Test func `Long and deep values end the search`() {
         let deep = (0..<100).reduce(Node(next: nil)) { node, _ in Node(next: node) }
         let other = (0..<99).reduce(Node(next: nil)) { node, _ in Node(next: node) }
