@@ -61,20 +61,22 @@ extension FileAccess {
     /// - Parameter isShared: True if the folder may be one like /tmp, where all users create files. The caller must then check
     ///   what it finds there before using it.
     package func problem(withFolder path: String, isShared: Bool, user: UInt32 = thisUser) -> String? {
-        if owner != user, owner != 0 { return "the folder '\(path)' belongs to user \(owner): use one of your own" }
+        if owner != user, owner != 0 {
+            return "the folder '\(path)' belongs to user \(owner): use a folder that you own"
+        }
         if isWritableByOthers, !(isShared && isSticky) {
             return owner == user
-                ? "others may write to the folder '\(path)': run chmod go-w on it, or use another"
-                : "others may write to the folder '\(path)': use one of your own"
+                ? "other users can write to the folder '\(path)': run chmod go-w on it, or use another folder"
+                : "other users can write to the folder '\(path)': use a folder that you own"
         }
         return nil
     }
 
     /// Returns the reason why others can change a file, and advice; nil if only this user or root can.
     package func problem(withFile path: String, user: UInt32 = thisUser) -> String? {
-        if owner != user, owner != 0 { return "'\(path)' belongs to user \(owner): use a file of your own" }
+        if owner != user, owner != 0 { return "'\(path)' belongs to user \(owner): use a file that you own" }
         if isWritableByOthers {
-            return "others may write to '\(path)': if nobody has, run chmod go-w on it; else make a new one"
+            return "other users can write to '\(path)': create a new file, or run chmod go-w if its content is intact"
         }
         return nil
     }

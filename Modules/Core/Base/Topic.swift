@@ -78,7 +78,7 @@ public final class Topic<Element: Sendable>: Sendable {
         bufferLimit: Int, overflow: OverflowPolicy, replaysLatest: Bool, keptLimit: Int, bytesMax: Int = .max,
         weigh: (@Sendable (Element) -> Int)? = nil, onDrop: (@Sendable (UInt64) -> Void)?
     ) {
-        precondition(bufferLimit > 0, "a topic needs room for one element")
+        precondition(bufferLimit > 0, "bufferLimit must be at least 1")
         self.bufferLimit = bufferLimit
         self.overflow = overflow
         self.replaysLatest = replaysLatest
@@ -306,7 +306,8 @@ extension Topic {
         if isFree { body() }
     }
 
-    /// Ignores full subscribers in `availableSpace` until they take an element. Does nothing unless another subscriber has space.
+    /// Ignores full subscribers in `availableSpace` until they take an element. Does nothing unless another subscriber has
+    /// space.
     package func abandonFullSubscribers() {
         state.withLock { state in
             guard state.subscriptions.contains(where: { $0.availableSpace?.count ?? 0 > 0 }) else { return }

@@ -63,7 +63,7 @@ import Testing
             }
             #expect(error?.code == .conflictingLimit)
             #expect(error?.plugin == "b")
-            #expect(error?.description == "plugins 'a' and 'b' state different payload limits as 'radio.packet'")
+            #expect(error?.description == "plugins 'a' and 'b' declare different payload limits as 'radio.packet'")
         }
     }
 

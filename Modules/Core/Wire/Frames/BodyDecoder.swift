@@ -78,7 +78,7 @@ struct BodyDecoder: ~Copyable {
             return .snapshotRequest(try reader.readAll { reader throws(WireError) in try reader.readSnapshotRequest() })
         case .goodbye: return .goodbye(try reader.readAll { reader throws(WireError) in try reader.readGoodbye() })
         case .report: return .report(try reader.readAll { reader throws(WireError) in try reader.readReport() })
-        case .fragment: throw WireError(.corrupted, "a fragment is not a message; FrameReassembler takes it")
+        case .fragment: throw WireError(.corrupted, "a fragment is not a message; pass it to FrameReassembler")
         default:
             if header.flags.contains(.skippable) { return nil }
             throw WireError(.unsupportedVersion, "frames of kind \(header.kind.rawValue) are unknown to this reader")
@@ -97,12 +97,14 @@ struct BodyDecoder: ~Copyable {
     private func checkFlags(_ header: FrameHeader) throws(WireError) {
         guard !header.flags.isDisjoint(with: [.names, .marked]) else { return }
         guard header.kind == .envelope || header.kind == .snapshot else {
-            throw WireError(.corrupted, "the frame has a mark or names, and is no envelope or snapshot")
+            throw WireError(.corrupted, "only envelopes and snapshots can have a mark or names")
         }
         guard header.flags.contains(.names) else { return }
-        guard isConnection else { throw WireError(.corrupted, "the frame refers to the names of a connection") }
+        guard isConnection else {
+            throw WireError(.corrupted, "the frame refers to names of a connection, but must stand alone")
+        }
         guard header.codec == CompactCodec.id.number else {
-            throw WireError(.corrupted, "the frame lists names, and is no payload of 'compact'")
+            throw WireError(.corrupted, "the frame lists names, but its payload isn't 'compact'")
         }
     }
 

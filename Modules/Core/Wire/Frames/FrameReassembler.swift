@@ -54,7 +54,8 @@ package struct FrameReassembler: Sendable {
         }
         guard header.kind == .fragment else { return [UInt8](datagram) }
         guard datagram.count == header.frameBytes else {
-            throw WireError(.corrupted, "a fragment of \(header.frameBytes) bytes arrives as \(datagram.count)")
+            throw WireError(
+                .corrupted, "a fragment of \(header.frameBytes) bytes arrived in a datagram of \(datagram.count)")
         }
         try header.verifyChecksum(datagram)
         return try receiveFragment(header, datagram, now: now)
@@ -64,9 +65,9 @@ package struct FrameReassembler: Sendable {
     mutating func receiveFragment(
         _ header: FrameHeader, _ frame: UnsafeRawBufferPointer, now: Duration
     ) throws(WireError) -> [UInt8]? {
-        // The reserved compression receivedPieces both bits that any compression receivedPieces.
+        // The reserved compression has both bits that any compression has.
         guard header.flags.isDisjoint(with: [.reservedCompression, .names, .marked]) else {
-            throw WireError(.corrupted, "a fragment is never compressed, and receivedPieces no mark and no names")
+            throw WireError(.corrupted, "a fragment can't be compressed, and can't have a mark or names")
         }
         var reader = WireReader(header.body(of: frame))
         return try place(try reader.readFragment(limits: limits), now: now)
@@ -106,7 +107,9 @@ package struct FrameReassembler: Sendable {
             return index
         }
         guard fragment.totalBytes <= bytesMax else {
-            throw WireError(.oversized, "a frame of \(fragment.totalBytes) bytes exceeds the room of \(bytesMax)")
+            throw WireError(
+                .oversized,
+                "a frame of \(fragment.totalBytes) bytes exceeds the limit of \(bytesMax) for incomplete frames")
         }
         while partials.count >= framesMax || heldBytes + fragment.totalBytes > bytesMax { dropOldest() }
         partials.append(

@@ -99,7 +99,7 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
         let complete = try reassembler.receiveFragment(header, bytes, now: .zero)
         // A stream loses nothing, so an incomplete frame can't be dropped silently either.
         guard reassembler.droppedCount == 0 else {
-            throw WireError(.oversized, "there is no room for the pieces of so many frames at a time")
+            throw WireError(.oversized, "the stream has too many incomplete frames at a time")
         }
         takeFrame(header)
         guard let complete else { return nil }

@@ -102,9 +102,15 @@ extension IdentityNumbering {
     mutating func introduce(
         _ identity: SessionSyncMetadata, as number: UInt64, in epoch: UInt16
     ) throws(WireError) {
-        guard number < UInt64(Self.capacity) else { throw WireError(.corrupted, "identity \(number) of a datagram") }
+        guard number < UInt64(Self.capacity) else {
+            throw WireError(
+                .corrupted, "a datagram has identity \(number), but the limit is \(Self.capacity) identities")
+        }
         guard identity.internedBytes <= SessionSyncMetadata.internedBytesMax else {
-            throw WireError(.oversized, "an identity of \(identity.internedBytes) bytes is too long to be remembered")
+            throw WireError(
+                .oversized,
+                "an identity of \(identity.internedBytes) bytes exceeds the limit of \(SessionSyncMetadata.internedBytesMax)"
+            )
         }
         isReportDue = true
         let number = Int(number)

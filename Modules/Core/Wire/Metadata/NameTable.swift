@@ -122,7 +122,9 @@ extension NameTable {
 extension WireReader {
     /// Moves past the kind of names in front of a message, and their count.
     fileprivate mutating func readNameCount() throws(WireError) -> Int {
-        guard try readUInt8() == WireKind.names.rawValue else { throw WireError(.corrupted, "no names come first") }
+        guard try readUInt8() == WireKind.names.rawValue else {
+            throw WireError(.corrupted, "the payload doesn't begin with names")
+        }
         return Int(try readShortestVarint(upTo: min(remaining, CompactLimit.texts)))
     }
 
@@ -131,9 +133,11 @@ extension WireReader {
         let before = remaining
         let value = try readVarint()
         guard before - remaining == max(1, (70 - value.leadingZeroBitCount) / 7) else {
-            throw WireError(.corrupted, "a number of \(before - remaining) bytes for \(value)")
+            throw WireError(.corrupted, "the number \(value) takes \(before - remaining) bytes, more than necessary")
         }
-        guard value <= UInt64(limit) else { throw WireError(.oversized, "a list of names says \(value)") }
+        guard value <= UInt64(limit) else {
+            throw WireError(.oversized, "a list of names has a count or length of \(value), but the limit is \(limit)")
+        }
         return value
     }
 }
@@ -151,11 +155,12 @@ extension NameTable {
     /// Maximum capacity that is kept for the next payload.
     private static let keptBytes = 1 << 18
 
-    /// Restores the names: at most 4096, each of 33 bytes or restored out in the frame itself.
+    /// Restores the names: at most 4096, each of 33 bytes or given in the frame itself.
     private mutating func restoreNames(_ reader: inout WireReader) throws(WireError) {
         let names = try reader.readVarint()
         guard names <= UInt64(min(reader.remaining, CompactLimit.texts)) else {
-            throw WireError(.oversized, "a list of \(names) names")
+            throw WireError(
+                .oversized, "a list of \(names) names exceeds its bytes or the limit of \(CompactLimit.texts)")
         }
         restored.write(WireKind.names.rawValue)
         restored.writeVarint(names)
@@ -183,7 +188,9 @@ extension NameTable {
     /// Sets a name. Numbers are first used in order. Later they may be redefined.
     private mutating func define(_ number: UInt64, as name: UnsafeRawBufferPointer) throws(WireError) {
         guard number < UInt64(capacity), number <= UInt64(count), Self.canRemember(name) else {
-            throw WireError(.corrupted, "the frame defines name \(number) of its connection, of \(name.count) bytes")
+            throw WireError(
+                .corrupted,
+                "the frame defines name \(number) out of order, or with an invalid length of \(name.count) bytes")
         }
         setName(Int(number), to: name)
     }

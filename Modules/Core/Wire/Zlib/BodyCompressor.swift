@@ -60,7 +60,8 @@ final class BodyCompressor {
         guard let count = try deflater.compress(body, into: buffer) else { return nil }
         guard count > 0, count <= buffer.count else {
             throw WireError(
-                .compressionFailed, "\(compressor.deflating.name) reports \(count) bytes in a buffer of \(buffer.count)"
+                .compressionFailed,
+                "\(compressor.deflating.name) reports \(count) bytes written to a buffer of \(buffer.count)"
             )
         }
         return count

@@ -43,7 +43,7 @@ public struct CompactCodec: PayloadCodec {
     ///   - namesFirst: true for payloads that are encoded before a connection's `FrameEncoder` gets them.
     @inlinable
     public init(mode: Mode = .fast, depthMax: Int = 32, usesDirectPath: Bool = true, namesFirst: Bool = false) {
-        precondition((1...128).contains(depthMax), "a depth of 1 to 128 levels")
+        precondition((1...128).contains(depthMax), "depthMax must be 1 to 128")
         self.mode = mode
         self.depthMax = depthMax
         self.usesDirectPath = usesDirectPath
@@ -66,7 +66,7 @@ public struct CompactCodec: PayloadCodec {
             isValue: { EncodedShape.isStandard($0) || usesDirectPath && $0 is any WireValue.Type })
         if mode == .deterministic { rules.order = { try encode($0) } }
         guard let bytes = try encodeRegular(try EncodedShape.make(value, rules)) else {
-            throw WireError(.encodingFailed, "containers are used out of order")
+            throw WireError(.encodingFailed, "encode(to:) uses its containers in an unsupported order")
         }
         return bytes
     }

@@ -148,7 +148,7 @@ extension EncodeState {
     @inline(never)
     mutating func irregular() -> WireError {
         isIrregular = true
-        return WireError(.encodingFailed, "containers are used out of order")
+        return WireError(.encodingFailed, "encode(to:) uses its containers in an unsupported order")
     }
 
     mutating func dropFrames(above count: Int) {
