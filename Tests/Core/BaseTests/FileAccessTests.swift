@@ -13,7 +13,7 @@ import Testing
     /// The group that has the user's number, and one of several users.
     private static let groups: [UInt32] = [1000, 50]
 
-    @Test func `A folder is fit for a user's files when nobody but the user and root may change what is in it`() {
+    @Test func `A folder is safe if only the user and root can change its content`() {
         for mode in 0...0o7777 as ClosedRange<UInt32> {
             for group in Self.groups {
                 let others = mode & 0o002 != 0 || mode & 0o020 != 0 && group == 50
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `What belongs to another user is refused in every mode, and says to whom it belongs`() {
+    @Test func `A file or folder of another user is refused in every mode, and its owner is named`() {
         for mode in [0, 0o700, 0o755, 0o777, 0o1777] as [UInt32] {
             let access = FileAccess(owner: 1001, group: 1001, mode: mode)
             for problem in [

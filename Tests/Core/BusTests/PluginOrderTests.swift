@@ -43,7 +43,7 @@ import Testing
         #expect(error?.description == "two plugins are registered as 'core.bus' (from One and Two)")
     }
 
-    @Test func `One payload limit has one meaning`() throws {
+    @Test func `Two different payload limits with one ID are refused`() throws {
         let limit = PayloadLimit(id: "radio.packet", bytes: 64, summary: "Packet", source: "chosen")
         let shared = try PluginBus {
             Probe(id: "a", limits: [limit])
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `A missing requirement names who requires it and what is missing`() {
+    @Test func `A missing requirement names the plugin that requires it and the missing plugin`() {
         let error = #expect(throws: PluginError.self) {
             try PluginBus { Probe(id: "a", requires: ["codec.absent"]) }
         }

@@ -55,7 +55,7 @@ import Testing
         #expect(CodingLoss(from: Set(1...3), to: [1, 2, 4]) != nil)
     }
 
-    @Test func `Cases of enums are compared with what they carry`() {
+    @Test func `Enum cases are compared with their associated values`() {
         #expect(CodingLoss(from: Step.go(Plain(seconds: 1)), to: .go(Plain(seconds: 1))) == nil)
         #expect(CodingLoss(from: Step.go(Plain(seconds: 1)), to: .go(Plain(seconds: 2)))?.field == "seconds")
         #expect(CodingLoss(from: Step.go(Plain(seconds: 1)), to: .halt)?.type == "Step")

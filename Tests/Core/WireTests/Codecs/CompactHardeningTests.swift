@@ -145,7 +145,7 @@ import Testing
         #expect(error?.path == ["leaves", "0", "number"])
     }
 
-    @Test func `What a value's own code throws comes through`() throws {
+    @Test func `Errors of a value's own coding are rethrown`() throws {
         struct Picky: Codable {
             init() {}
             func encode(to encoder: any Encoder) throws { try 1.encode(to: encoder) }

@@ -46,7 +46,7 @@ struct FragmentTests {
         for frame in frames { #expect(whole.contains(frame), "seed \(seed)") }
     }
 
-    @Test("a frame that misses a piece is given up in time")
+    @Test("an incomplete frame is dropped after its timeout")
     func timeout() throws {
         var fragmenter = FrameFragmenter(limit: Self.limit)
         let datagrams = try fragmenter.fragments(of: Self.frame(500))
