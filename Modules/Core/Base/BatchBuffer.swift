@@ -9,18 +9,18 @@ struct BatchBuffer<Element: Sendable>: Sendable {
         /// taking them. nil for elements that may be lost.
         let position: UInt64?
         /// True if the array was created here, so that elements can be appended to it.
-        let isOwn: Bool
+        let isAppendable: Bool
         /// Number of bytes of the elements that haven't been taken.
         var bytes = 0
 
         /// True if an element with that position comes next.
-        func goesOn(with number: UInt64?) -> Bool { number == position.map { $0 + UInt64(elements.count) } }
+        func isContinued(at number: UInt64?) -> Bool { number == position.map { $0 + UInt64(elements.count) } }
     }
 
     /// Maximum number of elements in a batch.
     static var batchMax: Int { 256 }
     /// Smaller arrays are copied, which is cheaper than a separate batch.
-    private static var gatheredMax: Int { 32 }
+    private static var joinedCountMax: Int { 32 }
 
     private(set) var count = 0
     /// Number of bytes of all elements; 0 without a `weigh` function.
@@ -45,21 +45,24 @@ struct BatchBuffer<Element: Sendable>: Sendable {
         count += 1
         let weight = weigh?(element) ?? 0
         bytes += weight
-        guard let last = batches.last, last.isOwn, last.goesOn(with: position), last.elements.count < Self.batchMax
-        else { return batches.append(Batch(elements: [element], position: position, isOwn: true, bytes: weight)) }
+        guard let last = batches.last, last.isAppendable, last.isContinued(at: position),
+            last.elements.count < Self.batchMax
+        else {
+            return batches.append(Batch(elements: [element], position: position, isAppendable: true, bytes: weight))
+        }
         batches[batches.count - 1].elements.append(element)
         batches[batches.count - 1].bytes += weight
     }
 
     /// - Parameter position: Position of the first element if they are kept; otherwise nil.
     mutating func append(contentsOf elements: [Element], at position: UInt64? = nil) {
-        if elements.count < Self.gatheredMax {
+        if elements.count < Self.joinedCountMax {
             for (offset, element) in elements.enumerated() { append(element, at: position.map { $0 + UInt64(offset) }) }
         } else if elements.count <= Self.batchMax {
             count += elements.count
             let weight = weight(of: elements[...])
             bytes += weight
-            batches.append(Batch(elements: elements, position: position, isOwn: false, bytes: weight))
+            batches.append(Batch(elements: elements, position: position, isAppendable: false, bytes: weight))
         } else {
             for start in stride(from: 0, to: elements.count, by: Self.batchMax) {
                 let end = min(start + Self.batchMax, elements.count)

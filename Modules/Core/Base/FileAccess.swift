@@ -51,7 +51,7 @@ package struct FileAccess: Hashable, Sendable {
     package static var thisUser: UInt32 { UInt32(geteuid()) }
 
     /// True if users other than the owner may write. A group with the owner's number has by custom no other member.
-    package var othersMayWrite: Bool { mode & 0o002 != 0 || mode & 0o020 != 0 && group != owner }
+    package var isWritableByOthers: Bool { mode & 0o002 != 0 || mode & 0o020 != 0 && group != owner }
     /// True for a folder in which users can't move or remove each other's files.
     package var isSticky: Bool { mode & 0o1000 != 0 }
 }
@@ -60,21 +60,23 @@ extension FileAccess {
     /// Returns the reason why this user shouldn't keep a file or socket in the folder, and advice; nil if the folder is safe.
     /// - Parameter isShared: True if the folder may be one like /tmp, where all users create files. The caller must then check
     ///   what it finds there before using it.
-    package func flaw(ofFolder path: String, isShared: Bool, user: UInt32 = thisUser) -> String? {
-        if owner != user, owner != 0 { return "the folder '\(path)' belongs to user \(owner): use one of your own" }
-        if othersMayWrite, !(isShared && isSticky) {
+    package func problem(withFolder path: String, isShared: Bool, user: UInt32 = thisUser) -> String? {
+        if owner != user, owner != 0 {
+            return "the folder '\(path)' belongs to user \(owner): use a folder that you own"
+        }
+        if isWritableByOthers, !(isShared && isSticky) {
             return owner == user
-                ? "others may write to the folder '\(path)': run chmod go-w on it, or use another"
-                : "others may write to the folder '\(path)': use one of your own"
+                ? "other users can write to the folder '\(path)': run chmod go-w on it, or use another folder"
+                : "other users can write to the folder '\(path)': use a folder that you own"
         }
         return nil
     }
 
     /// Returns the reason why others can change a file, and advice; nil if only this user or root can.
-    package func flaw(ofFile path: String, user: UInt32 = thisUser) -> String? {
-        if owner != user, owner != 0 { return "'\(path)' belongs to user \(owner): use a file of your own" }
-        if othersMayWrite {
-            return "others may write to '\(path)': if nobody has, run chmod go-w on it; else make a new one"
+    package func problem(withFile path: String, user: UInt32 = thisUser) -> String? {
+        if owner != user, owner != 0 { return "'\(path)' belongs to user \(owner): use a file that you own" }
+        if isWritableByOthers {
+            return "other users can write to '\(path)': create a new file, or run chmod go-w if its content is intact"
         }
         return nil
     }

@@ -19,11 +19,12 @@ extension String {
         escaped(keepsLines: keepsLines) { "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
     }
 
-    /// This JSON with the same meaning, in a form that is safe for a terminal. Unprintable scalars become JSON escapes, so they
-    /// may occur only in strings: the text must not have carriage returns between its tokens. O(bytes).
+    /// This JSON with the same meaning, in a form that is safe for a terminal. Unprintable scalars become JSON escapes. They
+    /// occur only in strings, except for carriage returns, which occur only between tokens and become spaces. O(bytes).
     package var printableJSON: String {
         escaped(keepsLines: true) { scalar in
-            scalar.utf16.map { unit in
+            if scalar == "\r" { return " " }
+            return scalar.utf16.map { unit in
                 let digits = String(unit, radix: 16)
                 return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             }.joined()

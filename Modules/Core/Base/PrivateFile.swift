@@ -18,7 +18,7 @@ package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
     /// - Throws: `noName` if the path can't be that of a file.
     package init(_ path: String) throws(Failure) {
         guard !path.isEmpty, !path.utf8.contains(0), path.utf8.last != UInt8(ascii: "/") else {
-            throw Failure(.noName, "a file needs a name, not '\(path)'")
+            throw Failure(.noName, "'\(path)' is not a path of a file")
         }
         self.path = path
     }
@@ -45,7 +45,7 @@ package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
             guard read > 0 else { return Array(bytes[..<count]) }
             count += read
         }
-        throw Failure(.oversized, "'\(path)' has more than \(bytesMax) bytes; move it away")
+        throw Failure(.oversized, "'\(path)' has more than \(bytesMax) bytes; move or delete it")
     }
 
     /// Creates the file if it doesn't exist.
@@ -99,7 +99,7 @@ package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
         // Another user might never release the lock.
         if let access = FileAccess(descriptor: descriptor), access.owner != FileAccess.thisUser {
             throw Failure(
-                .notPrivate, "'\(lock)' belongs to user \(access.owner): use a file in a folder of your own")
+                .notPrivate, "'\(lock)' belongs to user \(access.owner): use a file in a folder that you own")
         }
         while flock(descriptor, LOCK_EX) != 0 {
             guard errno == EINTR else { throw failure("lock", errno) }
@@ -109,7 +109,7 @@ package struct PrivateFile<Failure: PrivateFileFailure>: Sendable {
 }
 
 /// The reason why a private file can't be used.
-package enum PrivateFileFlaw: Sendable {
+package enum PrivateFileProblem: Sendable {
     /// The path can't be that of a file.
     case noName
     /// Other users can read or change the file, or it isn't a regular file.
@@ -126,11 +126,11 @@ package protocol PrivateFileFailure: Error {
     /// - Parameters:
     ///   - message: Text that says what to do next.
     ///   - errorNumber: The system's error number, or 0.
-    init(_ flaw: PrivateFileFlaw, _ message: String, errorNumber: Int32)
+    init(_ problem: PrivateFileProblem, _ message: String, errorNumber: Int32)
 }
 
 extension PrivateFileFailure {
-    fileprivate init(_ flaw: PrivateFileFlaw, _ message: String) { self.init(flaw, message, errorNumber: 0) }
+    fileprivate init(_ problem: PrivateFileProblem, _ message: String) { self.init(problem, message, errorNumber: 0) }
 }
 
 extension PrivateFile {
@@ -139,7 +139,7 @@ extension PrivateFile {
         try checkFolder()
         let draft = path + ".new-" + String(UInt64.random(in: 0 ... .max), radix: 36)
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw failure("make a file beside", errno) }
+        guard descriptor >= 0 else { throw failure("create a file next to", errno) }
         defer { close(descriptor) }
         do throws(Failure) {
             // The umask may have removed permissions. This user must always be able to read the file.
@@ -161,23 +161,24 @@ extension PrivateFile {
 
     private func check(_ descriptor: Int32) throws(Failure) {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw failure("look at", errno) }
+        guard fstat(descriptor, &status) == 0 else { throw failure("inspect", errno) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw Failure(.notPrivate, "'\(path)' is not a file; name another")
+            throw Failure(.notPrivate, "'\(path)' is not a regular file; use another path")
         }
         guard status.st_uid == geteuid() else {
-            throw Failure(.notPrivate, "'\(path)' belongs to another user; use a file of your own")
+            throw Failure(.notPrivate, "'\(path)' belongs to another user; use a file that you own")
         }
         guard status.st_mode & 0o077 == 0 else {
             throw Failure(
-                .notPrivate, "others may read or write '\(path)': if nobody has, run chmod 600; else make a new one"
+                .notPrivate,
+                "other users can read or write '\(path)': create a new file, or run chmod 600 if nobody has used it"
             )
         }
     }
 
     private func checkFolder() throws(Failure) {
-        guard let flaw = FileAccess(path: folder)?.flaw(ofFolder: folder, isShared: true) else { return }
-        throw Failure(.notPrivate, flaw)
+        guard let problem = FileAccess(path: folder)?.problem(withFolder: folder, isShared: true) else { return }
+        throw Failure(.notPrivate, problem)
     }
 
     /// Syncs the folder, so that a rename survives a power loss. Not every system guarantees that. The file is complete anyway.
@@ -198,9 +199,9 @@ extension PrivateFile {
     private func failure(_ verb: String, _ number: Int32) -> Failure {
         switch number {
         case ENOENT, ENOTDIR:
-            Failure(.missing, "the folder of '\(path)' does not exist; make it first", errorNumber: number)
+            Failure(.missing, "the folder of '\(path)' does not exist; create it first", errorNumber: number)
         case ELOOP:
-            Failure(.notPrivate, "'\(path)' is a link; name the file itself", errorNumber: number)
+            Failure(.notPrivate, "'\(path)' is a symbolic link; use the path of the file itself", errorNumber: number)
         default:
             Failure(
                 .refused, "cannot \(verb) '\(path)': \(String(cString: strerror(number)))",

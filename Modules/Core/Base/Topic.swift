@@ -1,7 +1,7 @@
 // Terms of topics:
 // - A kept element must not be lost. Kept elements are numbered from 0; an element's number is its position.
 // - A subscriber is done with a kept element once it has asked for the next one.
-// - Room is the space that is left in the fullest buffer. Publishers of kept elements check it before they publish.
+// - The available space is that of the fullest buffer. Publishers of kept elements check it before they publish.
 // - An abandoned subscriber is a full one for which publishers no longer wait, until it takes an element.
 
 /// A multicast of typed elements to independent subscribers with bounded buffers.
@@ -28,15 +28,15 @@ public final class Topic<Element: Sendable>: Sendable {
         /// Kept elements that no current subscriber wants.
         var kept: BatchBuffer<Element>
         /// Number of kept elements so far.
-        var keptTotal: UInt64 = 0
+        var keptCount: UInt64 = 0
         var droppedCount: UInt64 = 0
         var isFinished = false
-        var roomNotice: (@Sendable () -> Void)?
+        var halfFreeHandler: (@Sendable () -> Void)?
 
         func isWanted(_ element: Element) -> Bool { subscriptions.contains { $0.wants(element) } }
 
-        var keptDoneCount: UInt64 {
-            subscriptions.reduce(min(kept.oldestPosition ?? keptTotal, keptTotal)) { done, subscription in
+        var processedKeptCount: UInt64 {
+            subscriptions.reduce(min(kept.oldestPosition ?? keptCount, keptCount)) { done, subscription in
                 min(done, subscription.oldestPosition ?? done)
             }
         }
@@ -78,7 +78,7 @@ public final class Topic<Element: Sendable>: Sendable {
         bufferLimit: Int, overflow: OverflowPolicy, replaysLatest: Bool, keptLimit: Int, bytesMax: Int = .max,
         weigh: (@Sendable (Element) -> Int)? = nil, onDrop: (@Sendable (UInt64) -> Void)?
     ) {
-        precondition(bufferLimit > 0, "a topic needs room for one element")
+        precondition(bufferLimit > 0, "bufferLimit must be at least 1")
         self.bufferLimit = bufferLimit
         self.overflow = overflow
         self.replaysLatest = replaysLatest
@@ -152,10 +152,10 @@ public final class Topic<Element: Sendable>: Sendable {
         let ended = state.withLock { state in
             state.isFinished = true
             // Unread elements must not count as done just because no subscriber is left.
-            state.keptTotal = state.keptDoneCount
+            state.keptCount = state.processedKeptCount
             state.latest = nil
             state.kept = BatchBuffer(weigh: weigh)
-            state.roomNotice = nil
+            state.halfFreeHandler = nil
             audience.set(0)
             defer { state.subscriptions = [] }
             return state.subscriptions
@@ -194,9 +194,9 @@ package struct TopicHandover {
 extension Topic {
     /// Puts an element into the subscribers' buffers. The caller completes the handover after it has released its locks.
     package func enqueue(_ element: Element) -> TopicHandover {
-        handOver(latest: element) { state, receipt in
+        handOver(latest: element) { state, result in
             for subscription in state.subscriptions {
-                receipt.merge(subscription.append(element))
+                result.merge(subscription.append(element))
             }
         }
     }
@@ -206,49 +206,49 @@ extension Topic {
     ///   So does one that the only interested subscriber left unread. At most `keptLimit` wait. With subscribers, the oldest
     ///   are dropped for newer ones, and after `keptLimit` later kept elements. Without, elements that don't fit are dropped.
     package func enqueue(contentsOf elements: [Element], isKept: Bool) -> TopicHandover {
-        handOver(latest: elements.last) { state, receipt in
-            let position = isKept ? state.keptTotal : nil
+        handOver(latest: elements.last) { state, result in
+            let position = isKept ? state.keptCount : nil
             for subscription in state.subscriptions {
-                receipt.merge(subscription.append(contentsOf: elements, at: position))
+                result.merge(subscription.append(contentsOf: elements, at: position))
             }
             guard let position else { return }
-            state.keptTotal += UInt64(elements.count)
+            state.keptCount += UInt64(elements.count)
             guard !state.subscriptions.isEmpty else {
                 let excess = min(max(0, state.kept.count + elements.count - keptLimit), elements.count)
                 state.kept.append(contentsOf: excess == 0 ? elements : Array(elements.dropLast(excess)), at: position)
-                receipt.droppedCount += excess
+                result.droppedCount += excess
                 return
             }
             guard !state.subscriptions.contains(where: { $0.wantsAll }) else { return }
             for (offset, element) in elements.enumerated() where !state.isWanted(element) {
                 state.kept.append(element, at: position + UInt64(offset))
             }
-            receipt.droppedCount += trimKept(&state)
+            result.droppedCount += dropOldestKept(&state)
         }
     }
 
-    /// Drops the oldest unwanted elements, so that they can't hold back `keptDoneCount` forever.
+    /// Drops the oldest unwanted elements, so that they can't hold back `processedKeptCount` forever.
     /// - Returns: The number of dropped elements.
-    private func trimKept(_ state: inout State) -> Int {
+    private func dropOldestKept(_ state: inout State) -> Int {
         let before = state.kept.count
         while let oldest = state.kept.firstPosition,
-            state.kept.count > keptLimit || state.kept.bytes > bytesMax || state.keptTotal - oldest > UInt64(keptLimit)
+            state.kept.count > keptLimit || state.kept.bytes > bytesMax || state.keptCount - oldest > UInt64(keptLimit)
         { state.kept.removeFirst(1) }
         return before - state.kept.count
     }
 
     private func handOver(
-        latest: Element?, _ append: (inout State, inout TopicSubscription<Element>.Receipt) -> Void
+        latest: Element?, _ append: (inout State, inout TopicSubscription<Element>.AppendResult) -> Void
     ) -> TopicHandover {
         state.withLock { state in
             guard !state.isFinished, let latest else { return TopicHandover() }
             if replaysLatest { state.latest = latest }
-            var receipt = TopicSubscription<Element>.Receipt()
-            append(&state, &receipt)
+            var result = TopicSubscription<Element>.AppendResult()
+            append(&state, &result)
             var handover = TopicHandover()
-            handover.waiters = receipt.waiters
-            if receipt.droppedCount > 0 {
-                state.droppedCount += UInt64(receipt.droppedCount)
+            handover.waiters = result.waiters
+            if result.droppedCount > 0 {
+                state.droppedCount += UInt64(result.droppedCount)
                 if let onDrop { handover.reports = [(onDrop, state.droppedCount)] }
             }
             return handover
@@ -256,61 +256,64 @@ extension Topic {
     }
 }
 
-// MARK: - Room for what must not be lost
+// MARK: - Space for kept elements
 
 /// The free space of a buffer, in elements and in bytes.
-package struct TopicRoom: Hashable, Sendable {
+package struct BufferSpace: Hashable, Sendable {
     package let count: Int
     package let bytes: Int
 
     /// A buffer that is full in elements or in bytes has no space.
     init(_ count: Int, bytes: Int) { (self.count, self.bytes) = count > 0 && bytes > 0 ? (count, bytes) : (0, 0) }
 
-    func smaller(_ other: TopicRoom) -> TopicRoom {
-        TopicRoom(min(count, other.count), bytes: min(bytes, other.bytes))
+    func smaller(_ other: BufferSpace) -> BufferSpace {
+        BufferSpace(min(count, other.count), bytes: min(bytes, other.bytes))
     }
 }
 
 extension Topic {
     /// The elements that can be published now without a drop: the space of the fullest subscriber that isn't abandoned, or
     /// none if all are. Without subscribers, the space for kept elements.
-    package var space: TopicRoom {
+    package var availableSpace: BufferSpace {
         state.withLock { state in
             guard !state.subscriptions.isEmpty else {
-                return TopicRoom(keptLimit - state.kept.count, bytes: bytesMax - state.kept.bytes)
+                return BufferSpace(keptLimit - state.kept.count, bytes: bytesMax - state.kept.bytes)
             }
             // Not a key path: one into a generic class would be created on every call.
-            return state.subscriptions.reduce(nil as TopicRoom?) { least, subscription in
-                guard let room = subscription.room else { return least }
-                return least?.smaller(room) ?? room
-            } ?? TopicRoom(0, bytes: 0)
+            return state.subscriptions.reduce(nil as BufferSpace?) { least, subscription in
+                guard let space = subscription.availableSpace else { return least }
+                return least?.smaller(space) ?? space
+            } ?? BufferSpace(0, bytes: 0)
         }
     }
 
     /// Number of elements that can be published now without a drop.
-    package var room: Int { space.count }
+    package var availableCount: Int { availableSpace.count }
 
     /// Number of kept elements with which every subscriber is done: it has asked for the next one.
-    package var keptDoneCount: UInt64 {
-        state.withLock { $0.keptDoneCount }
+    package var processedKeptCount: UInt64 {
+        state.withLock { $0.processedKeptCount }
     }
 
     /// Calls `body` once no subscriber's buffer is more than half full: at once, or on the thread of the subscriber that frees
     /// the space. Isn't called because a full subscriber unsubscribes. A later call replaces an earlier one.
-    package func whenRoom(_ body: @escaping @Sendable () -> Void) {
-        let isThere = state.withLock { state in
+    package func onHalfFree(_ body: @escaping @Sendable () -> Void) {
+        let isFree = state.withLock { state in
             if isHalfFree(state) { return true }
-            state.roomNotice = body
+            state.halfFreeHandler = body
             return false
         }
-        if isThere { body() }
+        if isFree { body() }
     }
 
-    /// Ignores full subscribers in `room` until they take an element. Does nothing unless another subscriber has room.
+    /// Ignores full subscribers in `availableSpace` until they take an element. Does nothing unless another subscriber has
+    /// space.
     package func abandonFullSubscribers() {
         state.withLock { state in
-            guard state.subscriptions.contains(where: { $0.room?.count ?? 0 > 0 }) else { return }
-            for subscription in state.subscriptions where subscription.room?.count == 0 { subscription.abandon() }
+            guard state.subscriptions.contains(where: { $0.availableSpace?.count ?? 0 > 0 }) else { return }
+            for subscription in state.subscriptions where subscription.availableSpace?.count == 0 {
+                subscription.abandon()
+            }
         }
     }
 
@@ -320,16 +323,18 @@ extension Topic {
             return count <= keptLimit / 2 && bytes <= bytesMax / 2
         }
         // No short circuit: every fuller subscriber must be asked.
-        return state.subscriptions.reduce(true) { isFree, subscription in !subscription.askForRoom() && isFree }
+        return state.subscriptions.reduce(true) { isFree, subscription in
+            !subscription.requestHalfFreeNotice() && isFree
+        }
     }
 
-    private func roomReturned() {
-        let notice = state.withLock { state in
-            guard state.roomNotice != nil, isHalfFree(state) else { return nil as (@Sendable () -> Void)? }
-            defer { state.roomNotice = nil }
-            return state.roomNotice
+    private func handleFreedSpace() {
+        let handler = state.withLock { state in
+            guard state.halfFreeHandler != nil, isHalfFree(state) else { return nil as (@Sendable () -> Void)? }
+            defer { state.halfFreeHandler = nil }
+            return state.halfFreeHandler
         }
-        notice?()
+        handler?()
     }
 }
 
@@ -349,7 +354,7 @@ extension Topic {
             let subscription = TopicSubscription(
                 limit: bufferLimit, bytesMax: bytesMax, dropsOldest: overflow == .dropOldest, buffer: buffer,
                 isWanted: isWanted
-            ) { [weak self] in self?.roomReturned() }
+            ) { [weak self] in self?.handleFreedSpace() }
             if state.isFinished {
                 subscription.finish()
             } else {
@@ -367,7 +372,7 @@ extension Topic {
             audience.set(state.subscriptions.count)
             var left = subscription.takeKept()
             state.kept.merge(left.take { subscription.wants($0) && !state.isWanted($0) })
-            if !state.subscriptions.isEmpty { state.droppedCount += UInt64(trimKept(&state)) }
+            if !state.subscriptions.isEmpty { state.droppedCount += UInt64(dropOldestKept(&state)) }
         }
     }
 }

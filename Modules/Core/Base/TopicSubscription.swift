@@ -13,9 +13,9 @@ final class TopicSubscription<Element: Sendable>: Sendable {
         /// True if publishers don't wait for this subscriber, until it takes an element.
         var isAbandoned = false
         /// Position of the first kept element that the subscriber took last. It counts as done once the subscriber asks for more.
-        var positionInHand: UInt64?
-        /// True if `roomReturned` must be called when half of the buffer is free.
-        var tellsRoom = false
+        var unconfirmedPosition: UInt64?
+        /// True if `onHalfFree` must be called when half of the buffer is free.
+        var notifiesWhenHalfFree = false
 
         mutating func takeWaiters() -> [Waiter] {
             guard !waiters.isEmpty else { return [] }
@@ -25,11 +25,11 @@ final class TopicSubscription<Element: Sendable>: Sendable {
     }
 
     /// The effects of appending elements.
-    struct Receipt {
+    struct AppendResult {
         var droppedCount = 0
         var waiters: [Waiter] = []
 
-        mutating func merge(_ other: Receipt) {
+        mutating func merge(_ other: AppendResult) {
             droppedCount += other.droppedCount
             waiters += other.waiters
         }
@@ -41,19 +41,19 @@ final class TopicSubscription<Element: Sendable>: Sendable {
     private let dropsOldest: Bool
     /// Returns true for elements that the subscriber wants; nil if it wants all.
     private let isWanted: (@Sendable (Element) -> Bool)?
-    private let roomReturned: @Sendable () -> Void
+    private let onHalfFree: @Sendable () -> Void
     private let state: Locked<State>
 
-    /// - Parameter roomReturned: Called after an `askForRoom` that returned true, once half of the buffer is free.
+    /// - Parameter onHalfFree: Called after a `requestHalfFreeNotice` that returned true, once half of the buffer is free.
     init(
         limit: Int, bytesMax: Int, dropsOldest: Bool, buffer: BatchBuffer<Element>,
-        isWanted: (@Sendable (Element) -> Bool)?, roomReturned: @escaping @Sendable () -> Void
+        isWanted: (@Sendable (Element) -> Bool)?, onHalfFree: @escaping @Sendable () -> Void
     ) {
         self.limit = limit
         self.bytesMax = bytesMax
         self.dropsOldest = dropsOldest
         self.isWanted = isWanted
-        self.roomReturned = roomReturned
+        self.onHalfFree = onHalfFree
         state = Locked(State(buffer: buffer))
     }
 }
@@ -65,28 +65,28 @@ extension TopicSubscription {
 
     func wants(_ element: Element) -> Bool { isWanted?(element) ?? true }
 
-    func append(_ element: Element) -> Receipt {
+    func append(_ element: Element) -> AppendResult {
         state.withLock { state in
             let isFull = state.buffer.count >= limit || state.buffer.bytes >= bytesMax
-            if isFull, !dropsOldest { return Receipt(droppedCount: 1) }
+            if isFull, !dropsOldest { return AppendResult(droppedCount: 1) }
             state.buffer.append(element)
-            return Receipt(droppedCount: dropsOldest ? dropOldest(&state) : 0, waiters: state.takeWaiters())
+            return AppendResult(droppedCount: dropsOldest ? dropOldest(&state) : 0, waiters: state.takeWaiters())
         }
     }
 
     /// - Parameter position: Position of the first element if they are kept; otherwise nil.
-    func append(contentsOf elements: [Element], at position: UInt64?) -> Receipt {
+    func append(contentsOf elements: [Element], at position: UInt64?) -> AppendResult {
         state.withLock { state in
             guard !dropsOldest else {
                 state.buffer.append(contentsOf: elements, at: position)
-                return Receipt(droppedCount: dropOldest(&state), waiters: state.takeWaiters())
+                return AppendResult(droppedCount: dropOldest(&state), waiters: state.takeWaiters())
             }
-            // Publishers of kept elements have already checked for room.
+            // Publishers of kept elements have already checked the available space.
             let isHeavy = position == nil && state.buffer.bytes >= bytesMax
-            let room = isHeavy ? 0 : max(0, limit - state.buffer.count)
-            let excess = max(0, elements.count - room)
-            state.buffer.append(contentsOf: excess == 0 ? elements : Array(elements.prefix(room)), at: position)
-            return Receipt(droppedCount: excess, waiters: state.takeWaiters())
+            let available = isHeavy ? 0 : max(0, limit - state.buffer.count)
+            let excess = max(0, elements.count - available)
+            state.buffer.append(contentsOf: excess == 0 ? elements : Array(elements.prefix(available)), at: position)
+            return AppendResult(droppedCount: excess, waiters: state.takeWaiters())
         }
     }
 
@@ -104,24 +104,24 @@ extension TopicSubscription {
     var waitingBytes: Int { state.withLock { $0.buffer.bytes } }
 
     /// The free space; nil if the subscriber is abandoned.
-    var room: TopicRoom? {
+    var availableSpace: BufferSpace? {
         state.withLock { state in
-            state.isAbandoned ? nil : TopicRoom(limit - state.buffer.count, bytes: bytesMax - state.buffer.bytes)
+            state.isAbandoned ? nil : BufferSpace(limit - state.buffer.count, bytes: bytesMax - state.buffer.bytes)
         }
     }
 
     /// Position of the oldest kept element with which the subscriber isn't done; nil if there is none, or if the subscriber
     /// is abandoned.
     var oldestPosition: UInt64? {
-        state.withLock { $0.isAbandoned ? nil : $0.positionInHand ?? $0.buffer.oldestPosition }
+        state.withLock { $0.isAbandoned ? nil : $0.unconfirmedPosition ?? $0.buffer.oldestPosition }
     }
 
-    /// Requests a call of `roomReturned` when half of the buffer is free.
+    /// Requests a call of `onHalfFree` when half of the buffer is free.
     /// - Returns: false if half is free already, or if the subscriber is abandoned.
-    func askForRoom() -> Bool {
+    func requestHalfFreeNotice() -> Bool {
         state.withLock { state in
-            state.tellsRoom = !state.isAbandoned && !isHalfFree(state)
-            return state.tellsRoom
+            state.notifiesWhenHalfFree = !state.isAbandoned && !isHalfFree(state)
+            return state.notifiesWhenHalfFree
         }
     }
 
@@ -151,9 +151,9 @@ extension TopicSubscription {
 
 extension TopicSubscription {
     private enum Step<Taken> {
-        case taken(Taken, tellsRoom: Bool)
+        case taken(Taken, isHalfFree: Bool)
         case ended
-        case waits
+        case empty
     }
 
     /// Waits for the oldest wanted element and returns it; nil if there will be none.
@@ -177,34 +177,34 @@ extension TopicSubscription {
     ) async -> Taken? {
         while true {
             switch step(pop) {
-            case .taken(let taken, let tellsRoom):
-                if tellsRoom { roomReturned() }
+            case .taken(let taken, let isHalfFree):
+                if isHalfFree { onHalfFree() }
                 if let selected = select(taken) { return selected }
             case .ended: return nil
-            case .waits: await somethingNew(isolation: isolation)
+            case .empty: await waitForElement(isolation: isolation)
             }
         }
     }
 
     private func step<Taken>(_ pop: (inout BatchBuffer<Element>) -> Taken?) -> Step<Taken> {
         state.withLock { state in
-            state.positionInHand = state.buffer.firstPosition
-            guard let taken = pop(&state.buffer) else { return state.hasEnded ? .ended : .waits }
+            state.unconfirmedPosition = state.buffer.firstPosition
+            guard let taken = pop(&state.buffer) else { return state.hasEnded ? .ended : .empty }
             state.isAbandoned = false
-            let tellsRoom = state.tellsRoom && isHalfFree(state)
-            if tellsRoom { state.tellsRoom = false }
-            return .taken(taken, tellsRoom: tellsRoom)
+            let notifies = state.notifiesWhenHalfFree && isHalfFree(state)
+            if notifies { state.notifiesWhenHalfFree = false }
+            return .taken(taken, isHalfFree: notifies)
         }
     }
 
-    private func somethingNew(isolation: isolated (any Actor)?) async {
+    private func waitForElement(isolation: isolated (any Actor)?) async {
         await withCheckedContinuation(isolation: isolation) { waiter in
-            let isThere = state.withLock { state in
+            let isReady = state.withLock { state in
                 guard state.buffer.isEmpty, !state.hasEnded else { return true }
                 state.waiters.append(waiter)
                 return false
             }
-            if isThere { waiter.resume() }
+            if isReady { waiter.resume() }
         }
     }
 }

@@ -15,27 +15,27 @@ extension ModulePlugin {
             "Locks, topics, private files and payload limits that all other modules use"),
         row(
             "core.bus", .core, "MeshBus",
-            "Where plugins meet: descriptors, extension points, order of requirements", requires: ["core.base"]),
+            "The plugin bus: descriptors, extension points, dependency order", requires: ["core.base"]),
         row(
             "core.identity", .core, "MeshIdentity",
-            "Who did what, in which session: peers, metadata, envelopes, snapshots, hybrid logical clock"),
+            "Peers, metadata, envelopes, snapshots, and the hybrid logical clock"),
         row(
             "core.timer-anchor", .core, "MeshTimerAnchor",
             "Elapsed time without ticks: anchor and accumulator, pause, resume, step, finish"),
         row(
             "core.wire", .core, "MeshWire",
-            "How values become bytes and frames: codecs, zlib, framing, payload limits",
+            "The wire format of values and frames: codecs, zlib, framing, payload limits",
             requires: ["core.identity"], limits: PayloadLimit.known),
         row(
             "core.engine", .core, "MeshEngine",
-            "One feature's state as a pure value that every peer reduces alike", requires: ["core.identity"]),
+            "One feature's state as a pure value that every peer reduces identically", requires: ["core.identity"]),
         row(
             "core.transport", .core, "MeshTransport",
             "The contract between sessions and transports: delivery modes, capabilities, streams",
             requires: ["core.identity"]),
         row(
             "core.connection", .core, "MeshConnection",
-            "What requests, shared state and files have in common on one transport",
+            "The shared base of requests, shared state and files on one transport",
             requires: ["core.transport", "storage.memory"]),
         row(
             "core.register", .core, "MeshRegister",
@@ -43,7 +43,7 @@ extension ModulePlugin {
             requires: ["core.identity"]),
         row(
             "feature.series", .feature, "MeshSeries",
-            "Samples beside a session's order: columns of numbers, compressed, append-only, in the store",
+            "Samples outside a session's event order: compressed, append-only columns of numbers, in the store",
             requires: ["core.wire"]),
         row(
             "feature.session", .feature, "MeshSession",
@@ -51,35 +51,35 @@ extension ModulePlugin {
             requires: ["core.engine", "core.transport", "core.timer-anchor", "core.wire", "feature.series"]),
         row(
             "feature.requests", .feature, "MeshRequests",
-            "Asks a peer and gets its answer, once, whatever the link does", requires: ["core.connection"]),
+            "Requests to a peer and their replies, handled at most once on any link", requires: ["core.connection"]),
         row(
             "feature.shared-state", .feature, "MeshSharedState",
-            "One observable value that is the same on every peer: the newest whole, each field, or merged",
+            "One observable value that is the same on every peer: newest value, newest fields, or merged",
             version: "0.2.0", requires: ["core.connection", "core.register"]),
         row(
             "feature.key-sync", .feature, "MeshKeySync",
-            "Stored keys that are the same on every peer, whichever starts first",
+            "Stored keys that are the same on every peer, regardless of which starts first",
             requires: ["core.connection", "core.register", "core.wire"]),
         row(
             "diagnostics.inspector", .diagnostics, "MeshInspector",
-            "A page on loopback that shows peers, what passes between them, and their states",
+            "A page on loopback that shows peers, their messages, and their states",
             requires: ["diagnostics.recorder"]),
         row(
             "internet.relay", .feature, "MeshRelay",
-            "A link between paired peers through what passes their messages on and reads none",
+            "A link between paired peers through a relay that can't read their messages",
             requires: ["core.delivery", "core.security"]),
         row(
             "internet.websocket", .feature, "MeshWebSocket",
-            "WebSockets, served and dialled, over TLS or on loopback", requires: ["core.bus"]),
+            "WebSocket servers and clients, over TLS or on loopback", requires: ["core.bus"]),
         row(
             "feature.mailbox", .feature, "MeshMailbox",
-            "What a device and the gateway that holds its mailbox say to each other", requires: ["core.wire"]),
+            "The protocol between a device and the gateway that holds its mailbox", requires: ["core.wire"]),
         row(
             "feature.resume", .feature, "MeshResume",
-            "Resumes a server's stream where it stopped: nothing missed, nothing twice", requires: ["core.bus"]),
+            "Resumes a server's stream where it stopped, without gaps or duplicates", requires: ["core.bus"]),
         row(
             "internet.resume-websocket", .feature, "MeshResumeWebSocket",
-            "Follows a resumable stream over a WebSocket, through every reconnect",
+            "Follows a resumable stream over a WebSocket, across reconnects",
             requires: ["feature.resume", "internet.websocket"]),
         row(
             "internet.gateway-server", .feature, "MeshGatewayServer",
@@ -90,11 +90,11 @@ extension ModulePlugin {
             requires: ["core.transport", "core.wire"]),
         row(
             "testing.simulated-watch", .testing, "MeshSimulatedWatch",
-            "Stands in for WatchConnectivity: its interface, and a daemon between a phone and a watch",
+            "A simulated WatchConnectivity: its interface, and a daemon between a phone and a watch",
             requires: ["core.transport"]),
         row(
             "testing.benchmarks", .testing, "MeshBenchmarks",
-            "What a measurement is: cases, payloads, rows, a stopwatch", requires: ["core.bus"]),
+            "The parts of a benchmark: cases, payloads, rows, a stopwatch", requires: ["core.bus"]),
     ]
 
     static let byID = Dictionary(uniqueKeysWithValues: all.map { ($0.descriptor.id, $0) })

@@ -28,7 +28,7 @@ public struct PluginBus: Sendable {
     ///   requirement, or a failed contribution.
     public init(plugins: [any Plugin]) throws(PluginError) {
         let ordered = try orderedByRequirement(plugins)
-        try requireOneMeaning(ofLimitsIn: ordered.map(\.descriptor))
+        try checkLimitsAreConsistent(in: ordered.map(\.descriptor))
         var registry = ExtensionRegistry(contributor: "")
         for plugin in ordered {
             registry.contributor = plugin.descriptor.id

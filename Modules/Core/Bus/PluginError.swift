@@ -30,11 +30,11 @@ public struct PluginError: CodedError {
 
     public var advice: String {
         switch code {
-        case .duplicateID: "List only one of them, or give the other its own id."
-        case .conflictingLimit: "State the same limit in both, or give each limit its own id."
+        case .duplicateID: "List only one of them, or give the other its own ID."
+        case .conflictingLimit: "Declare the same limit in both, or give each limit its own ID."
         case .missingRequirement: "List the required plugin as well."
         case .circularRequirement: "Remove one of these requirements."
-        default: "Mend what its error names, or leave the plugin out."
+        default: "Fix the underlying error, or remove the plugin."
         }
     }
 }
@@ -49,7 +49,7 @@ extension PluginError {
     static func conflictingLimit(_ limit: String, of first: PluginID, and second: PluginID) -> PluginError {
         PluginError(
             code: .conflictingLimit, plugin: second,
-            message: "plugins '\(first)' and '\(second)' state different payload limits as '\(limit)'", cause: nil)
+            message: "plugins '\(first)' and '\(second)' declare different payload limits as '\(limit)'", cause: nil)
     }
 
     static func missingRequirement(of id: PluginID, missing: PluginID) -> PluginError {

@@ -40,7 +40,7 @@ func orderedByRequirement(_ plugins: [any Plugin]) throws(PluginError) -> [any P
 
 /// Checks that no two limits have the same ID. Plugins may share a limit.
 /// - Throws: `PluginError` with `conflictingLimit`.
-func requireOneMeaning(ofLimitsIn descriptors: [PluginDescriptor]) throws(PluginError) {
+func checkLimitsAreConsistent(in descriptors: [PluginDescriptor]) throws(PluginError) {
     var known: [String: (limit: PayloadLimit, plugin: PluginID)] = [:]
     for descriptor in descriptors {
         for limit in descriptor.limits {

@@ -27,7 +27,7 @@
         init(level: Int) throws(WireError) {
             let level = Int32(min(max(level, 1), 9))
             guard let compressor = libdeflate_alloc_compressor(level) else {
-                throw WireError(.compressionFailed, "libdeflate has no memory")
+                throw WireError(.compressionFailed, "libdeflate couldn't allocate memory")
             }
             self.compressor = compressor
         }

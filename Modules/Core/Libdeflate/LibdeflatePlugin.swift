@@ -10,7 +10,7 @@
         public var descriptor: PluginDescriptor {
             PluginDescriptor(
                 id: "compressor.libdeflate", kind: "compressor", module: "MeshLibdeflate", version: "0.1.0",
-                summary: "Deflates large bodies faster than zlib, for the same readers",
+                summary: "Deflates large bodies faster than zlib; any reader inflates them",
                 requires: ["core.wire"])
         }
 

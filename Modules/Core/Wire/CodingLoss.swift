@@ -50,7 +50,7 @@ extension CodingLoss {
             else { return nil }
             StandardError.print(
                 """
-                \(loss) (\(place())). Every device uses the decoded value, this one too: \
+                \(loss) (\(place())). Every device uses the decoded value, including this one: \
                 make encode(to:) and init(from:) keep the field.
                 """)
             return loss
@@ -65,6 +65,19 @@ extension CodingLoss {
 }
 
 // MARK: - Comparing
+
+extension CodingLoss {
+    private static let standardModules: Set<Substring> = [
+        "Swift", "Foundation", "FoundationEssentials", "FoundationInternationalization", "FoundationNetworking",
+        "FoundationXML",
+    ]
+
+    /// Returns true for types of Swift and Foundation. They have no fields that an app declares.
+    /// - Parameter typeName: The name with its module, as `String(reflecting:)` returns it.
+    static func isStandard(typeName: String) -> Bool {
+        standardModules.contains(typeName.prefix { $0 != "." })
+    }
+}
 
 private struct Comparison {
     private static let depthMax = 32
@@ -87,19 +100,13 @@ private struct Comparison {
         case .enum? where left.children.isEmpty && right.children.isEmpty:
             return "\(original)" == "\(copy)" ? nil : owner
         case .class?, .enum?, .struct?:
-            guard !Self.isStandard(type) else { fallthrough }
+            guard !CodingLoss.isStandard(typeName: String(reflecting: type)) else { fallthrough }
             return compareChildren(left, right, depth) { CodingLoss("\(type)", $0) }
         default:
             // NaN, alone or inside, doesn't equal itself.
             guard let left = original as? any Equatable, let right = copy as? any Equatable else { return nil }
             return left.isEqual(to: left) || right.isEqual(to: right) ? owner : nil
         }
-    }
-
-    /// True for types of Swift and Foundation. They have no fields that an app declares.
-    private static func isStandard(_ type: Any.Type) -> Bool {
-        let name = String(reflecting: type)
-        return name.hasPrefix("Swift.") || name.hasPrefix("Foundation")
     }
 
     private mutating func compareChildren(

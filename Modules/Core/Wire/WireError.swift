@@ -80,17 +80,17 @@ extension WireError {
     public var advice: String {
         switch code {
         case .truncated, .corrupted, .trailingBytes:
-            "Drop these bytes and ask their sender, or the backup, for a whole copy."
+            "Discard these bytes, and get a complete copy from the sender or a backup."
         case .foreign: "Read these bytes with the codec that wrote them."
         case .oversized: "Send less at once, or raise the limit on both devices."
         case .unsupportedVersion: "Update this app."
         case .unknownCodec: "Register the codec that wrote the bytes."
-        case .unknownDictionary: "Register the dictionary that wrote the bytes."
-        case .tooDeep: "Nest the values less deeply."
+        case .unknownDictionary: "Register the dictionary that compressed the bytes."
+        case .tooDeep: "Reduce the nesting of the value."
         case .missingField, .typeMismatch:
             "Make new fields optional and keep the types of old ones, or update the app on the older device."
         case .unknownCase: "Update this app, or give the type a case for unknown values."
-        case .invalidValue, .encodingFailed: "Check what the value holds, and its own coding methods."
+        case .invalidValue, .encodingFailed: "Check the value's content, and its encode(to:) and init(from:)."
         default: "Try again; if it fails again, send without compression."
         }
     }
@@ -105,7 +105,7 @@ extension WireError {
     }
 
     @usableFromInline static func truncated(needed: Int, remaining: Int) -> WireError {
-        WireError(.truncated, "\(needed) bytes needed, \(remaining) left")
+        WireError(.truncated, "\(needed) bytes are needed, \(remaining) are left")
     }
 }
 

@@ -27,7 +27,10 @@ public struct WireReader {
     /// Moves past `count` bytes and returns the address of the first.
     @inlinable @inline(__always)
     mutating func take(_ count: Int) throws(WireError) -> UnsafeRawPointer {
-        if _slowPath(end - cursor < count) { throw .truncated(needed: count, remaining: end - cursor) }
+        // As unsigned numbers, so that a negative count is too large.
+        if _slowPath(UInt(bitPattern: end - cursor) < UInt(bitPattern: count)) {
+            throw .truncated(needed: count, remaining: end - cursor)
+        }
         defer { cursor += count }
         return cursor
     }
@@ -145,6 +148,8 @@ extension WireReader {
     }
 
     /// Returns the next `count` bytes without copying them. They are valid as long as the reader's own bytes.
+    ///
+    /// - Throws: `truncated` if fewer bytes remain, or if `count` is negative.
     @inlinable @inline(__always)
     public mutating func readRaw(_ count: Int) throws(WireError) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: try take(count), count: count)

@@ -21,7 +21,7 @@ public struct WireWriter: ~Copyable {
     /// Creates an empty buffer with that initial capacity in bytes. It grows as needed.
     @inlinable
     public init(capacity: Int = 256) {
-        precondition(capacity > 0, "a writer needs room for one byte")
+        precondition(capacity > 0, "capacity must be at least 1")
         self.base = .allocate(byteCount: capacity, alignment: 16)
         self.capacity = capacity
         self.position = 0
@@ -170,7 +170,7 @@ extension WireWriter {
     }
 }
 
-// MARK: - Into reserved room
+// MARK: - Into reserved space
 
 /// Writes without checking the capacity. Call `reserve` once before, for all parts of a value.
 extension WireWriter {

@@ -48,9 +48,9 @@
     typealias PrivateFile = MeshBase.PrivateFile<SecurityError>
 
     extension SecurityError: PrivateFileFailure {
-        package init(_ flaw: PrivateFileFlaw, _ message: String, errorNumber: Int32) {
+        package init(_ problem: PrivateFileProblem, _ message: String, errorNumber: Int32) {
             let code: Code =
-                switch flaw {
+                switch problem {
                 case .noName: .invalidArgument
                 case .notPrivate: .notPrivate
                 case .oversized: .damaged

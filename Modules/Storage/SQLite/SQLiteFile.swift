@@ -82,14 +82,14 @@
         private func checkAccess() throws(StorageError) {
             try checkFolder()
             guard let access = FileAccess(linkAt: path) else { throw StorageError(errno: errno, path: path) }
-            if let flaw = access.flaw(ofFile: path) { throw StorageError(.foreign, flaw) }
+            if let problem = access.problem(withFile: path) { throw StorageError(.foreign, problem) }
             if access.mode & 0o077 != 0 { _ = chmod(path, mode_t(access.mode & 0o700)) }
         }
 
         private func checkFolder() throws(StorageError) {
             let folder = NSString(string: path).deletingLastPathComponent
-            guard let flaw = FileAccess(path: folder)?.flaw(ofFolder: folder, isShared: true) else { return }
-            throw StorageError(.foreign, "a store at '\(path)': \(flaw)")
+            guard let problem = FileAccess(path: folder)?.problem(withFolder: folder, isShared: true) else { return }
+            throw StorageError(.foreign, "a store at '\(path)': \(problem)")
         }
 
         private func readHeader() throws(StorageError) -> ([UInt8], size: Int64) {

@@ -74,7 +74,7 @@ private struct InstallationError: PrivateFileFailure, CustomStringConvertible {
 }
 
 extension InstallationError {
-    init(_ flaw: PrivateFileFlaw, _ message: String, errorNumber: Int32) { description = message }
+    init(_ problem: PrivateFileProblem, _ message: String, errorNumber: Int32) { description = message }
 }
 
 extension SessionPeerDeviceClass {

@@ -183,18 +183,18 @@ extension TransportInbox {
     ///
     /// The fullest subscriber decides, so that a slow one loses nothing. A subscriber that never reads must not stop
     /// the others forever: the deliverer has a clock, and calls `abandonFullSubscribers` after a while.
-    public var durableRoom: Int { envelopes.room }
+    public var durableRoom: Int { envelopes.availableCount }
 
     /// The value of `durableRoom`, with the number of bytes that the envelopes may have together.
-    package var durableSpace: TopicRoom { envelopes.space }
+    package var durableSpace: BufferSpace { envelopes.availableSpace }
 
     /// Number of durable envelopes that every subscriber has finished, by requesting the next one.
-    public var durableDoneCount: UInt64 { envelopes.keptDoneCount }
+    public var durableDoneCount: UInt64 { envelopes.processedKeptCount }
 
     /// Calls `body` once, when no subscriber's buffer is more than half full: at once, or on the thread of the
     /// subscriber that has read enough. A later call replaces an earlier one. Not called when a full subscriber goes
     /// away, which may happen during a cancellation, so check `durableRoom` again from time to time.
-    public func whenDurableRoom(_ body: @escaping @Sendable () -> Void) { envelopes.whenRoom(body) }
+    public func whenDurableRoom(_ body: @escaping @Sendable () -> Void) { envelopes.onHalfFree(body) }
 
     /// Excludes full subscribers to envelopes from `durableRoom` until they read again. In the meantime they lose new
     /// envelopes. Does nothing while no subscriber has space.

@@ -61,8 +61,8 @@ struct UnixSocketPath: Hashable, Sendable {
     /// Checks that others can neither replace files in the folder nor have made the folder.
     /// - Throws: `PipeError` with `notPrivate`.
     func checkFolder() throws(PipeError) {
-        guard let flaw = FileAccess(path: folder)?.flaw(ofFolder: folder, isShared: true) else { return }
-        throw PipeError(code: .notPrivate, message: "a socket at \(value): \(flaw)", errorNumber: 0)
+        guard let problem = FileAccess(path: folder)?.problem(withFolder: folder, isShared: true) else { return }
+        throw PipeError(code: .notPrivate, message: "a socket at \(value): \(problem)", errorNumber: 0)
     }
 
     private var folder: String {

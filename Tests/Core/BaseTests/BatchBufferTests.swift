@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("Whatever goes in and out, it holds what an array would", arguments: 0..<50 as Range<UInt64>)
+    @Test("The buffer holds the same elements as an array after any operations", arguments: 0..<50 as Range<UInt64>)
     func model(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var checked = Checked()

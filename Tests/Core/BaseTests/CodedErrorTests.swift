@@ -26,7 +26,7 @@ import Testing
         #expect("\(Failure())" == "refused")
     }
 
-    @Test func `says to people what happened and what to do`() {
+    @Test func `A description for people says what happened and what to do`() {
         let error: any Error = Failure(message: "ask again", cause: Plain(), advice: "Wait a minute.")
         #expect(error.localizedDescription == "Ask again (plain: no more is known). Wait a minute.")
         #expect(Failure(message: "it ends here; ask!").localizedDescription == "It ends here; ask!")

@@ -9,7 +9,7 @@ import Testing
         #expect(Duration(nanoseconds: count) == .nanoseconds(Int64(count)))
     }
 
-    @Test func `What no count can hold ends at its bounds`() {
+    @Test func `Durations out of range saturate at the bounds`() {
         #expect(Duration.nanoseconds(-1).nanoseconds == 0)
         #expect(Duration.seconds(-1).nanoseconds == 0)
         #expect(Duration.seconds(Int64.max).nanoseconds == 3_155_760_000_000_000_000)

@@ -13,7 +13,7 @@ import Testing
     /// The group that has the user's number, and one of several users.
     private static let groups: [UInt32] = [1000, 50]
 
-    @Test func `A folder is fit for a user's files when nobody but the user and root may change what is in it`() {
+    @Test func `A folder is safe if only the user and root can change its content`() {
         for mode in 0...0o7777 as ClosedRange<UInt32> {
             for group in Self.groups {
                 let others = mode & 0o002 != 0 || mode & 0o020 != 0 && group == 50
@@ -21,25 +21,27 @@ import Testing
                     let access = FileAccess(owner: owner, group: group == 50 ? 50 : owner, mode: mode)
                     let label = "\(owner):\(group) \(String(mode, radix: 8))"
                     #expect(
-                        (access.flaw(ofFolder: "f", isShared: false, user: Self.user) == nil) == !others, "\(label)")
+                        (access.problem(withFolder: "f", isShared: false, user: Self.user) == nil) == !others,
+                        "\(label)")
                     let isFit = !others || mode & 0o1000 != 0
-                    #expect((access.flaw(ofFolder: "f", isShared: true, user: Self.user) == nil) == isFit, "\(label)")
-                    #expect((access.flaw(ofFile: "f", user: Self.user) == nil) == !others, "\(label)")
+                    #expect(
+                        (access.problem(withFolder: "f", isShared: true, user: Self.user) == nil) == isFit, "\(label)")
+                    #expect((access.problem(withFile: "f", user: Self.user) == nil) == !others, "\(label)")
                 }
             }
         }
     }
 
-    @Test func `What belongs to another user is refused in every mode, and says to whom it belongs`() {
+    @Test func `A file or folder of another user is refused in every mode, and its owner is named`() {
         for mode in [0, 0o700, 0o755, 0o777, 0o1777] as [UInt32] {
             let access = FileAccess(owner: 1001, group: 1001, mode: mode)
-            for flaw in [
-                access.flaw(ofFolder: "f", isShared: true, user: Self.user),
-                access.flaw(ofFolder: "f", isShared: false, user: Self.user),
-                access.flaw(ofFile: "f", user: Self.user),
+            for problem in [
+                access.problem(withFolder: "f", isShared: true, user: Self.user),
+                access.problem(withFolder: "f", isShared: false, user: Self.user),
+                access.problem(withFile: "f", user: Self.user),
                 // Root's own files are root's.
-                access.flaw(ofFile: "f", user: 0),
-            ] { #expect(flaw?.contains("1001") == true, "\(String(mode, radix: 8))") }
+                access.problem(withFile: "f", user: 0),
+            ] { #expect(problem?.contains("1001") == true, "\(String(mode, radix: 8))") }
         }
     }
 

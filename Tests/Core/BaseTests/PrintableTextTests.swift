@@ -4,7 +4,7 @@ import Testing
 @testable import MeshBase
 
 @Suite struct PrintableTextTests {
-    @Test func `No scalar that moves a cursor, ends a line or turns the writing round gets through`() {
+    @Test func `Scalars that move the cursor, end a line or change the writing direction are escaped`() {
         let harmful: [ClosedRange<UInt32>] = [
             0...0x1F, 0x7F...0x9F,  // C0, delete and C1, in which a terminal may find a whole escape sequence
             0xAD...0xAD, 0x61C...0x61C, 0x200B...0x200B, 0x200E...0x200F, 0x2028...0x202E, 0x2060...0x206F,
@@ -28,12 +28,12 @@ import Testing
     }
 
     @Test(arguments: ["", "Läuferin 🏃🏽‍♀️", "می‌روم", "שלום", "e\u{301}", "日本", "C:\\u{1B}"])
-    func `What people write stays as it is`(text: String) {
+    func `Printable text is unchanged`(text: String) {
         #expect(text.printable() == text)
         #expect(text.printableJSON == text)
     }
 
-    @Test func `A hostile text is shown and does nothing`() {
+    @Test func `Control sequences in hostile text are escaped`() {
         #expect("\u{1B}]0;own\u{7}".printable() == "\\u{1B}]0;own\\u{7}")
         #expect("\u{9B}2J".printable() == "\\u{9B}2J")
         #expect("a\r\nb\tc".printable() == "a\\u{D}\\u{A}b\\u{9}c")
@@ -41,12 +41,18 @@ import Testing
         #expect("safe\u{202E}txt.exe".printable() == "safe\\u{202E}txt.exe")
     }
 
-    @Test func `JSON that is made printable means the same`() throws {
+    @Test func `Printable JSON decodes to the same value`() throws {
         let hostile = "\u{1B}[2J\u{9B}1m\u{7F}\u{202E}\u{2028}\u{E0041}\u{10FFFF}\n\"\\ é"
         let encoder = JSONEncoder()
         encoder.outputFormatting = .prettyPrinted
         let json = String(decoding: try encoder.encode([hostile: hostile]), as: UTF8.self).printableJSON
         #expect(json.unicodeScalars.allSatisfy { $0.isPrintable || $0 == "\n" })
         #expect(try JSONDecoder().decode([String: String].self, from: Data(json.utf8)) == [hostile: hostile])
+    }
+
+    @Test func `JSON with carriage returns between its tokens stays valid`() throws {
+        let json = "{\r\n\"a\\r\":\r1,\r\n\"b\": 2\r}".printableJSON
+        #expect(json.unicodeScalars.allSatisfy { $0.isPrintable || $0 == "\n" })
+        #expect(try JSONDecoder().decode([String: Int].self, from: Data(json.utf8)) == ["a\r": 1, "b": 2])
     }
 }

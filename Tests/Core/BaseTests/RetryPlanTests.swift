@@ -52,7 +52,7 @@ struct RetryPlanTests {
         #expect(plan.plan(at: now) == now + .seconds(2))
     }
 
-    @Test mutating func `A success begins anew, and a cancelled attempt doesn't lengthen the wait`() {
+    @Test mutating func `A success resets the wait, and a cancelled attempt doesn't lengthen it`() {
         let now = failOften()
         plan.plan(at: now)
         plan.cancel()

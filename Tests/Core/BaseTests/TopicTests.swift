@@ -89,7 +89,7 @@ import Testing
         #expect(topic.subscriberCount == 0)
     }
 
-    @Test func `Who stops listening is forgotten`() async {
+    @Test func `A subscriber that stops listening is removed`() async {
         let topic = Topic<Int>()
         do {
             let stream = topic.subscribe()
@@ -105,7 +105,7 @@ import Testing
         #expect(topic.subscriberCount == 0)
     }
 
-    @Test func `Letting go of a topic ends its streams`() async {
+    @Test func `Deallocating a topic ends its streams`() async {
         var topic: Topic<Int>? = Topic()
         let stream = topic?.subscribe()
         topic?.publish(1)
@@ -160,7 +160,9 @@ import Testing
 
     // MARK: Batches
 
-    @Test("Batches bring what single elements would, in the same order", arguments: [1, 2, 31, 32, 256, 257, 700])
+    @Test(
+        "Batches deliver the same elements as single reads, in the same order",
+        arguments: [1, 2, 31, 32, 256, 257, 700])
     func batches(count: Int) async {
         let topic = Topic<Int>(bufferLimit: 2000)
         let (single, batched) = (topic.subscribe(), topic.subscribeBatches())
@@ -193,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func `What is dropped is reported with the number so far`() {
+    @Test func `Dropped elements are reported with their total so far`() {
         let reports = Locked<[UInt64]>([])
         let topic = Topic<Int>(bufferLimit: 2, overflow: .dropNewest) { count in reports.withLock { $0.append(count) } }
         let streams = [topic.subscribe(), topic.subscribe()]
@@ -209,7 +211,7 @@ import Testing
         #expect(await topic.subscribeBatches().first { _ in true } == [3])
     }
 
-    @Test func `A reader that waits is woken by what comes, by the end, and by cancelling`() async {
+    @Test func `A waiting reader is woken by an element, by the end, and by cancellation`() async {
         let topic = Topic<Int>()
         let stream = topic.subscribeBatches()
         let reader = Task { await drain(stream).flatMap(\.self) }
@@ -230,7 +232,7 @@ import Testing
         #expect(endless.subscriberCount == 0)
     }
 
-    @Test func `Two readers of one stream share what comes`() async {
+    @Test func `Two readers of one stream share its elements`() async {
         let topic = Topic<Int>(bufferLimit: 2000)
         let stream = topic.subscribe()
         let readers = (0..<2).map { _ in Task { await drain(stream) } }
@@ -255,10 +257,10 @@ import Testing
         let topic = keeping(4)
         topic.enqueue(contentsOf: [1, 2], isKept: true).complete()
         topic.publish(contentsOf: [3])
-        #expect(topic.room == 2)
+        #expect(topic.availableCount == 2)
         topic.enqueue(contentsOf: [4, 5, 6], isKept: true).complete()
         #expect(topic.droppedCount == 1)
-        #expect(topic.room == 0)
+        #expect(topic.availableCount == 0)
         let (first, second) = (topic.subscribe(), topic.subscribe())
         topic.publish(7)
         topic.finish()
@@ -266,7 +268,7 @@ import Testing
         #expect(await drain(second) == [7])
     }
 
-    @Test("What the last subscriber leaves behind waits for the next", arguments: 0...6)
+    @Test("Kept elements that the last subscriber left unread wait for the next one", arguments: 0...6)
     func leftBehind(taken: Int) async {
         let topic = keeping(8)
         do {
@@ -283,7 +285,7 @@ import Testing
         #expect(await drain(next) == [0, 1, 2, 4, 5].filter { $0 >= taken })
     }
 
-    @Test func `What one of several leaves behind is not doubled for the others`() async {
+    @Test func `Kept elements that one of several subscribers left unread aren't repeated for the others`() async {
         let topic = keeping(8)
         let staying = topic.subscribe()
         do {
@@ -295,72 +297,75 @@ import Testing
         #expect(await drain(staying) == [1, 2])
     }
 
-    @Test func `Room is that of the fullest subscriber, and comes back when half of it is free`() async {
+    @Test func `The available space is that of the fullest subscriber, and its notice comes when half is free`() async {
         let topic = keeping(4, bufferLimit: 4)
         let (slow, quick) = (topic.subscribe(), topic.subscribe())
         var (slowReader, quickReader) = (slow.makeAsyncIterator(), quick.makeAsyncIterator())
         topic.enqueue(contentsOf: [1, 2, 3, 4], isKept: true).complete()
         let notices = Locked(0)
-        topic.whenRoom { notices.withLock { $0 += 1 } }
-        #expect(topic.room == 0)
+        topic.onHalfFree { notices.withLock { $0 += 1 } }
+        #expect(topic.availableCount == 0)
         for _ in 0..<4 { _ = await quickReader.next() }
-        #expect(topic.room == 0)
+        #expect(topic.availableCount == 0)
         _ = await slowReader.next()
-        #expect(topic.room == 1)
+        #expect(topic.availableCount == 1)
         #expect(notices.withLock { $0 } == 0)
         _ = await slowReader.next()
-        #expect(topic.room == 2)
+        #expect(topic.availableCount == 2)
         #expect(notices.withLock { $0 } == 1)
         _ = await slowReader.next()
         #expect(notices.withLock { $0 } == 1)
-        topic.whenRoom { notices.withLock { $0 += 1 } }
+        topic.onHalfFree { notices.withLock { $0 += 1 } }
         #expect(notices.withLock { $0 } == 2)
     }
 
-    @Test func `An abandoned subscriber stops the others no more, until it takes something`() async {
+    @Test func `An abandoned subscriber doesn't limit the others until it takes an element`() async {
         let topic = keeping(4, bufferLimit: 2)
         let stalled = topic.subscribe()
         var stalledReader = stalled.makeAsyncIterator()
         topic.enqueue(contentsOf: [1, 2], isKept: true).complete()
         // Alone it is waited for, or everything would be lost.
         topic.abandonFullSubscribers()
-        #expect(topic.room == 0)
+        #expect(topic.availableCount == 0)
         let quick = topic.subscribe()
         topic.abandonFullSubscribers()
-        #expect(topic.room == 2)
+        #expect(topic.availableCount == 2)
         topic.enqueue(contentsOf: [3], isKept: true).complete()
         #expect(topic.droppedCount == 1)
-        #expect(topic.room == 1)
+        #expect(topic.availableCount == 1)
         _ = await stalledReader.next()
         topic.enqueue(contentsOf: [4], isKept: true).complete()
-        #expect(topic.room == 0)
+        #expect(topic.availableCount == 0)
         topic.finish()
         #expect(await drain(quick) == [3, 4])
         #expect(await drain(stalled) == [2, 4])
     }
 
-    @Test func `What nobody wants waits for whoever does, and nothing after it is done with before`() async {
+    @Test
+    func `Unwanted kept elements wait for an interested subscriber, and later ones don't count as processed before`()
+        async
+    {
         let topic = keeping(8)
         topic.enqueue(contentsOf: [1, 2, 3, 4], isKept: true).complete()
         let odd = topic.batches { $0 % 2 == 1 }
         topic.enqueue(contentsOf: [5, 6], isKept: true).complete()
         #expect(await odd.next() == [1])
-        #expect(topic.keptDoneCount == 0)
+        #expect(topic.processedKeptCount == 0)
         #expect(await odd.next() == [3])
-        #expect(topic.keptDoneCount == 1)
+        #expect(topic.processedKeptCount == 1)
         let even = topic.batches { $0 % 2 == 0 }
         #expect(await even.next() == [2])
         #expect(await even.next() == [4])
-        #expect(topic.keptDoneCount == 2)
+        #expect(topic.processedKeptCount == 2)
         #expect(await odd.next() == [5])
-        #expect(topic.keptDoneCount == 3)
+        #expect(topic.processedKeptCount == 3)
         topic.finish()
         #expect(await even.next() == [6])
         #expect(await even.next() == nil)
         #expect(await odd.next() == nil)
     }
 
-    @Test func `What one that leaves has wanted alone waits for the next that wants it`() async {
+    @Test func `Kept elements that only a departed subscriber wanted wait for the next interested one`() async {
         let topic = keeping(8)
         let odd = topic.batches { $0 % 2 == 1 }
         do {
@@ -374,7 +379,7 @@ import Testing
         #expect(await drain(all).flatMap(\.self) == [2, 4])
     }
 
-    @Test func `What nobody wants holds the others up no longer than the bound`() async {
+    @Test func `Unwanted kept elements delay the others at most up to the limit`() async {
         let topic = keeping(4)
         let odd = topic.batches { $0 % 2 == 1 }
         topic.enqueue(contentsOf: [2, 4, 1, 3], isKept: true).complete()

@@ -43,7 +43,7 @@ import Testing
         #expect(error?.description == "two plugins are registered as 'core.bus' (from One and Two)")
     }
 
-    @Test func `One payload limit has one meaning`() throws {
+    @Test func `Two different payload limits with one ID are refused`() throws {
         let limit = PayloadLimit(id: "radio.packet", bytes: 64, summary: "Packet", source: "chosen")
         let shared = try PluginBus {
             Probe(id: "a", limits: [limit])
@@ -63,11 +63,11 @@ import Testing
             }
             #expect(error?.code == .conflictingLimit)
             #expect(error?.plugin == "b")
-            #expect(error?.description == "plugins 'a' and 'b' state different payload limits as 'radio.packet'")
+            #expect(error?.description == "plugins 'a' and 'b' declare different payload limits as 'radio.packet'")
         }
     }
 
-    @Test func `A missing requirement names who requires it and what is missing`() {
+    @Test func `A missing requirement names the plugin that requires it and the missing plugin`() {
         let error = #expect(throws: PluginError.self) {
             try PluginBus { Probe(id: "a", requires: ["codec.absent"]) }
         }

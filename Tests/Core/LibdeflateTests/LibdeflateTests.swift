@@ -66,7 +66,7 @@
             }
         }
 
-        @Test("what does not fit is nil, and nothing is written beyond the room")
+        @Test("output that doesn't fit is nil, and nothing is written beyond the buffer")
         func room() throws {
             let deflater = try LibdeflateCompressor().makeDeflater(level: 6)
             let bytes = try #require(Self.samples.first { $0.name == "workout" }).bytes
@@ -126,7 +126,7 @@
             }
         }
 
-        @Test("what does not shrink, or shrinks beyond what readers allow, is stored")
+        @Test("a body that doesn't shrink, or shrinks beyond the limit of readers, is stored")
         func stored() throws {
             let policy = CompressionPolicy.zlib(minimumBytes: 1, compressor: LibdeflateCompressor(), compressorBytes: 1)
             // Knuth's congruential generator (MMIX); its highest bits do not repeat.

@@ -55,7 +55,7 @@ import Testing
         #expect(CodingLoss(from: Set(1...3), to: [1, 2, 4]) != nil)
     }
 
-    @Test func `Cases of enums are compared with what they carry`() {
+    @Test func `Enum cases are compared with their associated values`() {
         #expect(CodingLoss(from: Step.go(Plain(seconds: 1)), to: .go(Plain(seconds: 1))) == nil)
         #expect(CodingLoss(from: Step.go(Plain(seconds: 1)), to: .go(Plain(seconds: 2)))?.field == "seconds")
         #expect(CodingLoss(from: Step.go(Plain(seconds: 1)), to: .halt)?.type == "Step")
@@ -70,6 +70,15 @@ import Testing
         var used = Idle()
         _ = used.sum
         #expect(CodingLoss(from: used, to: Idle()) == nil)
+    }
+
+    @Test func `Only modules of Swift and Foundation are standard`() {
+        for type in [Int.self, [Plain].self, Date.self, URL.self] as [Any.Type] {
+            #expect(CodingLoss.isStandard(typeName: String(reflecting: type)), "\(type)")
+        }
+        for name in ["FoundationKit.Lap", "FoundationModel.Lap", "SwiftLog.Line", String(reflecting: Plain.self)] {
+            #expect(!CodingLoss.isStandard(typeName: name), "\(name)")
+        }
     }
 
     @Test func `Long and deep values end the search`() {

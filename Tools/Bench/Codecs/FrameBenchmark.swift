@@ -52,6 +52,6 @@ private final class Writers {
 
     func frame() {
         writer.reset()
-        body.withUnsafeBytes { FrameSeal.append(kind: 2, codec: 2, flags: 0, body: $0, to: &writer) }
+        body.withUnsafeBytes { RawFrameBuilder.append(kind: 2, codec: 2, flags: 0, body: $0, to: &writer) }
     }
 }

@@ -29,7 +29,7 @@
                 throw Self.cannotMake(self.folder)
             }
             let access = FileAccess(path: self.folder.path)
-            if let flaw = access?.flaw(ofFolder: self.folder.path, isShared: false) { throw ToolError(flaw) }
+            if let problem = access?.problem(withFolder: self.folder.path, isShared: false) { throw ToolError(problem) }
             guard isLive else {
                 lock = -1
                 return
@@ -38,9 +38,9 @@
             guard lock >= 0 else {
                 throw ToolError("cannot write to \(self.folder.path): \(String(cString: strerror(errno)))")
             }
-            if let flaw = FileAccess(descriptor: lock)?.flaw(ofFile: self.folder.appending(path: "lock").path) {
+            if let problem = FileAccess(descriptor: lock)?.problem(withFile: self.folder.appending(path: "lock").path) {
                 close(lock)
-                throw ToolError(flaw)
+                throw ToolError(problem)
             }
             guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
                 close(lock)

@@ -85,7 +85,7 @@ final class EncodedShape {
             return
         }
         guard rules.keepsNestedNil else {
-            throw WireError(.encodingFailed, "an optional that holds nil would come back as nil")
+            throw WireError(.encodingFailed, "an optional that holds nil would be decoded as nil")
         }
         content = .value(optional.asPresent)
     }

@@ -25,21 +25,21 @@ struct BodyDecoder: ~Copyable {
     }
 
     /// Returns true, once, if a frame couldn't be read because the introduction of its identity hasn't arrived.
-    mutating func takeMissed() -> Bool { table.numbering?.takeMissed() ?? false }
+    mutating func takeUnknownNumberFlag() -> Bool { table.numbering?.takeUnknownNumberFlag() ?? false }
 
-    mutating func takeStatement() -> KnownIdentities? { table.numbering?.takeStatement() }
+    mutating func takeReport() -> KnownIdentities? { table.numbering?.takeReport() }
 
     /// Returns nil if the kind is unknown and skippable.
     mutating func decode(_ header: FrameHeader, _ frame: UnsafeRawBufferPointer) throws(WireError) -> WireFrame? {
         let body = header.body(of: frame)
         guard header.flags.compression != 0 else { return try decode(header, body: body) }
         try inflate(body, header.flags)
-        defer { forgetLargeBuffer() }
+        defer { freeLargeBuffer() }
         return try decode(header, body: inflated.bytes)
     }
 
     /// Frees a large buffer. Call it after the payload has been copied.
-    private mutating func forgetLargeBuffer() {
+    private mutating func freeLargeBuffer() {
         if inflated.capacity > Self.keptBytes { inflated = WireWriter(capacity: 64) }
     }
 
@@ -78,7 +78,7 @@ struct BodyDecoder: ~Copyable {
             return .snapshotRequest(try reader.readAll { reader throws(WireError) in try reader.readSnapshotRequest() })
         case .goodbye: return .goodbye(try reader.readAll { reader throws(WireError) in try reader.readGoodbye() })
         case .report: return .report(try reader.readAll { reader throws(WireError) in try reader.readReport() })
-        case .fragment: throw WireError(.corrupted, "a fragment is not a message; FrameReassembler takes it")
+        case .fragment: throw WireError(.corrupted, "a fragment is not a message; pass it to FrameReassembler")
         default:
             if header.flags.contains(.skippable) { return nil }
             throw WireError(.unsupportedVersion, "frames of kind \(header.kind.rawValue) are unknown to this reader")
@@ -97,12 +97,14 @@ struct BodyDecoder: ~Copyable {
     private func checkFlags(_ header: FrameHeader) throws(WireError) {
         guard !header.flags.isDisjoint(with: [.names, .marked]) else { return }
         guard header.kind == .envelope || header.kind == .snapshot else {
-            throw WireError(.corrupted, "the frame has a mark or names, and is no envelope or snapshot")
+            throw WireError(.corrupted, "only envelopes and snapshots can have a mark or names")
         }
         guard header.flags.contains(.names) else { return }
-        guard isConnection else { throw WireError(.corrupted, "the frame refers to the names of a connection") }
+        guard isConnection else {
+            throw WireError(.corrupted, "the frame refers to names of a connection, but must stand alone")
+        }
         guard header.codec == CompactCodec.id.number else {
-            throw WireError(.corrupted, "the frame lists names, and is no payload of 'compact'")
+            throw WireError(.corrupted, "the frame lists names, but its payload isn't 'compact'")
         }
     }
 
@@ -122,7 +124,7 @@ struct BodyDecoder: ~Copyable {
         let bytes = try reader.readRaw(reader.remaining)
         try limits.checkInflation(of: bytes.count, to: count)
         inflated.reset()
-        let output = inflated.room(for: count + ZlibInflater.slackBytes)
+        let output = inflated.spareCapacity(for: count + ZlibInflater.slackBytes)
         try startedInflater().inflate(bytes, into: output, count: count, dictionary: dictionary)
         inflated.position = count
     }

@@ -4,7 +4,7 @@ public import MeshIdentity
 /// The codecs of a reader, by their numbers on the wire.
 public struct CodecTable: Sendable {
     /// Indices into `codecs`, by number; 255 for a number without a codec.
-    private var places = [UInt8](repeating: .max, count: 256)
+    private var indices = [UInt8](repeating: .max, count: 256)
     /// The codecs in the order in which they were registered.
     public private(set) var codecs: [any PayloadCodec] = []
 
@@ -26,19 +26,19 @@ public struct CodecTable: Sendable {
     ///
     /// - Throws: `unknownCodec`.
     public func codec(_ number: UInt8) throws(WireError) -> any PayloadCodec {
-        let place = places[Int(number)]
-        guard place != .max else { throw WireError(.unknownCodec, PayloadCodecID.unknown(number)) }
-        return codecs[Int(place)]
+        let index = indices[Int(number)]
+        guard index != .max else { throw WireError(.unknownCodec, PayloadCodecID.unknown(number)) }
+        return codecs[Int(index)]
     }
 
     private mutating func add(_ codec: any PayloadCodec) throws(WireError) {
         let id = codec.id
         guard id.number != 0 else { throw WireError(.invalidValue, "codec '\(id.name)' has number 0") }
-        guard places[Int(id.number)] == .max else {
-            let other = codecs[Int(places[Int(id.number)])].id.name
+        guard indices[Int(id.number)] == .max else {
+            let other = codecs[Int(indices[Int(id.number)])].id.name
             throw WireError(.invalidValue, "codecs '\(other)' and '\(id.name)' share number \(id.number)")
         }
-        places[Int(id.number)] = UInt8(codecs.count)
+        indices[Int(id.number)] = UInt8(codecs.count)
         codecs.append(codec)
     }
 }

@@ -26,7 +26,7 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
     }
 
     /// Returns the known identities that must be reported to the sender; nil if there is nothing to report. For datagrams.
-    package mutating func takeKnownIdentities() -> KnownIdentities? { bodies.takeStatement() }
+    package mutating func takeKnownIdentities() -> KnownIdentities? { bodies.takeReport() }
 
     /// Decodes the message of exactly one frame. Returns nil if this version doesn't know its kind and may skip it.
     ///
@@ -75,7 +75,7 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
                 let frame = try decodeFrame(UnsafeRawBufferPointer(rebasing: rest[..<length]))
                 if let frame { frames.append(frame) }
             } catch {
-                guard bodies.takeMissed() else { throw error }
+                guard bodies.takeUnknownNumberFlag() else { throw error }
             }
             rest = UnsafeRawBufferPointer(rebasing: rest[length...])
         } while !rest.isEmpty

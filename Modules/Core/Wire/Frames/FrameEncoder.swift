@@ -22,7 +22,7 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
         codec: any PayloadCodec, compression: CompressionPolicy = .zlib(), interning: Bool = false,
         limits: FrameLimits = FrameLimits()
     ) {
-        self.codec = interning ? (codec as? CompactCodec)?.namingFirst ?? codec : codec
+        self.codec = interning ? (codec as? CompactCodec)?.withNamesFirst ?? codec : codec
         self.table = InterningTable(capacity: interning ? InterningTable.capacityMax : 0)
         self.names = NameTable(capacity: interning ? NameTable.capacityMax : 0)
         self.closing = FrameClosing(compression, limits)
@@ -109,7 +109,7 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
         let (frame, markFlags) = try writer.openFrame(
             mark, lengthBytes: FrameHeader.lengthBytes(payload.count + 64))
         let change = writer.write(metadata, interning: &table)
-        let tail = names.abbreviate(payload, codec, in: &writer)
+        let tail = names.writeNames(of: payload, codec, in: &writer)
         let flags = tail.flags.union(markFlags)
         try closing.close(frame, .envelope, flags: flags, codec: codec.number, tail: tail.bytes, &writer)
         if let change { table.apply(change, from: metadata) }
@@ -127,7 +127,7 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
         let change = writer.write(snapshot.metadata, interning: &table)
         writer.writeHead(of: snapshot)
         try state.bytes.withUnsafeBytes { bytes in
-            let tail = names.abbreviate(bytes, state.codec.id, in: &writer)
+            let tail = names.writeNames(of: bytes, state.codec.id, in: &writer)
             try closing.close(
                 frame, .snapshot, flags: tail.flags.union(markFlags), codec: state.codec.id.number, tail: tail.bytes,
                 &writer)

@@ -44,7 +44,7 @@ extension WireReader {
             throw WireError(.oversized, "a fragmented frame of \(total) bytes exceeds \(limits.frameBytes)")
         }
         guard let message = UInt32(exactly: message), piece > 0, piece < total else {
-            throw WireError(.corrupted, "a fragment of \(piece) bytes of \(total) is impossible")
+            throw WireError(.corrupted, "a fragment of \(piece) bytes is invalid in a frame of \(total)")
         }
         // All numbers are now at most `total`, which fits into an `Int`.
         var fragment = FrameFragment(
@@ -53,11 +53,11 @@ extension WireReader {
             throw WireError(.oversized, "\(fragment.count) fragments exceed the limit of \(FrameFragment.piecesMax)")
         }
         guard index < UInt64(fragment.count) else {
-            throw WireError(.corrupted, "fragment \(index) of \(fragment.count)")
+            throw WireError(.corrupted, "fragment \(index) doesn't exist in a frame of \(fragment.count) fragments")
         }
         fragment.index = Int(index)
         guard fragment.bytes.count == min(fragment.pieceBytes, fragment.totalBytes - fragment.offset) else {
-            throw WireError(.corrupted, "fragment \(index) has \(fragment.bytes.count) bytes")
+            throw WireError(.corrupted, "fragment \(index) has the wrong size of \(fragment.bytes.count) bytes")
         }
         return fragment
     }

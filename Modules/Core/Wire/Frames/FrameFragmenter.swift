@@ -21,7 +21,8 @@ package struct FrameFragmenter: Sendable {
     ///   receivers don't mix in pieces from the previous launch.
     /// - Precondition: The limit is at least `datagramBytesMin`.
     package init(limit: PayloadLimit = .udpSafe, firstMessage: UInt32 = 0) {
-        precondition(limit.bytes >= Self.datagramBytesMin, "no fragment fits \(limit.bytes) bytes")
+        precondition(
+            limit.bytes >= Self.datagramBytesMin, "a fragment needs a limit of at least \(Self.datagramBytesMin) bytes")
         datagramBytes = limit.bytes
         limitID = limit.id
         nextMessage = firstMessage
@@ -40,7 +41,7 @@ package struct FrameFragmenter: Sendable {
             message: nextMessage, totalBytes: frame.count, pieceBytes: pieceBytes, index: 0, bytes: frame)
         guard fragment.count <= FrameFragment.piecesMax else {
             throw WireError(
-                .oversized, "\(frame.count) bytes need more than \(FrameFragment.piecesMax) of '\(limitID)'")
+                .oversized, "\(frame.count) bytes need more than \(FrameFragment.piecesMax) datagrams of '\(limitID)'")
         }
         nextMessage &+= 1
         var writer = WireWriter(capacity: datagramBytes)

@@ -81,7 +81,8 @@ extension FrameHeader {
         }
         let flags = FrameFlags(rawValue: bytes[4])
         guard FrameFlags.all.isSuperset(of: flags) else {
-            throw WireError(.unsupportedVersion, "the frame has flags \(bytes[4]), of which this reader knows 63")
+            throw WireError(
+                .unsupportedVersion, "the frame has flags \(bytes[4]), but this reader knows only those in 63")
         }
         return FrameHeader(
             kind: FrameKind(rawValue: bytes[2]), codec: bytes[3], flags: flags, bodyBytes: Int(length),

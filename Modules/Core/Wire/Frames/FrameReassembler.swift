@@ -12,7 +12,7 @@ package struct FrameReassembler: Sendable {
         var began: Duration
         var pieceBytes: Int
         var bytes: [UInt8]
-        var has: [Bool]
+        var receivedPieces: [Bool]
         var missing: Int
     }
 
@@ -26,7 +26,7 @@ package struct FrameReassembler: Sendable {
     /// Incomplete frames, oldest first.
     private var partials: [Partial] = []
     /// Number of incomplete frames that were dropped because of the timeout or the limits.
-    package private(set) var abandonedCount: UInt64 = 0
+    package private(set) var droppedCount: UInt64 = 0
 
     /// Creates a reassembler. A `framesMax` below 1 counts as 1.
     package init(
@@ -54,7 +54,8 @@ package struct FrameReassembler: Sendable {
         }
         guard header.kind == .fragment else { return [UInt8](datagram) }
         guard datagram.count == header.frameBytes else {
-            throw WireError(.corrupted, "a fragment of \(header.frameBytes) bytes arrives as \(datagram.count)")
+            throw WireError(
+                .corrupted, "a fragment of \(header.frameBytes) bytes arrived in a datagram of \(datagram.count)")
         }
         try header.verifyChecksum(datagram)
         return try receiveFragment(header, datagram, now: now)
@@ -66,7 +67,7 @@ package struct FrameReassembler: Sendable {
     ) throws(WireError) -> [UInt8]? {
         // The reserved compression has both bits that any compression has.
         guard header.flags.isDisjoint(with: [.reservedCompression, .names, .marked]) else {
-            throw WireError(.corrupted, "a fragment is never compressed, and has no mark and no names")
+            throw WireError(.corrupted, "a fragment can't be compressed, and can't have a mark or names")
         }
         var reader = WireReader(header.body(of: frame))
         return try place(try reader.readFragment(limits: limits), now: now)
@@ -81,13 +82,13 @@ package struct FrameReassembler: Sendable {
 
     /// Drops incomplete frames after their timeout. `receive` also does this. Call it when nothing arrives.
     package mutating func expire(now: Duration) {
-        while let oldest = partials.first, now - oldest.began >= timeout { abandonOldest() }
+        while let oldest = partials.first, now - oldest.began >= timeout { dropOldest() }
     }
 
     private mutating func place(_ fragment: FrameFragment, now: Duration) throws(WireError) -> [UInt8]? {
         let index = try partialIndex(for: fragment, now: now)
-        guard !partials[index].has[fragment.index] else { return nil }
-        partials[index].has[fragment.index] = true
+        guard !partials[index].receivedPieces[fragment.index] else { return nil }
+        partials[index].receivedPieces[fragment.index] = true
         partials[index].missing -= 1
         let offset = fragment.offset
         partials[index].bytes.withUnsafeMutableBytes { bytes in
@@ -106,19 +107,21 @@ package struct FrameReassembler: Sendable {
             return index
         }
         guard fragment.totalBytes <= bytesMax else {
-            throw WireError(.oversized, "a frame of \(fragment.totalBytes) bytes exceeds the room of \(bytesMax)")
+            throw WireError(
+                .oversized,
+                "a frame of \(fragment.totalBytes) bytes exceeds the limit of \(bytesMax) for incomplete frames")
         }
-        while partials.count >= framesMax || heldBytes + fragment.totalBytes > bytesMax { abandonOldest() }
+        while partials.count >= framesMax || heldBytes + fragment.totalBytes > bytesMax { dropOldest() }
         partials.append(
             Partial(
                 message: fragment.message, began: now, pieceBytes: fragment.pieceBytes,
                 bytes: [UInt8](repeating: 0, count: fragment.totalBytes),
-                has: [Bool](repeating: false, count: fragment.count), missing: fragment.count))
+                receivedPieces: [Bool](repeating: false, count: fragment.count), missing: fragment.count))
         return partials.count - 1
     }
 
-    private mutating func abandonOldest() {
+    private mutating func dropOldest() {
         partials.removeFirst()
-        abandonedCount &+= 1
+        droppedCount &+= 1
     }
 }

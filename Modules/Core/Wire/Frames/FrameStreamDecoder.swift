@@ -22,12 +22,12 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
     private var buffer: ByteQueue
     private var bodies: BodyDecoder
     private let limits: FrameLimits
-    private var pieces: FrameReassembler
+    private var reassembler: FrameReassembler
     /// Reads frames that arrived in pieces. Created when the first one is complete.
-    private var whole: FrameDecoder?
+    private var reassembledDecoder: FrameDecoder?
     private let dictionaries: [CompressionDictionary]
     /// The header of the next frame, so that it is parsed once.
-    private var awaited: FrameHeader?
+    private var nextHeader: FrameHeader?
     /// The error that ended the stream; nil while it can be read.
     public private(set) var failure: WireError?
     /// Number of skipped frames: this version doesn't know their kind, and their flags allow skipping.
@@ -40,7 +40,7 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
         self.limits = limits
         self.dictionaries = dictionaries
         buffer = ByteQueue()
-        pieces = FrameReassembler(bytesMax: max(2 << 20, limits.frameBytes), limits: limits)
+        reassembler = FrameReassembler(bytesMax: max(2 << 20, limits.frameBytes), limits: limits)
         bodies = BodyDecoder(
             codecs: codecs, dictionaries: dictionaries, limits: limits,
             internedIdentities: InterningTable.capacityMax)
@@ -70,17 +70,17 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
     public mutating func nextFrame() throws(WireError) -> WireFrame? {
         if let failure { throw failure }
         do throws(WireError) {
-            while let header = try awaitedHeader(), buffer.count >= header.frameBytes {
+            while let header = try parseNextHeader(), buffer.count >= header.frameBytes {
                 if let frame = try readFrame(header) { return frame }
             }
             return nil
         } catch {
-            throw failing(with: error)
+            throw fail(with: error)
         }
     }
 
     /// True if no frame is incomplete. Only then can the stream end without loss.
-    public var isAtFrameBoundary: Bool { buffer.count == 0 && pieces.heldBytes == 0 }
+    public var isAtFrameBoundary: Bool { buffer.count == 0 && reassembler.heldBytes == 0 }
 
     /// Reads the next frame. Returns nil if it is skipped, or is a piece of an incomplete frame.
     private mutating func readFrame(_ header: FrameHeader) throws(WireError) -> WireFrame? {
@@ -96,33 +96,35 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
     private mutating func readPiece(
         _ header: FrameHeader, _ bytes: UnsafeRawBufferPointer
     ) throws(WireError) -> WireFrame? {
-        let complete = try pieces.receiveFragment(header, bytes, now: .zero)
+        let complete = try reassembler.receiveFragment(header, bytes, now: .zero)
         // A stream loses nothing, so an incomplete frame can't be dropped silently either.
-        guard pieces.abandonedCount == 0 else {
-            throw WireError(.oversized, "there is no room for the pieces of so many frames at a time")
+        guard reassembler.droppedCount == 0 else {
+            throw WireError(.oversized, "the stream has too many incomplete frames at a time")
         }
         takeFrame(header)
         guard let complete else { return nil }
-        if whole == nil { whole = FrameDecoder(codecs: bodies.codecs, dictionaries: dictionaries, limits: limits) }
-        let frame = try whole?.decodeFrame(complete)
+        if reassembledDecoder == nil {
+            reassembledDecoder = FrameDecoder(codecs: bodies.codecs, dictionaries: dictionaries, limits: limits)
+        }
+        let frame = try reassembledDecoder?.decodeFrame(complete)
         if frame == nil { skippedCount &+= 1 }
         return frame
     }
 
     private mutating func takeFrame(_ header: FrameHeader) {
         buffer.remove(header.frameBytes)
-        awaited = nil
+        nextHeader = nil
     }
 
-    private mutating func awaitedHeader() throws(WireError) -> FrameHeader? {
-        if awaited == nil { awaited = try FrameHeader.parse(buffer.bytes, limits: limits) }
-        return awaited
+    private mutating func parseNextHeader() throws(WireError) -> FrameHeader? {
+        if nextHeader == nil { nextHeader = try FrameHeader.parse(buffer.bytes, limits: limits) }
+        return nextHeader
     }
 
-    private mutating func failing(with error: WireError) -> WireError {
+    private mutating func fail(with error: WireError) -> WireError {
         failure = error
         buffer = ByteQueue()
-        pieces = FrameReassembler()
+        reassembler = FrameReassembler()
         return error
     }
 }
@@ -144,7 +146,7 @@ struct ByteQueue: ~Copyable {
 
     mutating func append(_ more: UnsafeRawBufferPointer) {
         guard let source = more.baseAddress, more.count > 0 else { return }
-        if capacity - start - count < more.count { makeRoom(for: more.count) }
+        if capacity - start - count < more.count { reserve(more.count) }
         base?.advanced(by: start + count).copyMemory(from: source, byteCount: more.count)
         count += more.count
     }
@@ -164,7 +166,7 @@ struct ByteQueue: ~Copyable {
 
     /// Moves the bytes to the front, and into larger memory if they need more than half of it. So each byte moves a bounded
     /// number of times.
-    private mutating func makeRoom(for more: Int) {
+    private mutating func reserve(_ more: Int) {
         let needed = count + more
         if needed <= capacity / 2, let base {
             base.copyMemory(from: base + start, byteCount: count)

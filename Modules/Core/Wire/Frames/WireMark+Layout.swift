@@ -18,7 +18,8 @@ extension WireMark {
     /// - Throws: `invalidValue` for a mark without meaning.
     func check() throws(WireError) {
         guard sequence > 0, isLatest || (1...sequence).contains(first) else {
-            throw WireError(.invalidValue, "a mark of number \(sequence), of which \(first) is the first")
+            throw WireError(
+                .invalidValue, "a mark has the number \(sequence), but \(first) as the lowest offered number")
         }
     }
 }
@@ -39,13 +40,15 @@ extension WireReader {
     mutating func readMark() throws(WireError) -> WireMark {
         let flags = MarkFlags(rawValue: try readUInt8())
         guard flags.isSubset(of: .all) else {
-            throw WireError(.unsupportedVersion, "a mark has flags \(flags.rawValue), of which this reader knows 7")
+            throw WireError(
+                .unsupportedVersion, "a mark has flags \(flags.rawValue), but this reader knows only those in 7")
         }
         let outbox = try readUInt32()
         let sequence = try readVarint()
         let distance = flags.contains(.latest) ? 0 : try readVarint()
         guard distance < sequence else {
-            throw WireError(.invalidValue, "a mark of number \(sequence), whose first lies \(distance) before it")
+            throw WireError(
+                .invalidValue, "a mark has the number \(sequence), but a lowest offered number \(distance) below it")
         }
         let expiresAt = flags.contains(.expires) ? try readVarint() : nil
         if flags.contains(.extensions) { try skipExtensions() }
@@ -64,17 +67,20 @@ extension WireReport {
     /// - Throws: `oversized` beyond a maximum, `invalidValue` for a report without meaning.
     func check() throws(WireError) {
         guard receipts.count <= Self.entriesMax, floors.count <= Self.entriesMax else {
-            throw WireError(.oversized, "a report of \(receipts.count) receipts and \(floors.count) floors")
+            throw WireError(
+                .oversized,
+                "a report has \(receipts.count) receipts and \(floors.count) floors, but the limit of each is \(Self.entriesMax)"
+            )
         }
         for receipt in receipts { try receipt.check() }
-        guard floors.allSatisfy({ $0.first > 0 }) else { throw WireError(.invalidValue, "a floor of 0") }
+        guard floors.allSatisfy({ $0.first > 0 }) else { throw WireError(.invalidValue, "a floor must be at least 1") }
     }
 }
 
 extension WireReport.Receipt {
     fileprivate func check() throws(WireError) {
         guard beyond.count <= Self.rangesMax else {
-            throw WireError(.oversized, "a receipt of \(beyond.count) ranges")
+            throw WireError(.oversized, "a receipt has \(beyond.count) ranges, but the limit is \(Self.rangesMax)")
         }
         guard !isLatest || beyond.isEmpty else {
             throw WireError(.invalidValue, "a receipt of latest snapshots has ranges")
@@ -83,7 +89,9 @@ extension WireReport.Receipt {
         for range in beyond {
             // A range that touches the end would belong to the one before it.
             guard range.lowerBound > end, range.lowerBound - end >= 2 else {
-                throw WireError(.invalidValue, "a receipt has \(range) behind \(end)")
+                throw WireError(
+                    .invalidValue,
+                    "a receipt has the range \(range) after \(end), which must be higher and not adjacent")
             }
             end = range.upperBound
         }
@@ -179,7 +187,7 @@ extension WireReader {
     private mutating func readFloor() throws(WireError) -> WireReport.Floor {
         let floor = WireReport.Floor(
             featureID: try readIdentifier(), outbox: try readUInt32(), first: try readVarint())
-        guard floor.first > 0 else { throw WireError(.invalidValue, "a floor of 0") }
+        guard floor.first > 0 else { throw WireError(.invalidValue, "a floor must be at least 1") }
         return floor
     }
 
@@ -190,19 +198,20 @@ extension WireReader {
         receipt.isLatest = count == WireReport.Receipt.latest
         guard !receipt.isLatest else { return receipt }
         guard count <= UInt8(WireReport.Receipt.rangesMax) else {
-            throw WireError(.oversized, "a receipt of \(count) ranges")
+            throw WireError(
+                .oversized, "a receipt has \(count) ranges, but the limit is \(WireReport.Receipt.rangesMax)")
         }
         var end = receipt.upTo
         for _ in 0..<count {
-            let lower = try sum(try sum(end, 2), try readVarint())
-            end = try sum(lower, try readVarint())
+            let lower = try addingChecked(try addingChecked(end, 2), try readVarint())
+            end = try addingChecked(lower, try readVarint())
             receipt.beyond.append(lower...end)
         }
         return receipt
     }
 }
 
-private func sum(_ left: UInt64, _ right: UInt64) throws(WireError) -> UInt64 {
+private func addingChecked(_ left: UInt64, _ right: UInt64) throws(WireError) -> UInt64 {
     let (sum, overflows) = left.addingReportingOverflow(right)
     guard !overflows else { throw WireError(.invalidValue, "a range of numbers exceeds 64 bits") }
     return sum

@@ -119,7 +119,9 @@ extension WireReader {
         let peer = try readPeer()
         let lowest = try readUInt8()
         let highest = try readUInt8()
-        guard lowest <= highest else { throw WireError(.invalidValue, "frame versions \(lowest) to \(highest)") }
+        guard lowest <= highest else {
+            throw WireError(.invalidValue, "the range of frame versions \(lowest) to \(highest) is empty")
+        }
         guard let protocolVersion = Int(exactly: try readSignedVarint()) else {
             throw WireError(.invalidValue, "the protocol version is too large")
         }
@@ -158,7 +160,10 @@ extension WireReader {
         let reason = WireGoodbye.Reason(rawValue: try readUInt8())
         let detail = try readString()
         guard detail.utf8.count <= WireGoodbye.detailBytesMax else {
-            throw WireError(.oversized, "the detail of a goodbye has \(detail.utf8.count) bytes")
+            throw WireError(
+                .oversized,
+                "the detail of a goodbye has \(detail.utf8.count) bytes, but the limit is \(WireGoodbye.detailBytesMax)"
+            )
         }
         try skipExtensions()
         return WireGoodbye(reason, detail: detail)
@@ -186,7 +191,7 @@ extension WireReader {
         for _ in 0..<count {
             let peer = try readIdentifier()
             guard vector.updateValue(try readVarint(), forKey: peer) == nil else {
-                throw WireError(.corrupted, "a vector names one peer twice")
+                throw WireError(.corrupted, "a vector lists a peer twice")
             }
         }
         return vector
@@ -197,7 +202,7 @@ extension WireReader {
         switch try readUInt8() {
         case 0: return false
         case 1: return true
-        case let other: throw WireError(.corrupted, "\(other) where 0 or 1 says whether a field follows")
+        case let other: throw WireError(.corrupted, "a presence byte is \(other), but must be 0 or 1")
         }
     }
 }

@@ -12,7 +12,7 @@ struct IdentityMemo: Sendable {
     /// would copy it.
     private(set) var bytes: [UInt8] = []
 
-    mutating func note(_ metadata: SessionSyncMetadata, _ bytes: UnsafeRawBufferPointer) {
+    mutating func store(_ metadata: SessionSyncMetadata, _ bytes: UnsafeRawBufferPointer) {
         self.metadata = metadata
         self.bytes = bytes.count <= Self.bytesMax ? [UInt8](bytes) : []
     }
@@ -29,7 +29,7 @@ extension WireReader {
         if !takePrefix(memo.bytes) {
             let start = cursor
             let identity = try readIdentity()
-            memo.note(identity, UnsafeRawBufferPointer(start: start, count: cursor - start))
+            memo.store(identity, UnsafeRawBufferPointer(start: start, count: cursor - start))
         }
         try readOthers(&self, &memo.metadata)
     }
@@ -50,7 +50,7 @@ extension WireWriter {
         if !memo.bytes.isEmpty, memo.metadata.hasSameIdentity(as: metadata) { return writeRaw(memo.bytes) }
         let start = position
         write(identityOf: metadata)
-        memo.note(metadata, UnsafeRawBufferPointer(rebasing: bytes[start...]))
+        memo.store(metadata, UnsafeRawBufferPointer(rebasing: bytes[start...]))
     }
 }
 

@@ -33,10 +33,10 @@ struct IdentityNumbering: Sendable {
     /// Writer only: the number of the last message.
     private var last = 0
     /// Reader only: true if the sender must get a report.
-    private var isStatementDue = false
+    private var isReportDue = false
     private var unknownEpoch: UInt16?
     /// Reader only: true if a number came that wasn't introduced.
-    private var hasMissed = false
+    private var sawUnknownNumber = false
 
     init(epoch: UInt16) { self.epoch = epoch }
 
@@ -46,9 +46,9 @@ struct IdentityNumbering: Sendable {
 // MARK: - Writing
 
 extension IdentityNumbering {
-    /// - Parameter statement: nil if the receiver reads no numbers. If it is for another epoch, the receiver knows none.
-    mutating func setKnown(_ statement: KnownIdentities?) {
-        known = statement.map { $0.epoch == epoch ? $0.numbers : 0 }
+    /// - Parameter report: nil if the receiver reads no numbers. If it is for another epoch, the receiver knows none.
+    mutating func setKnown(_ report: KnownIdentities?) {
+        known = report.map { $0.epoch == epoch ? $0.numbers : 0 }
     }
 
     /// Returns the number of an identity, and its introduction, which must be written unless `isKnown`; nil without a number.
@@ -102,11 +102,17 @@ extension IdentityNumbering {
     mutating func introduce(
         _ identity: SessionSyncMetadata, as number: UInt64, in epoch: UInt16
     ) throws(WireError) {
-        guard number < UInt64(Self.capacity) else { throw WireError(.corrupted, "identity \(number) of a datagram") }
-        guard identity.internedBytes <= SessionSyncMetadata.internedBytesMax else {
-            throw WireError(.oversized, "an identity of \(identity.internedBytes) bytes is too long to be remembered")
+        guard number < UInt64(Self.capacity) else {
+            throw WireError(
+                .corrupted, "a datagram has identity \(number), but the limit is \(Self.capacity) identities")
         }
-        isStatementDue = true
+        guard identity.internedBytes <= SessionSyncMetadata.internedBytesMax else {
+            throw WireError(
+                .oversized,
+                "an identity of \(identity.internedBytes) bytes exceeds the limit of \(SessionSyncMetadata.internedBytesMax)"
+            )
+        }
+        isReportDue = true
         let number = Int(number)
         // A restarted sender may have generated the same epoch.
         let isContradicted = number < slots.count && slots[number].map { !$0.isIntroduced(like: identity) } ?? false
@@ -118,21 +124,21 @@ extension IdentityNumbering {
     /// Returns an introduced identity. For any other number returns nil, and the sender will get a report.
     mutating func identity(_ number: UInt64, in epoch: UInt16) -> SessionSyncMetadata? {
         if epoch == self.epoch, number < UInt64(slots.count), let identity = slots[Int(number)] { return identity }
-        (isStatementDue, hasMissed) = (true, true)
+        (isReportDue, sawUnknownNumber) = (true, true)
         unknownEpoch = epoch
         return nil
     }
 
     /// Returns true if a number that wasn't introduced came since the last call.
-    mutating func takeMissed() -> Bool {
-        defer { hasMissed = false }
-        return hasMissed
+    mutating func takeUnknownNumberFlag() -> Bool {
+        defer { sawUnknownNumber = false }
+        return sawUnknownNumber
     }
 
     /// Returns the report for the sender; nil if none is due.
-    mutating func takeStatement() -> KnownIdentities? {
-        guard isStatementDue else { return nil }
-        defer { (isStatementDue, unknownEpoch) = (false, nil) }
+    mutating func takeReport() -> KnownIdentities? {
+        guard isReportDue else { return nil }
+        defer { (isReportDue, unknownEpoch) = (false, nil) }
         if let unknownEpoch, unknownEpoch != epoch { return KnownIdentities(epoch: unknownEpoch, numbers: 0) }
         let numbers = slots.indices.reduce(into: UInt64(0)) { if slots[$1] != nil { $0 |= 1 << UInt64($1) } }
         return KnownIdentities(epoch: epoch, numbers: numbers)

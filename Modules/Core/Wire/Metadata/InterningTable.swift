@@ -99,10 +99,13 @@ extension InterningTable {
     /// Checks a definition. Slots are defined in order, and may then be redefined.
     func checkDefinition(of identity: SessionSyncMetadata, at index: UInt64) throws(WireError) {
         guard index < UInt64(capacity), index <= UInt64(slots.count) else {
-            throw WireError(.corrupted, "the frame defines connection state \(index) out of turn")
+            throw WireError(.corrupted, "the frame defines connection state \(index) out of order")
         }
         guard identity.internedBytes <= SessionSyncMetadata.internedBytesMax else {
-            throw WireError(.oversized, "an identity of \(identity.internedBytes) bytes is too long to be remembered")
+            throw WireError(
+                .oversized,
+                "an identity of \(identity.internedBytes) bytes exceeds the limit of \(SessionSyncMetadata.internedBytesMax)"
+            )
         }
     }
 }

@@ -11,35 +11,35 @@ struct NameTable: ~Copyable {
 
     let capacity: Int
     private(set) var count = 0
-    /// Places of `placeBytes` bytes: a length of one byte, then the name.
-    private var places = WireWriter(capacity: 64)
+    /// Slots of `slotBytes` bytes: a length of one byte, then the name.
+    private var slots = WireWriter(capacity: 64)
     /// Finds the number of a name, for the writer.
-    private var index = WrittenTexts()
+    private var index = TextNumbering()
     /// The names of the current payload in full, for the reader.
-    private var spelled = WireWriter(capacity: 64)
+    private var restored = WireWriter(capacity: 64)
 
-    private static let placeBytes = 1 + nameBytesMax
+    private static let slotBytes = 1 + nameBytesMax
 
     init(capacity: Int) { self.capacity = min(capacity, Self.capacityMax) }
 
-    private static func isRememberable(_ name: UnsafeRawBufferPointer) -> Bool {
+    private static func canRemember(_ name: UnsafeRawBufferPointer) -> Bool {
         (1...nameBytesMax).contains(name.count)
     }
 
     /// - Parameter number: The number of a known name, or the next one.
     private mutating func setName(_ number: Int, to name: UnsafeRawBufferPointer) {
         count = max(count, number + 1)
-        places.position = number * Self.placeBytes
-        places.reserve(Self.placeBytes)
-        places.append(UInt8(truncatingIfNeeded: name.count))
-        places.writeRaw(name)
-        places.position = count * Self.placeBytes
+        slots.position = number * Self.slotBytes
+        slots.reserve(Self.slotBytes)
+        slots.append(UInt8(truncatingIfNeeded: name.count))
+        slots.writeRaw(name)
+        slots.position = count * Self.slotBytes
     }
 }
 
-/// The form of a name: 0 for spelled out, 2 × number + 1 to spell it out and remember it, 2 × number + 2 to use a number.
+/// The form of a name: 0 for in full, 2 × number + 1 to write it in full and remember it, 2 × number + 2 to use a number.
 private enum NameHead {
-    static let spelled: UInt64 = 0
+    static let full: UInt64 = 0
     static func defining(_ number: Int) -> UInt64 { UInt64(number) * 2 + 1 }
     static func using(_ number: Int) -> UInt64 { UInt64(number) * 2 + 2 }
 }
@@ -59,16 +59,16 @@ extension NameTable {
     ///
     /// - Parameter payload: The complete payload. May come from a peer, so one that isn't valid is sent unchanged.
     @inline(__always)
-    func abbreviate(
-        _ payload: UnsafeRawBufferPointer, _ codec: PayloadCodecID, in writer: inout WireWriter
+    func writeNames(
+        of payload: UnsafeRawBufferPointer, _ codec: PayloadCodecID, in writer: inout WireWriter
     ) -> Tail {
         guard payload.first == WireKind.names.rawValue, capacity > 0, codec == CompactCodec.id else {
             return Tail(bytes: payload)
         }
-        return abbreviate(payload, in: &writer)
+        return writeNames(of: payload, in: &writer)
     }
 
-    private func abbreviate(_ payload: UnsafeRawBufferPointer, in writer: inout WireWriter) -> Tail {
+    private func writeNames(of payload: UnsafeRawBufferPointer, in writer: inout WireWriter) -> Tail {
         let start = writer.position
         var reader = WireReader(payload)
         guard let newNames = try? writeList(of: &reader, in: &writer) else {
@@ -90,8 +90,8 @@ extension NameTable {
                 writer.writeVarint(NameHead.using(number))
                 continue
             }
-            let isRemembered = next < capacity && Self.isRememberable(name)
-            writer.writeVarint(isRemembered ? NameHead.defining(next) : NameHead.spelled)
+            let isRemembered = next < capacity && Self.canRemember(name)
+            writer.writeVarint(isRemembered ? NameHead.defining(next) : NameHead.full)
             writer.writeVarint(UInt64(name.count))
             writer.writeRaw(name)
             if isRemembered { next += 1 }
@@ -108,21 +108,23 @@ extension NameTable {
         for _ in 0..<names {
             guard let length = try? reader.readLength(), let name = try? reader.readRaw(length) else { return }
             // A list with the same new name twice gave it two numbers, so repeat that here.
-            guard count < capacity, Self.isRememberable(name), number(of: name) ?? known >= known else { continue }
-            index.define(name, hash: WrittenTexts.hash(name), offset: count * Self.placeBytes + 1)
+            guard count < capacity, Self.canRemember(name), number(of: name) ?? known >= known else { continue }
+            index.define(name, hash: TextNumbering.hash(name), offset: count * Self.slotBytes + 1)
             setName(count, to: name)
         }
     }
 
     private func number(of name: UnsafeRawBufferPointer) -> Int? {
-        index.find(name, hash: WrittenTexts.hash(name), in: places.base)
+        index.find(name, hash: TextNumbering.hash(name), in: slots.base)
     }
 }
 
 extension WireReader {
     /// Moves past the kind of names in front of a message, and their count.
     fileprivate mutating func readNameCount() throws(WireError) -> Int {
-        guard try readUInt8() == WireKind.names.rawValue else { throw WireError(.corrupted, "no names come first") }
+        guard try readUInt8() == WireKind.names.rawValue else {
+            throw WireError(.corrupted, "the payload doesn't begin with names")
+        }
         return Int(try readShortestVarint(upTo: min(remaining, CompactLimit.texts)))
     }
 
@@ -131,9 +133,11 @@ extension WireReader {
         let before = remaining
         let value = try readVarint()
         guard before - remaining == max(1, (70 - value.leadingZeroBitCount) / 7) else {
-            throw WireError(.corrupted, "a number of \(before - remaining) bytes for \(value)")
+            throw WireError(.corrupted, "the number \(value) takes \(before - remaining) bytes, more than necessary")
         }
-        guard value <= UInt64(limit) else { throw WireError(.oversized, "a list of names says \(value)") }
+        guard value <= UInt64(limit) else {
+            throw WireError(.oversized, "a list of names has a count or length of \(value), but the limit is \(limit)")
+        }
         return value
     }
 }
@@ -143,47 +147,50 @@ extension WireReader {
 extension NameTable {
     /// Reads a list of names and the rest of a payload. Returns a payload with all names in full, which stands alone.
     mutating func readPayload(_ reader: inout WireReader) throws(WireError) -> [UInt8] {
-        if spelled.capacity > Self.keptBytes { spelled = WireWriter(capacity: 64) } else { spelled.reset() }
-        try spell(&reader)
-        return spelled.array(followedBy: try reader.readRaw(reader.remaining))
+        if restored.capacity > Self.keptBytes { restored = WireWriter(capacity: 64) } else { restored.reset() }
+        try restoreNames(&reader)
+        return restored.array(followedBy: try reader.readRaw(reader.remaining))
     }
 
     /// Maximum capacity that is kept for the next payload.
     private static let keptBytes = 1 << 18
 
-    /// Restores the names: at most 4096, each of 33 bytes or spelled out in the frame itself.
-    private mutating func spell(_ reader: inout WireReader) throws(WireError) {
+    /// Restores the names: at most 4096, each of 33 bytes or given in the frame itself.
+    private mutating func restoreNames(_ reader: inout WireReader) throws(WireError) {
         let names = try reader.readVarint()
         guard names <= UInt64(min(reader.remaining, CompactLimit.texts)) else {
-            throw WireError(.oversized, "a list of \(names) names")
+            throw WireError(
+                .oversized, "a list of \(names) names exceeds its bytes or the limit of \(CompactLimit.texts)")
         }
-        spelled.write(WireKind.names.rawValue)
-        spelled.writeVarint(names)
+        restored.write(WireKind.names.rawValue)
+        restored.writeVarint(names)
         for _ in 0..<names {
             let head = try reader.readVarint()
-            if head != NameHead.spelled, head % 2 == 0 {
-                try spellKnown(head / 2 - 1)
+            if head != NameHead.full, head % 2 == 0 {
+                try restoreName(head / 2 - 1)
                 continue
             }
             let name = try reader.readRaw(try reader.readLength())
-            spelled.writeVarint(UInt64(name.count))
-            spelled.writeRaw(name)
-            if head != NameHead.spelled { try define(head / 2, as: name) }
+            restored.writeVarint(UInt64(name.count))
+            restored.writeRaw(name)
+            if head != NameHead.full { try define(head / 2, as: name) }
         }
     }
 
-    private mutating func spellKnown(_ number: UInt64) throws(WireError) {
+    private mutating func restoreName(_ number: UInt64) throws(WireError) {
         guard number < UInt64(count) else {
             throw WireError(.corrupted, "the frame refers to name \(number) of its connection, which was never sent")
         }
-        let place = places.base + Int(number) * Self.placeBytes
-        spelled.writeRaw(UnsafeRawBufferPointer(start: place, count: 1 + Int(place.load(as: UInt8.self))))
+        let slot = slots.base + Int(number) * Self.slotBytes
+        restored.writeRaw(UnsafeRawBufferPointer(start: slot, count: 1 + Int(slot.load(as: UInt8.self))))
     }
 
     /// Sets a name. Numbers are first used in order. Later they may be redefined.
     private mutating func define(_ number: UInt64, as name: UnsafeRawBufferPointer) throws(WireError) {
-        guard number < UInt64(capacity), number <= UInt64(count), Self.isRememberable(name) else {
-            throw WireError(.corrupted, "the frame defines name \(number) of its connection, of \(name.count) bytes")
+        guard number < UInt64(capacity), number <= UInt64(count), Self.canRemember(name) else {
+            throw WireError(
+                .corrupted,
+                "the frame defines name \(number) out of order, or with an invalid length of \(name.count) bytes")
         }
         setName(Int(number), to: name)
     }

@@ -195,7 +195,7 @@ extension WireReader {
         let epoch = try readUInt16()
         guard isIntroduced else {
             if let identity = numbering?.identity(number, in: epoch) { return identity }
-            throw WireError(.corrupted, "the datagram refers to identity \(number), which hasn't come")
+            throw WireError(.corrupted, "the datagram refers to identity \(number), which hasn't been introduced")
         }
         var identity = try readIdentity()
         identity.sequence = try readVarint()
@@ -223,14 +223,14 @@ extension WireReader {
             metadata.stamp = HybridTimestamp(rawValue: try readUInt64())
             return
         }
-        guard let last else { throw WireError(.corrupted, "a stamp refers to one that was never sent") }
+        guard let last else { throw WireError(.corrupted, "a stamp is relative to one that was never sent") }
         metadata.sequence = last.sequence &+ UInt64(bitPattern: try readSignedVarint())
         let difference = try readSignedVarint()
         // No overflow: the first has 48 bits, and the second is half of 64.
         let milliseconds = Int64(last.stamp.milliseconds) + (difference >> 1)
         guard milliseconds >= 0, milliseconds <= Int64(HybridTimestamp.millisecondsMax),
             let counter = UInt16(exactly: difference & 1 == 1 ? try readVarint() : 0)
-        else { throw WireError(.invalidValue, "a stamp lies outside its range") }
+        else { throw WireError(.invalidValue, "a stamp is out of range") }
         metadata.stamp = HybridTimestamp(milliseconds: UInt64(milliseconds), counter: counter)
     }
 
@@ -245,10 +245,12 @@ extension WireReader {
         }
         if flags.contains(.relativeMonotonic) {
             guard flags.contains(.monotonic), let last, let lastMonotonic = last.monotonic else {
-                throw WireError(.corrupted, "a steady time refers to one that was never sent")
+                throw WireError(.corrupted, "a monotonic time is relative to one that was never sent")
             }
             let guess = WireTime.monotonic(after: lastMonotonic, from: last.causal, to: metadata.causalTimestamp)
-            guard guess.isFinite else { throw WireError(.corrupted, "a steady time refers to no time") }
+            guard guess.isFinite else {
+                throw WireError(.corrupted, "a monotonic time is relative to one that isn't finite")
+            }
             metadata.monotonicTimestamp = WireTime.value(try readSignedVarint(), from: guess)
         } else if flags.contains(.monotonic) {
             metadata.monotonicTimestamp = try readDouble()

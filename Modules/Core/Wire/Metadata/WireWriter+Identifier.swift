@@ -41,7 +41,8 @@ extension WireReader {
         }
         let length = head - IdentifierForm.text
         guard length <= UInt64(WireLimits.identifierBytesMax) else {
-            throw WireError(.oversized, "a name of \(length) bytes, more than \(WireLimits.identifierBytesMax)")
+            throw WireError(
+                .oversized, "an identifier of \(length) bytes exceeds the limit of \(WireLimits.identifierBytesMax)")
         }
         guard length <= UInt64(remaining) else {
             throw .truncated(needed: Int(clamping: length), remaining: remaining)

@@ -41,26 +41,28 @@ final class BodyCompressor {
         output.reset()
         if let dictionary { output.write(dictionary.id) }
         output.writeVarint(UInt64(body.count))
-        let room = body.count - output.count - 1
-        guard room > 0 else { return nil }
+        let outputMax = body.count - output.count - 1
+        guard outputMax > 0 else { return nil }
         let start = output.count
-        guard let count = try deflate(body, into: output.room(for: room), dictionary) else { return nil }
+        guard let count = try deflate(body, into: output.spareCapacity(for: outputMax), dictionary) else { return nil }
         guard limits.isWithinRatio(body.count, compressed: count) else { return nil }
         output.position = start + count
         return dictionary == nil ? .zlib : .zlibWithDictionary
     }
 
     private func deflate(
-        _ body: UnsafeRawBufferPointer, into room: UnsafeMutableRawBufferPointer, _ dictionary: CompressionDictionary?
+        _ body: UnsafeRawBufferPointer, into buffer: UnsafeMutableRawBufferPointer, _ dictionary: CompressionDictionary?
     ) throws(WireError) -> Int? {
         guard let compressor = policy.compressor, body.count >= compressor.minimumBytes, dictionary == nil else {
-            return try startedDeflater().compress(body, into: room, dictionary: dictionary)
+            return try startedDeflater().compress(body, into: buffer, dictionary: dictionary)
         }
         let deflater = try startedDeflater(of: compressor)
-        guard let count = try deflater.compress(body, into: room) else { return nil }
-        guard count > 0, count <= room.count else {
+        guard let count = try deflater.compress(body, into: buffer) else { return nil }
+        guard count > 0, count <= buffer.count else {
             throw WireError(
-                .compressionFailed, "\(compressor.deflating.name) claims \(count) bytes in a room of \(room.count)")
+                .compressionFailed,
+                "\(compressor.deflating.name) reports \(count) bytes written to a buffer of \(buffer.count)"
+            )
         }
         return count
     }
@@ -82,7 +84,7 @@ final class BodyCompressor {
 
 extension WireWriter {
     /// Reserves space for that many bytes after the written ones. The caller advances `position` by the number it used.
-    mutating func room(for count: Int) -> UnsafeMutableRawBufferPointer {
+    mutating func spareCapacity(for count: Int) -> UnsafeMutableRawBufferPointer {
         reserve(count)
         return UnsafeMutableRawBufferPointer(start: base + position, count: count)
     }

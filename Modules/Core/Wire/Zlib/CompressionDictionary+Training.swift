@@ -37,10 +37,10 @@ private struct DictionaryTraining {
     private var worth: [UInt64: Int] = [:]
 
     init(_ all: [[UInt8]]) {
-        var room = Self.sampleBytesMax
-        for sample in all where room > 0 {
-            samples.append(Array(sample.prefix(room)))
-            room -= sample.count
+        var remaining = Self.sampleBytesMax
+        for sample in all where remaining > 0 {
+            samples.append(Array(sample.prefix(remaining)))
+            remaining -= sample.count
         }
         var lastSeen: [UInt64: Int] = [:]
         for (index, sample) in samples.enumerated() {
@@ -55,8 +55,8 @@ private struct DictionaryTraining {
     mutating func chosen(maximumBytes: Int) -> [UInt8] {
         var candidates = rankedPieces()
         var taken: [ArraySlice<UInt8>] = []
-        var room = maximumBytes
-        while room >= Self.grain, var best = candidates.popLast() {
+        var remaining = maximumBytes
+        while remaining >= Self.grain, var best = candidates.popLast() {
             best.worth = value(of: best.bytes)
             guard best.worth > 0 else { continue }
             // Covered strings may have made it worth less than the next piece.
@@ -65,10 +65,10 @@ private struct DictionaryTraining {
                 candidates.insert(best, at: place)
                 continue
             }
-            let bytes = best.bytes.suffix(room)
+            let bytes = best.bytes.suffix(remaining)
             for key in Self.keys(of: bytes) { worth[key] = nil }
             taken.append(bytes)
-            room -= bytes.count
+            remaining -= bytes.count
         }
         return Array(taken.reversed().joined())
     }

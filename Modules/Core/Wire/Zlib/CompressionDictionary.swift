@@ -15,7 +15,7 @@ public struct CompressionDictionary: Hashable, Sendable {
     ///
     /// - Throws: `oversized` above 32 KiB, `invalidValue` if it is empty.
     public init(_ bytes: [UInt8]) throws(WireError) {
-        guard !bytes.isEmpty else { throw WireError(.invalidValue, "a dictionary without content") }
+        guard !bytes.isEmpty else { throw WireError(.invalidValue, "the dictionary is empty") }
         guard bytes.count <= Self.bytesMax else {
             throw WireError(.oversized, "a dictionary of \(bytes.count) bytes exceeds \(Self.bytesMax)")
         }

@@ -69,7 +69,7 @@ package final class ZlibDeflater {
         _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, flush: Int32
     ) throws(WireError) -> Int32 {
         guard let inputCount = UInt32(exactly: bytes.count), let outputCount = UInt32(exactly: output.count) else {
-            throw WireError(.oversized, "zlib takes at most 4 GiB at once")
+            throw WireError(.oversized, "zlib accepts at most 4 GiB at once")
         }
         // zlib only reads through this pointer, although its type is mutable.
         stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))

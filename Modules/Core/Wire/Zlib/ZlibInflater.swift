@@ -6,7 +6,7 @@ internal import CZlib
 package final class ZlibInflater {
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// - Throws: `compressionFailed` if zlib has no memory.
+    /// - Throws: `compressionFailed` if zlib couldn't allocate memory.
     package init() throws(WireError) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
@@ -75,16 +75,16 @@ package final class ZlibInflater {
 
 extension ZlibInflater {
     private func setOutput(_ output: UnsafeMutableRawBufferPointer, count: Int) throws(WireError) {
-        guard count <= output.count - Self.slackBytes, let room = UInt32(exactly: count + Self.slackBytes) else {
-            throw WireError(.oversized, "\(count) bytes exceed the room for them")
+        guard count <= output.count - Self.slackBytes, let available = UInt32(exactly: count + Self.slackBytes) else {
+            throw WireError(.oversized, "the output buffer is too small for \(count) bytes")
         }
         stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        stream.pointee.avail_out = room
+        stream.pointee.avail_out = available
     }
 
     private func inflate(_ bytes: UnsafeRawBufferPointer, flush: Int32) throws(WireError) -> Int32 {
         guard let count = UInt32(exactly: bytes.count) else {
-            throw WireError(.oversized, "zlib takes at most 4 GiB at once")
+            throw WireError(.oversized, "zlib accepts at most 4 GiB at once")
         }
         // zlib only reads through this pointer, although its type is mutable.
         stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
@@ -98,9 +98,9 @@ extension ZlibInflater {
     }
 
     private func failure(_ status: Int32) -> WireError {
-        if status == Z_MEM_ERROR { return WireError(.compressionFailed, "zlib has no memory") }
+        if status == Z_MEM_ERROR { return WireError(.compressionFailed, "zlib couldn't allocate memory") }
         if status == Z_DATA_ERROR { return WireError(.corrupted, "the compressed body is damaged") }
-        return WireError(.corrupted, "the compressed body does not inflate to the length that it states")
+        return WireError(.corrupted, "the compressed body doesn't inflate to its stated length")
     }
 }
 
@@ -111,7 +111,9 @@ extension FrameLimits {
             throw WireError(.oversized, "a body of \(count) bytes exceeds the limit of \(inflatedBytes)")
         }
         guard isWithinRatio(count, compressed: compressedBytes) else {
-            throw WireError(.oversized, "\(compressedBytes) bytes would inflate more than \(inflationRatio) times")
+            throw WireError(
+                .oversized,
+                "a body of \(compressedBytes) bytes would inflate to more than \(inflationRatio) times its size")
         }
     }
 

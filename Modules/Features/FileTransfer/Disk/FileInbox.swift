@@ -81,7 +81,7 @@ final class FileInbox: Sendable {
         } catch {
             throw .fileAccessDenied(url: path)
         }
-        guard FileAccess(path: path)?.flaw(ofFolder: path, isShared: true) == nil else {
+        guard FileAccess(path: path)?.problem(withFolder: path, isShared: true) == nil else {
             throw .fileAccessDenied(url: path)
         }
         root = try Folder(path: path, system: system)

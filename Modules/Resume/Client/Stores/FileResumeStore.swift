@@ -35,9 +35,9 @@ public struct FileResumeStore: ResumeStore {
 }
 
 extension ResumeError: PrivateFileFailure {
-    package init(_ flaw: PrivateFileFlaw, _ message: String, errorNumber: Int32) {
+    package init(_ problem: PrivateFileProblem, _ message: String, errorNumber: Int32) {
         let code: Code =
-            switch flaw {
+            switch problem {
             case .notPrivate: .foreign
             case .oversized: .damaged
             case .noName, .missing, .refused: .unavailable

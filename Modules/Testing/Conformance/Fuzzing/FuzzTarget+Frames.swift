@@ -9,7 +9,7 @@ extension FuzzTarget {
         FuzzTarget("frame") { input in
             guard input.count >= 3 else { return }
             let body = UnsafeRawBufferPointer(rebasing: input[3...])
-            let frame = FrameSeal.frame(kind: input[0], codec: input[1], flags: input[2], body: body)
+            let frame = RawFrameBuilder.frame(kind: input[0], codec: input[1], flags: input[2], body: body)
             try attackConnection(frame, table)
             try attackDatagrams(frame, table)
             var decoder = FrameDecoder(codecs: table)

@@ -169,7 +169,7 @@ import Testing
         var name = "a"
     }
 
-    @Test func `A message reads and writes the same whatever went before it`() throws {
+    @Test func `A message doesn't depend on the messages before it`() throws {
         let first = try codec.encode(Person())
         // More messages than a table of texts tells apart.
         for _ in 0..<70_000 where try codec.encode(Person()) != first { Issue.record("the bytes changed") }

@@ -29,6 +29,17 @@ import Testing
         }
     }
 
+    @Test(arguments: [-1, .min, 4, .max])
+    func `A raw read of a negative or too large count is truncated and moves nothing`(count: Int) {
+        let bytes: [UInt8] = [1, 2, 3]
+        bytes.withUnsafeBytes { bytes in
+            var reader = WireReader(bytes)
+            let error = #expect(throws: WireError.self) { _ = try reader.readRaw(count) }
+            #expect(error?.code == .truncated)
+            #expect(reader.remaining == 3)
+        }
+    }
+
     @Test func `Random bytes are a value or a typed error`() throws {
         var source = SplitMix64(seed: 11)
         for _ in 0..<3000 {
@@ -134,7 +145,7 @@ import Testing
         #expect(error?.path == ["leaves", "0", "number"])
     }
 
-    @Test func `What a value's own code throws comes through`() throws {
+    @Test func `Errors of a value's own coding are rethrown`() throws {
         struct Picky: Codable {
             init() {}
             func encode(to encoder: any Encoder) throws { try 1.encode(to: encoder) }

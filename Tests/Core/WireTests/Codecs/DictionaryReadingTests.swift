@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `The look ahead counts scalars, stops at what is more, and moves nothing`() throws {
+    @Test func `Counting ahead counts scalars, stops at other values, and doesn't move the reader`() throws {
         struct Mixed: Encodable {
             let a = 1
             let b = "text"

@@ -17,7 +17,7 @@ import Testing
     ]
 
     /// A program that uses two kinds of container for one value stops the process in Foundation; codecs throw.
-    @Test func `Every small program of containers gives what Foundation's JSON encoder makes of it`() throws {
+    @Test func `Every small program of containers gives the same result as Foundation's JSON encoder`() throws {
         var (compared, refused) = (0, 0)
         for program in CodableProgram.all {
             guard Self.isRegular(program) else {

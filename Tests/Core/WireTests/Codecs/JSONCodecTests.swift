@@ -34,7 +34,7 @@ import Testing
         #expect(try codec.decode(SampleTrack.self, from: codec.encode(track)) == track)
     }
 
-    @Test func `What is not JSON is an error`() {
+    @Test func `Bytes that aren't JSON are an error`() {
         #expect(throws: DecodingError.self) { _ = try JSONCodec().decode(Int.self, from: Array("{".utf8)) }
         #expect(throws: DecodingError.self) { _ = try JSONCodec().decode(Int.self, from: []) }
     }

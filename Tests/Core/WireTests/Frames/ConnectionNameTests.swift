@@ -45,7 +45,7 @@ struct ConnectionNameTests {
         }
     }
 
-    @Test("what was received is sent on, over a connection or alone")
+    @Test("a received payload is forwarded, over a connection or alone")
     func relay() throws {
         var near = Link()
         for second in 0..<3 { try near.send(Tap.pause(at: Double(second)), second) }
@@ -63,7 +63,7 @@ struct ConnectionNameTests {
         #expect(try far.taps() == (0..<3).map { Tap.pause(at: Double($0)) })
     }
 
-    @Test("a table that is full spells further names out")
+    @Test("a full table writes further names in full")
     func overflow() throws {
         var link = Link()
         // Keys of a dictionary are names too.
@@ -77,12 +77,12 @@ struct ConnectionNameTests {
 
         var table = NameTable(capacity: .max)
         for value in keys {
-            try codec.namingFirst.encode(Fields(value)).withUnsafeBytes { table.remember(namesOf: $0) }
+            try codec.withNamesFirst.encode(Fields(value)).withUnsafeBytes { table.remember(namesOf: $0) }
         }
         #expect(table.count == NameTable.capacityMax)
     }
 
-    @Test("names of 1 to 32 bytes are remembered, others are spelled out", arguments: [0, 1, 31, 32, 33, 200])
+    @Test("names of 1 to 32 bytes are remembered, others are written in full", arguments: [0, 1, 31, 32, 33, 200])
     func lengths(count: Int) throws {
         var link = Link()
         let value = [String(repeating: "n", count: count): 1, "other": 2]
@@ -111,7 +111,7 @@ struct ConnectionNameTests {
         #expect(try CompactCodec().decode(Tap.self, from: payloads[3].bytes) == .pause(at: 5))
     }
 
-    @Test("a sender that begins anew is understood by a reader that does not")
+    @Test("a reader understands a sender that starts a new table")
     func reset() throws {
         var old = Link()
         for second in 0..<3 { try old.send(Fields(["first": 1, "second": 2]), second) }

@@ -53,7 +53,7 @@ struct FrameTests {
         }
     }
 
-    @Test("what cannot be encoded leaves no trace", arguments: policies.indices)
+    @Test("a message that can't be encoded leaves no trace", arguments: policies.indices)
     func failedEncoding(policy: Int) throws {
         let limits = FrameLimits(frameBytes: 2000)
         var encoder = FrameEncoder(

@@ -37,7 +37,7 @@ extension GoldenVector {
             return .envelope(AnySessionSyncEnvelope(metadata: metadata(second), payload: payload))
         }
         let codec = CompactCodec(mode: .deterministic)
-        let relayed = try codec.namingFirst.encode(Tap.lap(index: 4, note: "relayed"))
+        let relayed = try codec.withNamesFirst.encode(Tap.lap(index: 4, note: "relayed"))
         let snapshot = SessionSyncSnapshot(
             metadata: metadata(9, "workout.state"), revision: 1, state: Summary(), peerSequenceVector: [:])
         return try [

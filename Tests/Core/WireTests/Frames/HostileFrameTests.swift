@@ -136,7 +136,7 @@ struct HostileFrameTests {
         #expect(throws: WireError.self) { _ = try decoder.next() }
     }
 
-    @Test("a greeting tells its connection, and one that does not say is what it always was")
+    @Test("a hello has its connection number, and its bytes are unchanged without one")
     func helloConnection() throws {
         var hello = WireHello(peer: Sample.peer, codecs: [2, 1], dictionaries: [7])
         var decoder = FrameDecoder(codecs: Sample.codecs)
@@ -153,7 +153,7 @@ struct HostileFrameTests {
         #expect(lengths == [0, 10, 10, 10].map { lengths[0] + $0 })
     }
 
-    @Test("a greeting tells what it offers, and one that offers nothing is what it always was")
+    @Test("a hello has the sender's abilities, and its bytes are unchanged without any")
     func helloAbilities() throws {
         var hello = WireHello(peer: Sample.peer, codecs: [2, 1], dictionaries: [7])
         var decoder = FrameDecoder(codecs: Sample.codecs)

@@ -63,7 +63,7 @@ struct MarkTests {
         #expect(try size(WireMark(outbox: .max, sequence: 16_000, first: 16_000, isLatest: true)) == plain + 7)
     }
 
-    @Test("who asks for the message alone gets it without its mark")
+    @Test("decoding only the message ignores its mark")
     func passedOver() throws {
         let codec = CompactCodec()
         let event = SessionSyncEnvelope(metadata: Sample.metadata(), payload: [1.5, 2.5])
@@ -99,7 +99,7 @@ struct MarkTests {
         #expect(frame?.mark == WireMark(outbox: 1, sequence: 9, first: 9, isLatest: true))
     }
 
-    @Test("a mark that no sender means is not written, and leaves no trace")
+    @Test("an invalid mark is not written, and leaves no trace")
     func refusedToWrite() throws {
         var encoder = FrameEncoder(codec: Sample.codec, compression: .zlib(minimumBytes: 1), interning: true)
         var writer = WireWriter()

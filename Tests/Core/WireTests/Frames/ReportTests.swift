@@ -68,7 +68,7 @@ struct ReportTests {
         }
     }
 
-    @Test("what no receiver means is not written, and leaves no trace")
+    @Test("an invalid report is not written, and leaves no trace")
     func refusedToWrite() throws {
         func receipt(_ upTo: UInt64, _ beyond: [ClosedRange<UInt64>], isLatest: Bool = false) -> WireReport {
             WireReport(

@@ -126,7 +126,7 @@ struct StreamFragmentTests {
         #expect(skipped == 1)
     }
 
-    @Test("more frames at a time than there is room for end the stream")
+    @Test("too many incomplete frames at a time end the stream")
     func bounds() throws {
         func piece(_ message: UInt8, total: Int) -> [UInt8] {
             var writer = WireWriter()

@@ -70,7 +70,7 @@ struct IdentityNumberingTests {
         #expect(Self.metadata(of: try plain.decode(frame)) == Self.message(1))
     }
 
-    @Test func `What was not introduced is lost alone, and its sender is told`() throws {
+    @Test func `Only the frame whose identity wasn't introduced is lost, and its sender gets a report`() throws {
         var encoder = Self.encoder()
         var decoder = Self.decoder()
         encoder.setKnownIdentities(KnownIdentities(epoch: 7, numbers: .max))
@@ -97,14 +97,14 @@ struct IdentityNumberingTests {
         #expect(throws: WireError.self) { try numbering.introduce(Self.message(1), as: 63, in: 1) }
         #expect(throws: WireError.self) { try numbering.introduce(long, as: 0, in: 1) }
         #expect(numbering.identity(.max, in: 1) == nil)
-        #expect(numbering.takeStatement() == KnownIdentities(epoch: 1, numbers: 0))
+        #expect(numbering.takeReport() == KnownIdentities(epoch: 1, numbers: 0))
         #expect(numbering.identity(0, in: 2) == nil)
-        #expect(numbering.takeStatement() == KnownIdentities(epoch: 2, numbers: 0))
+        #expect(numbering.takeReport() == KnownIdentities(epoch: 2, numbers: 0))
     }
 
     /// Every message that is read is one that was sent, whatever happens on the way; and once the lane is well, all are.
     @Test(arguments: 0..<300 as Range<UInt64>)
-    func `Whatever is lost, late, twice or forgotten, no message is read as another`(seed: UInt64) throws {
+    func `No message is read as another, however datagrams are lost, delayed or repeated`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         var encoder = Self.encoder()
         var decoder = Self.decoder()

@@ -129,7 +129,7 @@ struct MetadataTests {
         #expect(table.slots.count == 63)
     }
 
-    @Test("connection state out of turn is refused")
+    @Test("connection state out of order is refused")
     func definitions() throws {
         var writer = WireWriter()
         writer.write(Sample.metadata(), tableOf: 1)

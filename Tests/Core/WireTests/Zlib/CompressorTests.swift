@@ -61,7 +61,7 @@ struct CompressorTests {
         #expect(try Self.frame(9000, policy) == Self.frame(9000, .stored))
     }
 
-    @Test("a compressor that fails, or claims what cannot be, is an error", arguments: 0..<3)
+    @Test("a compressor that fails, or reports an impossible size, is an error", arguments: 0..<3)
     func faults(index: Int) throws {
         let manner: [TestCompressor.Manner] = [.boastful, .empty, .failing]
         let policy = CompressionPolicy.zlib(compressor: TestCompressor(manner: manner[index]))

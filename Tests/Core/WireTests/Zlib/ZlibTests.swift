@@ -24,7 +24,7 @@ struct ZlibTests {
         return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 
-    @Test("bytes come back, whatever went through the stream before", arguments: [1, 6, 9])
+    @Test("bytes are restored regardless of earlier use of the stream", arguments: [1, 6, 9])
     func roundTrip(level: Int) throws {
         let deflater = try ZlibDeflater(level: level)
         let inflater = try ZlibInflater()
@@ -86,7 +86,7 @@ struct ZlibTests {
         #expect(decoder.failure(Sample.frame(kind: 2, flags: 1, body: body.array())) == .corrupted)
     }
 
-    @Test("the sender stores, or pads, what readers would take for a bomb", arguments: FrameTests.policies.indices)
+    @Test("the sender stores or pads bodies that readers would reject as bombs", arguments: FrameTests.policies.indices)
     func storesBombs(policy: Int) throws {
         let payload = EncodedPayload(bytes: [UInt8](repeating: 7, count: 100_000), codec: Sample.codec)
         let message = WireMessage.envelope(AnySessionSyncEnvelope(metadata: Sample.metadata(), payload: payload))
@@ -159,7 +159,7 @@ struct ZlibTests {
         }
     }
 
-    @Test("training is the same for the same samples and finds what they share")
+    @Test("training is deterministic and finds what the samples share")
     func training() throws {
         let samples = (0..<50).map { Self.text(200, seed: $0) }
         let first = try CompressionDictionary.trained(from: samples, maximumBytes: 512)

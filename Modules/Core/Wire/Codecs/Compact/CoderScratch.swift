@@ -12,10 +12,10 @@
 /// than coding a small message.
 struct CoderScratch: ~Copyable {
     var writer = CompactWriter(bytes: WireWriter(capacity: 512))
-    var names = TextIndex()
+    var names = NameIndex()
     var strings = StringIndex()
-    var directClasses = TypeClasses(usesDirectPath: true)
-    var codableClasses = TypeClasses(usesDirectPath: false)
+    var directStrategies = CodingStrategyCache(usesDirectPath: true)
+    var codableStrategies = CodingStrategyCache(usesDirectPath: false)
     var encodingKeys = KeyTables()
     var decodingKeys = KeyTables()
     private var isLent = false
@@ -25,8 +25,8 @@ struct CoderScratch: ~Copyable {
     deinit { frames?.deallocate() }
 
     @inline(__always)
-    func classify<Value>(_ type: Value.Type, _ usesDirectPath: Bool) -> TypeClass {
-        usesDirectPath ? directClasses[type] : codableClasses[type]
+    func strategy<Value>(for type: Value.Type, _ usesDirectPath: Bool) -> CodingStrategy {
+        usesDirectPath ? directStrategies[type] : codableStrategies[type]
     }
 
     mutating func takeFrames() -> UnsafeMutablePointer<EncodeFrame> {
@@ -34,7 +34,7 @@ struct CoderScratch: ~Copyable {
         return frames ?? .allocate(capacity: Self.framesCount)
     }
 
-    mutating func giveBack(_ used: UnsafeMutablePointer<EncodeFrame>, capacity: Int) {
+    mutating func recycle(_ used: UnsafeMutablePointer<EncodeFrame>, capacity: Int) {
         guard frames == nil, capacity == Self.framesCount else { return used.deallocate() }
         frames = used
     }
@@ -51,17 +51,17 @@ struct CoderScratch: ~Copyable {
     static func withScratch<Result, Failure: Error>(
         _ body: (UnsafeMutablePointer<CoderScratch>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let kept = pthread_getspecific(threadKey)?.assumingMemoryBound(to: CoderScratch.self)
-        if let kept, _fastPath(!kept.pointee.isLent) {
-            kept.pointee.isLent = true
-            defer { kept.pointee.isLent = false }
-            return try body(kept)
+        let stored = pthread_getspecific(threadKey)?.assumingMemoryBound(to: CoderScratch.self)
+        if let stored, _fastPath(!stored.pointee.isLent) {
+            stored.pointee.isLent = true
+            defer { stored.pointee.isLent = false }
+            return try body(stored)
         }
         let scratch = UnsafeMutablePointer<CoderScratch>.allocate(capacity: 1)
         scratch.initialize(to: CoderScratch())
         scratch.pointee.isLent = true
-        let isKept = kept == nil && pthread_setspecific(threadKey, scratch) == 0
-        defer { if isKept { scratch.pointee.isLent = false } else { destroy(scratch) } }
+        let isStored = stored == nil && pthread_setspecific(threadKey, scratch) == 0
+        defer { if isStored { scratch.pointee.isLent = false } else { destroy(scratch) } }
         return try body(scratch)
     }
 

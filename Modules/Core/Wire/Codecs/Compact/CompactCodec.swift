@@ -43,7 +43,7 @@ public struct CompactCodec: PayloadCodec {
     ///   - namesFirst: true for payloads that are encoded before a connection's `FrameEncoder` gets them.
     @inlinable
     public init(mode: Mode = .fast, depthMax: Int = 32, usesDirectPath: Bool = true, namesFirst: Bool = false) {
-        precondition((1...128).contains(depthMax), "a depth of 1 to 128 levels")
+        precondition((1...128).contains(depthMax), "depthMax must be 1 to 128")
         self.mode = mode
         self.depthMax = depthMax
         self.usesDirectPath = usesDirectPath
@@ -51,7 +51,7 @@ public struct CompactCodec: PayloadCodec {
     }
 
     /// A copy of this codec with `namesFirst` set.
-    var namingFirst: CompactCodec {
+    var withNamesFirst: CompactCodec {
         CompactCodec(mode: mode, depthMax: depthMax, usesDirectPath: usesDirectPath, namesFirst: true)
     }
 
@@ -66,7 +66,7 @@ public struct CompactCodec: PayloadCodec {
             isValue: { EncodedShape.isStandard($0) || usesDirectPath && $0 is any WireValue.Type })
         if mode == .deterministic { rules.order = { try encode($0) } }
         guard let bytes = try encodeRegular(try EncodedShape.make(value, rules)) else {
-            throw WireError(.encodingFailed, "containers are used out of order")
+            throw WireError(.encodingFailed, "encode(to:) uses its containers in an unsupported order")
         }
         return bytes
     }
@@ -75,13 +75,13 @@ public struct CompactCodec: PayloadCodec {
     private func encodeRegular<Value: Encodable>(_ value: Value) throws -> [UInt8]? {
         try CoderScratch.withScratch { scratch in
             scratch.pointee.writer.reset(mode: mode, depthMax: depthMax)
-            if case .direct(let type) = scratch.pointee.classify(Value.self, usesDirectPath) {
+            if case .direct(let type) = scratch.pointee.strategy(for: Value.self, usesDirectPath) {
                 scratch.pointee.writer.writeDirect(value, type, as: .element)
                 if let failure = scratch.pointee.writer.failure { throw failure }
                 return scratch.pointee.writer.bytes.array()
             }
             scratch.pointee.encodingKeys.removeAll()
-            scratch.pointee.writer.namesLieFirst = namesFirst
+            scratch.pointee.writer.putsNamesFirst = namesFirst
             var state = EncodeState(
                 writer: &scratch.pointee.writer, scratch: scratch, usesDirectPath: usesDirectPath)
             return try withUnsafeMutablePointer(to: &state) { state in
@@ -100,7 +100,7 @@ public struct CompactCodec: PayloadCodec {
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value {
         try CoderScratch.withScratch { scratch in
             var reader = try CompactReader(bytes, depthMax: depthMax)
-            if case .direct(let type) = scratch.pointee.classify(Value.self, usesDirectPath) {
+            if case .direct(let type) = scratch.pointee.strategy(for: Value.self, usesDirectPath) {
                 let value: Value = try reader.readDirect(type, try reader.readFirstKind())
                 try reader.checkEnd()
                 return value
@@ -156,7 +156,7 @@ extension CompactCodec {
 extension CompactReader {
     /// Exchanges the tables for the thread's, which already have memory.
     fileprivate mutating func borrowTables(of scratch: UnsafeMutablePointer<CoderScratch>) {
-        forgetTexts()
+        removeTexts()
         swap(&names, &scratch.pointee.names)
         swap(&strings, &scratch.pointee.strings)
     }

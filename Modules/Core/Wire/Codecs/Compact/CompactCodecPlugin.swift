@@ -8,7 +8,7 @@ public struct CompactCodecPlugin: Plugin {
     public var descriptor: PluginDescriptor {
         PluginDescriptor(
             id: "codec.compact", kind: .codec, module: "MeshWire", version: "0.1.0",
-            summary: "Small and fast for any Codable type, ten times faster again for WireCodable ones",
+            summary: "Small and fast for any Codable type, and ten times faster for WireCodable types",
             requires: ["core.wire"], capabilities: ["any-codable", "direct", "deterministic", "lossless"])
     }
 

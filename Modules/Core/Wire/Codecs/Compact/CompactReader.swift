@@ -17,7 +17,7 @@ public struct CompactReader: ~Copyable {
     @usableFromInline let depthMax: Int
     /// 0x100 in a named record, so that no head compares equal to a numbered one; else 0.
     @usableFromInline var nameMask: UInt32 = 0
-    @usableFromInline var names = TextIndex()
+    @usableFromInline var names = NameIndex()
     @usableFromInline var strings = StringIndex()
 
     @usableFromInline
@@ -32,7 +32,7 @@ public struct CompactReader: ~Copyable {
     }
 
     /// Discards the texts that were read, so that another reader can use the tables.
-    mutating func forgetTexts() {
+    mutating func removeTexts() {
         names.removeAll()
         strings.removeAll()
     }
@@ -78,7 +78,7 @@ extension CompactReader {
     mutating func readKind(low bits: UInt64) throws(WireError) -> WireKind {
         if bits < 7 { return WireKind(rawValue: UInt8(truncatingIfNeeded: bits)) }
         let kind = WireKind(rawValue: try bytes.readUInt8())
-        if _slowPath(kind.rawValue < 8) { throw WireError(.corrupted, "kind \(kind.rawValue) is not an extended one") }
+        if _slowPath(kind.rawValue < 8) { throw WireError(.corrupted, "kind \(kind.rawValue) is not an extended kind") }
         return kind
     }
 
@@ -367,7 +367,7 @@ extension WireError {
 
     @usableFromInline @inline(never)
     static func outOfProportion(_ count: Int, _ type: Any.Type) -> WireError {
-        WireError(.oversized, "\(count) elements of \(type) would not be in proportion to their bytes")
+        WireError(.oversized, "\(count) elements of \(type) would need too much memory for their encoded size")
     }
 
     @usableFromInline @inline(never)

@@ -9,13 +9,13 @@ public struct CompactWriter: ~Copyable {
     @usableFromInline var depth = 0
     /// The first failure of this message; nil while it can be written.
     @usableFromInline var failure: WireError?
-    @usableFromInline var names = WrittenTexts()
+    @usableFromInline var names = TextNumbering()
     /// True if names are collected here, and put in front of the value when the message is complete.
-    var namesLieFirst = false
+    var putsNamesFirst = false
     /// The lengths and texts of those names.
     private(set) var firstNames = WireWriter(capacity: 64)
-    @usableFromInline var strings = WrittenTexts()
-    @usableFromInline var cases = WrittenCases()
+    @usableFromInline var strings = TextNumbering()
+    @usableFromInline var cases = EnumCaseCache()
     /// True if equal values must give equal bytes, which means sorting sets and dictionaries.
     @usableFromInline private(set) var isDeterministic: Bool
     @usableFromInline private(set) var depthMax: Int
@@ -34,7 +34,7 @@ public struct CompactWriter: ~Copyable {
         depth = 0
         failure = nil
         names.removeAll()
-        namesLieFirst = false
+        putsNamesFirst = false
         if firstNames.capacity <= CoderScratch.nameBytesMax { firstNames.reset() } else { firstNames = WireWriter() }
         strings.removeAll()
         cases.last = -1
@@ -155,7 +155,7 @@ extension CompactWriter {
     private mutating func write(text: UnsafeRawBufferPointer, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 10 + text.count)
         if text.count >= CompactLimit.repeatedStringBytesMin {
-            let hash = WrittenTexts.hash(text)
+            let hash = TextNumbering.hash(text)
             if let index = strings.find(text, hash: hash, in: bytes.base) {
                 cases.last = index
                 writeHead(head, .repeatedString)
@@ -246,16 +246,16 @@ extension CompactWriter {
         var name = name
         return name.withUTF8 { utf8 in
             let text = UnsafeRawBufferPointer(utf8)
-            return writeName(text, hash: WrittenTexts.hash(text))
+            return writeName(text, hash: TextNumbering.hash(text))
         }
     }
 
     /// - Parameter isPadded: True if 32 bytes are readable at the text's address. The text then has at most 32 bytes.
     mutating func writeName(_ text: UnsafeRawBufferPointer, hash: UInt32, isPadded: Bool = false) -> WireHead {
-        if let index = names.find(text, hash: hash, in: namesLieFirst ? firstNames.base : bytes.base) {
+        if let index = names.find(text, hash: hash, in: putsNamesFirst ? firstNames.base : bytes.base) {
             return WireHead(field: UInt32(truncatingIfNeeded: index) &+ 1)
         }
-        if namesLieFirst, names.count < CompactLimit.texts {
+        if putsNamesFirst, names.count < CompactLimit.texts {
             firstNames.writeVarint(UInt64(text.count))
             names.define(text, hash: hash, offset: firstNames.position)
             firstNames.writeRaw(text)
@@ -280,7 +280,7 @@ extension CompactWriter {
 extension CompactWriter {
     /// Returns the complete message.
     func message() -> [UInt8] {
-        guard namesLieFirst, names.count > 0 else { return bytes.array() }
+        guard putsNamesFirst, names.count > 0 else { return bytes.array() }
         var head = WireWriter(capacity: firstNames.count + 16)
         head.write(WireKind.names.rawValue)
         head.writeVarint(UInt64(names.count))

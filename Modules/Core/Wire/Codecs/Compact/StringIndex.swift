@@ -93,7 +93,7 @@ extension StringIndex {
     }
 
     /// Remembers the case that was read from the last string.
-    mutating func noteCase(_ byte: UInt8, of owner: ObjectIdentifier) {
+    mutating func cacheCase(_ byte: UInt8, of owner: ObjectIdentifier) {
         guard let entries, last >= 0 else { return }
         entries[last].owner = owner
         entries[last].caseByte = byte
@@ -112,5 +112,5 @@ extension CompactReader {
     }
 
     @usableFromInline
-    mutating func noteCase(_ byte: UInt8, of owner: ObjectIdentifier) { strings.noteCase(byte, of: owner) }
+    mutating func cacheCase(_ byte: UInt8, of owner: ObjectIdentifier) { strings.cacheCase(byte, of: owner) }
 }

@@ -120,7 +120,7 @@ public struct WireFieldWriter<Keys: CodingKey & RawRepresentable<Int>>: ~Copyabl
     @inlinable @inline(__always)
     static func head(_ key: Keys) -> WireHead {
         let number = key.rawValue
-        precondition(number > 0 && number <= 1 << 28, "field numbers are 1 to 2^28")
+        precondition(number > 0 && number <= 1 << 28, "a field number must be 1 to 2^28")
         return WireHead(field: UInt32(truncatingIfNeeded: number))
     }
 }

@@ -80,7 +80,7 @@ extension Dictionary: WireValue where Key: WireValue, Value: WireValue {
 
     /// Writes the entries. A deterministic codec sorts them by name, or by the bytes of the keys.
     public func write(to writer: inout CompactWriter, as head: WireHead) {
-        if Self.hasKnownTexts, !writer.isDeterministic { return writeTexts(to: &writer, as: head) }
+        if Self.isSpecialized, !writer.isDeterministic { return writeSpecialized(to: &writer, as: head) }
         if Key.isWireName { return writeNamed(to: &writer, as: head) }
         let pairs = writer.isDeterministic ? writer.sorted(Array(self)) { $0.key } : Array(self)
         writer.openList(count: 2 * pairs.count, as: head)
@@ -103,14 +103,14 @@ extension Dictionary: WireValue where Key: WireValue, Value: WireValue {
         writer.openRecord(.namedRecord, as: head)
         for (name, value) in pairs {
             let field = writer.writeName(name)
-            writer.writeEvenNil(value, as: field)
+            writer.writeIncludingNil(value, as: field)
         }
         writer.closeRecord()
     }
 
     public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
-        if kind == .namedRecord, Self.hasKnownTexts {
-            self = try Self.readTexts(from: &reader)
+        if kind == .namedRecord, Self.isSpecialized {
+            self = try Self.readSpecialized(from: &reader)
             return
         }
         self = try kind == .namedRecord ? Self.readNamed(from: &reader) : Self.readPairs(kind, from: &reader)
@@ -208,13 +208,13 @@ extension CompactWriter {
     mutating func markPresent(from start: Int, as head: WireHead) {
         let end = bytes.base.load(fromByteOffset: bytes.position - 1, as: UInt8.self)
         if _slowPath(end == WireKind.nil.rawValue && bytes.position - start < 2 * Self.headBytesMax + depthMax) {
-            insertSome(from: start, as: head)
+            markNilAsPresent(from: start, as: head)
         }
     }
 
     /// Inserts the mark if the value at `start` is a nil, or a marked nil, and doesn't just end in the same byte.
     @usableFromInline @inline(never)
-    mutating func insertSome(from start: Int, as head: WireHead) {
+    mutating func markNilAsPresent(from start: Int, as head: WireHead) {
         var offset = start
         if head.field > 0 {
             guard bytes.bytes[start] & 7 == WireKind.extended.rawValue else { return }
@@ -229,7 +229,7 @@ extension CompactWriter {
 
     /// Writes a value even if it is a nil that would be left out as a field.
     @inline(__always)
-    mutating func writeEvenNil<Value: WireValue>(_ value: Value, as head: WireHead) {
+    mutating func writeIncludingNil<Value: WireValue>(_ value: Value, as head: WireHead) {
         let start = bytes.position
         value.write(to: &self, as: head)
         if _slowPath(bytes.position == start) { writeNil(as: head) }

@@ -3,14 +3,14 @@
 
 extension Dictionary where Key: WireValue, Value: WireValue {
     /// True if this is one of the specialized dictionary types.
-    static var hasKnownTexts: Bool {
+    static var isSpecialized: Bool {
         Key.self == String.self
             && (Value.self == String.self || Value.self == Int.self || Value.self == Double.self
                 || Value.self == Bool.self)
     }
 
     /// Writes the entries in their order in memory.
-    func writeTexts(to writer: inout CompactWriter, as head: WireHead) {
+    func writeSpecialized(to writer: inout CompactWriter, as head: WireHead) {
         if Value.self == String.self {
             unsafeBitCast(self, to: [String: String].self).writeEntries(to: &writer, as: head)
         } else if Value.self == Int.self {
@@ -23,7 +23,7 @@ extension Dictionary where Key: WireValue, Value: WireValue {
     }
 
     /// Reads the entries of the named record at the cursor.
-    static func readTexts(from reader: inout CompactReader) throws(WireError) -> Self {
+    static func readSpecialized(from reader: inout CompactReader) throws(WireError) -> Self {
         if Value.self == String.self {
             return unsafeBitCast(try [String: String].readEntries(from: &reader), to: Self.self)
         }

@@ -49,11 +49,11 @@ extension WireValue where Self: RawRepresentable, RawValue: WireValue {
 
     @inlinable
     public func write(to writer: inout CompactWriter, as head: WireHead) {
-        guard Self.isMemorable else { return rawValue.write(to: &writer, as: head) }
+        guard Self.hasCachedCases else { return rawValue.write(to: &writer, as: head) }
         let byte = unsafeBitCast(self, to: UInt8.self)
         if writer.writeRepeatedCase(byte, of: ObjectIdentifier(Self.self), as: head) { return }
         rawValue.write(to: &writer, as: head)
-        writer.noteCase(byte, of: ObjectIdentifier(Self.self))
+        writer.cacheCase(byte, of: ObjectIdentifier(Self.self))
     }
 
     /// Reads the raw value and returns its case.
@@ -61,7 +61,7 @@ extension WireValue where Self: RawRepresentable, RawValue: WireValue {
     /// - Throws: `unknownCase`, with the raw value.
     @inlinable
     public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
-        if Self.isMemorable, kind == .repeatedString,
+        if Self.hasCachedCases, kind == .repeatedString,
             let byte = try reader.readRepeatedCase(of: ObjectIdentifier(Self.self))
         {
             self = unsafeBitCast(byte, to: Self.self)
@@ -69,13 +69,15 @@ extension WireValue where Self: RawRepresentable, RawValue: WireValue {
         }
         let rawValue = try RawValue(wire: kind, from: &reader)
         guard let value = Self(rawValue: rawValue) else { throw .unknownCase("\(rawValue)", keys: Self.self) }
-        if Self.isMemorable { reader.noteCase(unsafeBitCast(value, to: UInt8.self), of: ObjectIdentifier(Self.self)) }
+        if Self.hasCachedCases {
+            reader.cacheCase(unsafeBitCast(value, to: UInt8.self), of: ObjectIdentifier(Self.self))
+        }
         self = value
     }
 
     /// True if writers and readers remember the string of each case, because searching all cases for a string is slow.
     /// Limited to enums of strings whose cases take one byte in memory.
-    @inlinable static var isMemorable: Bool { RawValue.self == String.self && MemoryLayout<Self>.size == 1 }
+    @inlinable static var hasCachedCases: Bool { RawValue.self == String.self && MemoryLayout<Self>.size == 1 }
 }
 
 // MARK: - Lists

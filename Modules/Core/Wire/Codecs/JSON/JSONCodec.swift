@@ -36,12 +36,12 @@ public struct JSONCodec: PayloadCodec {
     private static let rules = EncodedShape.Rules(
         depthMax: 1024, isValue: { EncodedShape.isStandard($0) && !($0 is any CodableContainer.Type) },
         check: { value throws(WireError) in
-            if let number = value as? Decimal, number.isNaN { throw lost("a Decimal that is not a number") }
-            if let link = value as? URL, link.baseURL != nil { throw lost("the base of the URL '\(link)'") }
+            if let number = value as? Decimal, number.isNaN { throw unsupported("a Decimal that is not a number") }
+            if let link = value as? URL, link.baseURL != nil { throw unsupported("the base of the URL '\(link)'") }
         }, keepsNestedNil: false)
 
-    private static func lost(_ what: String) -> WireError {
-        WireError(.encodingFailed, "JSON can't keep \(what)")
+    private static func unsupported(_ value: String) -> WireError {
+        WireError(.encodingFailed, "JSON can't keep \(value)")
     }
 
     package static let encoder: JSONEncoder = {

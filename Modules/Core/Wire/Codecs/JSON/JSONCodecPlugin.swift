@@ -8,7 +8,7 @@ public struct JSONCodecPlugin: Plugin {
     public var descriptor: PluginDescriptor {
         PluginDescriptor(
             id: "codec.json", kind: .codec, module: "MeshWire", version: "0.1.0",
-            summary: "Foundation JSON with sorted keys: readable, and understood everywhere",
+            summary: "Foundation JSON with sorted keys: readable in any language",
             requires: ["core.wire"], capabilities: ["readable", "any-codable"])
     }
 

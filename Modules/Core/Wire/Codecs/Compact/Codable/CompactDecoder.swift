@@ -14,36 +14,36 @@ struct CompactDecoder: Decoder {
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard kind == .namedRecord || kind == .record else { throw WireError.mismatch(kind, wanted: "a record") }
         let entry = state.pointee.keyEntry(type)
-        let contents = RecordReading(
+        let record = RecordReading(
             state: state, entry: kind == .namedRecord ? entry : nil, start: start,
             serial: state.pointee.nextSerial(), depth: try deeper(), isNamed: kind == .namedRecord)
-        state.pointee.own(contents.serial, start: start, depth: contents.depth)
+        state.pointee.takeCursor(for: record.serial, start: start, depth: record.depth)
         guard let entry else {
-            return KeyedDecodingContainer(CompactKeyedReader(place: state.pointee.places.add(contents)))
+            return KeyedDecodingContainer(CompactKeyedReader(contents: state.pointee.arena.add(record)))
         }
-        if let kept = entry.pointee.kept {
-            let kept = unsafeBitCast(
-                kept, to: Unmanaged<KeptContainer<KeyedDecodingContainer<Key>, RecordReading>>.self)
-            if kept._withUnsafeGuaranteedRef({ $0.isFree }) {
-                kept._withUnsafeGuaranteedRef { $0.place.pointee = contents }
-                return kept._withUnsafeGuaranteedRef { $0.copy() }
+        if let cached = entry.pointee.cached {
+            let cached = unsafeBitCast(
+                cached, to: Unmanaged<CachedContainer<KeyedDecodingContainer<Key>, RecordReading>>.self)
+            if cached._withUnsafeGuaranteedRef({ $0.isFree }) {
+                cached._withUnsafeGuaranteedRef { $0.contents.pointee = record }
+                return cached._withUnsafeGuaranteedRef { $0.copy() }
             }
         }
-        return makeContainer(contents, entry)
+        return makeContainer(record, entry)
     }
 
     /// Creates the first container of a key type, or one for a record inside another of the same key type.
     @inline(never)
     private func makeContainer<Key: CodingKey>(
-        _ contents: RecordReading, _ entry: UnsafeMutablePointer<KeyTables.Entry>
+        _ record: RecordReading, _ entry: UnsafeMutablePointer<KeyTables.Entry>
     ) -> KeyedDecodingContainer<Key> {
-        guard entry.pointee.kept == nil else {
-            return KeyedDecodingContainer(CompactKeyedReader(place: state.pointee.places.add(contents)))
+        guard entry.pointee.cached == nil else {
+            return KeyedDecodingContainer(CompactKeyedReader(contents: state.pointee.arena.add(record)))
         }
-        let place = UnsafeMutablePointer<RecordReading>.allocate(capacity: 1)
-        place.initialize(to: contents)
-        let container = KeyedDecodingContainer(CompactKeyedReader<Key>(place: place))
-        KeyTables.keep(KeptContainer(container, at: place), in: entry)
+        let contents = UnsafeMutablePointer<RecordReading>.allocate(capacity: 1)
+        contents.initialize(to: record)
+        let container = KeyedDecodingContainer(CompactKeyedReader<Key>(contents: contents))
+        KeyTables.cache(CachedContainer(container, at: contents), in: entry)
         return container
     }
 

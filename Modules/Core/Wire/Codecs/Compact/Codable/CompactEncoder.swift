@@ -14,33 +14,33 @@ struct CompactEncoder: Encoder {
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         state.pointee.openRecord(serial)
         guard let entry = state.pointee.keyEntry(type) else {
-            let place = state.pointee.places.add(RecordWriting(state: state, entry: nil, serial: serial))
-            return KeyedEncodingContainer(CompactKeyedWriter(place: place))
+            let contents = state.pointee.arena.add(RecordWriting(state: state, entry: nil, serial: serial))
+            return KeyedEncodingContainer(CompactKeyedWriter(contents: contents))
         }
-        let contents = RecordWriting(state: state, entry: entry, serial: serial)
-        if let kept = entry.pointee.kept {
-            let kept = unsafeBitCast(
-                kept, to: Unmanaged<KeptContainer<KeyedEncodingContainer<Key>, RecordWriting>>.self)
-            if kept._withUnsafeGuaranteedRef({ $0.isFree }) {
-                kept._withUnsafeGuaranteedRef { $0.place.pointee = contents }
-                return kept._withUnsafeGuaranteedRef { $0.copy() }
+        let record = RecordWriting(state: state, entry: entry, serial: serial)
+        if let cached = entry.pointee.cached {
+            let cached = unsafeBitCast(
+                cached, to: Unmanaged<CachedContainer<KeyedEncodingContainer<Key>, RecordWriting>>.self)
+            if cached._withUnsafeGuaranteedRef({ $0.isFree }) {
+                cached._withUnsafeGuaranteedRef { $0.contents.pointee = record }
+                return cached._withUnsafeGuaranteedRef { $0.copy() }
             }
         }
-        return makeContainer(contents, entry)
+        return makeContainer(record, entry)
     }
 
     /// Creates the first container of a key type, or one for a record inside another of the same key type.
     @inline(never)
     private func makeContainer<Key: CodingKey>(
-        _ contents: RecordWriting, _ entry: UnsafeMutablePointer<KeyTables.Entry>
+        _ record: RecordWriting, _ entry: UnsafeMutablePointer<KeyTables.Entry>
     ) -> KeyedEncodingContainer<Key> {
-        guard entry.pointee.kept == nil else {
-            return KeyedEncodingContainer(CompactKeyedWriter(place: state.pointee.places.add(contents)))
+        guard entry.pointee.cached == nil else {
+            return KeyedEncodingContainer(CompactKeyedWriter(contents: state.pointee.arena.add(record)))
         }
-        let place = UnsafeMutablePointer<RecordWriting>.allocate(capacity: 1)
-        place.initialize(to: contents)
-        let container = KeyedEncodingContainer(CompactKeyedWriter<Key>(place: place))
-        KeyTables.keep(KeptContainer(container, at: place), in: entry)
+        let contents = UnsafeMutablePointer<RecordWriting>.allocate(capacity: 1)
+        contents.initialize(to: record)
+        let container = KeyedEncodingContainer(CompactKeyedWriter<Key>(contents: contents))
+        KeyTables.cache(CachedContainer(container, at: contents), in: entry)
         return container
     }
 
@@ -69,7 +69,7 @@ extension EncodeState {
         if Value.self == UUID.self {
             return state.pointee.writer.write(unsafeBitCast(value, to: UUID.self), as: head)
         }
-        switch state.pointee.classify(Value.self) {
+        switch state.pointee.strategy(for: Value.self) {
         case .codable: try encodeCodable(value, in: state, as: head)
         case .direct(let type): state.pointee.writer.writeDirect(value, type, as: head)
         case .form(let type): try writeForm(value, as: type, in: state, head)
@@ -129,7 +129,7 @@ extension CompactWriter {
     mutating func writeDirect<Value, Direct: WireValue>(_ value: Value, _ type: Direct.Type, as head: WireHead) {
         withUnsafePointer(to: value) { value in
             // The direct path leaves out a field that is nil, but this caller has requested it.
-            writeEvenNil(UnsafeRawPointer(value).assumingMemoryBound(to: Direct.self).pointee, as: head)
+            writeIncludingNil(UnsafeRawPointer(value).assumingMemoryBound(to: Direct.self).pointee, as: head)
         }
     }
 }

@@ -11,22 +11,23 @@ struct RecordReading: BitwiseCopyable {
 
 /// Reads the fields of a record by name, or by number if the coding keys have numbers.
 struct CompactKeyedReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
-    let place: UnsafeMutablePointer<RecordReading>
+    let contents: UnsafeMutablePointer<RecordReading>
 
-    private var state: UnsafeMutablePointer<DecodeState> { @inline(__always) get { place.pointee.state } }
+    private var state: UnsafeMutablePointer<DecodeState> { @inline(__always) get { contents.pointee.state } }
 
     var codingPath: [any CodingKey] { [] }
 
     @inline(__always)
-    private func own() {
-        state.pointee.own(place.pointee.serial, start: place.pointee.start, depth: place.pointee.depth)
+    private func takeCursor() {
+        state.pointee.takeCursor(
+            for: contents.pointee.serial, start: contents.pointee.start, depth: contents.pointee.depth)
     }
 
     /// Moves to the content of a field. Returns nil if there is none.
     @inline(__always)
     private func find(_ key: Key) throws(WireError) -> WireKind? {
-        own()
-        if _fastPath(place.pointee.isNamed) { return try state.pointee.findNamed(key, place.pointee.entry) }
+        takeCursor()
+        if _fastPath(contents.pointee.isNamed) { return try state.pointee.findNamed(key, contents.pointee.entry) }
         return try findNumbered(key)
     }
 
@@ -76,17 +77,17 @@ struct CompactKeyedReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func contains(_ key: Key) -> Bool {
         // Damaged bytes cause an error when the value is read.
-        (try? looking { try find(key) != nil }) ?? false
+        (try? withoutMoving { try find(key) != nil }) ?? false
     }
 
     func decodeNil(forKey key: Key) throws -> Bool {
-        try looking {
+        try withoutMoving {
             guard let kind = try find(key) else { throw WireError.missing(key).within(key.stringValue) }
             return kind == .nil
         }
     }
 
-    var allKeys: [Key] { (try? looking { try readKeys() }) ?? [] }
+    var allKeys: [Key] { (try? withoutMoving { try readKeys() }) ?? [] }
 }
 
 // MARK: - Nested containers
@@ -103,8 +104,8 @@ extension CompactKeyedReader {
     }
 
     func superDecoder() throws -> any Decoder {
-        own()
-        let kind = place.pointee.isNamed ? try state.pointee.findNamed(SuperKey(), nil) : nil
+        takeCursor()
+        let kind = contents.pointee.isNamed ? try state.pointee.findNamed(SuperKey(), nil) : nil
         guard let kind else { throw WireError.missing(SuperKey()) }
         return decoder(kind)
     }
@@ -122,7 +123,7 @@ extension CompactKeyedReader {
         let start = UInt32(truncatingIfNeeded: state.pointee.reader.offset)
         // Readers of that value move the cursor.
         state.pointee.owner = 0
-        return CompactDecoder(state: state, start: start, kind: kind, depth: place.pointee.depth)
+        return CompactDecoder(state: state, start: start, kind: kind, depth: contents.pointee.depth)
     }
 
     private struct SuperKey: CodingKey {
@@ -138,8 +139,8 @@ extension CompactKeyedReader {
 // MARK: - Looking without moving
 
 extension CompactKeyedReader {
-    private func looking<Result>(_ body: () throws -> Result) rethrows -> Result {
-        own()
+    private func withoutMoving<Result>(_ body: () throws -> Result) rethrows -> Result {
+        takeCursor()
         let cursor = state.pointee.reader.bytes.cursor
         let lastField = state.pointee.reader.lastField
         defer {
@@ -153,7 +154,7 @@ extension CompactKeyedReader {
         state.pointee.reader.bytes.cursor = state.pointee.reader.recordStart
         var keys: [Key] = []
         var unknown: String?
-        if place.pointee.isNamed {
+        if contents.pointee.isNamed {
             while let field = try state.pointee.reader.readNamedHead() {
                 if field.kind != .absent {
                     let name = try String(wire: field.name)
@@ -168,7 +169,7 @@ extension CompactKeyedReader {
                 try state.pointee.reader.skip(field.kind)
             }
         }
-        state.pointee.unknownCase = keys.isEmpty ? unknown.map { (start: Int(place.pointee.start), name: $0) } : nil
+        state.pointee.unknownCase = keys.isEmpty ? unknown.map { (start: Int(contents.pointee.start), name: $0) } : nil
         return keys
     }
 

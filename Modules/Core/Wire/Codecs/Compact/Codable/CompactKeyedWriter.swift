@@ -8,15 +8,15 @@ struct RecordWriting: BitwiseCopyable {
 
 /// Writes the fields of a record by name.
 struct CompactKeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
-    let place: UnsafeMutablePointer<RecordWriting>
+    let contents: UnsafeMutablePointer<RecordWriting>
 
-    private var state: UnsafeMutablePointer<EncodeState> { @inline(__always) get { place.pointee.state } }
+    private var state: UnsafeMutablePointer<EncodeState> { @inline(__always) get { contents.pointee.state } }
 
     var codingPath: [any CodingKey] { [] }
 
     @inline(__always)
     private func head(_ key: Key) throws -> WireHead {
-        try state.pointee.field(key, of: place.pointee.serial, place.pointee.entry)
+        try state.pointee.field(key, of: contents.pointee.serial, contents.pointee.entry)
     }
 
     @inline(__always)
@@ -76,10 +76,10 @@ extension CompactKeyedWriter {
 
     private func nestedEncoder(named name: String) -> CompactEncoder {
         EncodeState.nest(in: state) {
-            let serial = place.pointee.serial
+            let serial = contents.pointee.serial
             if serial != state.pointee.current { try state.pointee.returnTo(serial) }
             let head = state.pointee.writer.writeName(name)
-            try state.pointee.note(head)
+            try state.pointee.addField(head)
             return head
         }
     }

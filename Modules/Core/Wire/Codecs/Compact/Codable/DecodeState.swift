@@ -21,7 +21,7 @@ struct DecodeState: ~Copyable {
     var unknownCase: (start: Int, name: String)?
 
     /// Memory of containers that aren't cached.
-    var places = PlaceArena<RecordReading>()
+    var arena = ContentsArena<RecordReading>()
 
     /// Blocks that were expanded into lists, and the states that read them.
     private var expanded: [(bytes: UnsafeMutableRawBufferPointer, state: UnsafeMutablePointer<DecodeState>)] = []
@@ -43,8 +43,8 @@ struct DecodeState: ~Copyable {
     }
 
     @inline(__always)
-    func classify<Value>(_ type: Value.Type) -> TypeClass {
-        scratch.pointee.classify(type, usesDirectPath)
+    func strategy<Value>(for type: Value.Type) -> CodingStrategy {
+        scratch.pointee.strategy(for: type, usesDirectPath)
     }
 
     @inline(__always)
@@ -73,7 +73,7 @@ extension DecodeState {
         if Value.self == UUID.self, kind == .uuid {
             return unsafeBitCast(try state.pointee.reader.bytes.readUUID(), to: Value.self)
         }
-        switch state.pointee.classify(Value.self) {
+        switch state.pointee.strategy(for: Value.self) {
         case .direct(let direct): return try state.pointee.reader.readDirect(direct, kind)
         case .form(let form): return try readForm(form, kind, in: state)
         default: return try decodeCodable(type, kind, in: state)
@@ -102,7 +102,7 @@ extension DecodeState {
         if _slowPath(kind == .record), let direct = type as? any WireValue.Type {
             return try state.pointee.reader.readDirect(direct, kind)
         }
-        let outer = state.pointee.place
+        let outer = state.pointee.cursorContext
         let start = state.pointee.reader.offset
         state.pointee.ownerStart = -1
         let decoder = CompactDecoder(
@@ -111,7 +111,7 @@ extension DecodeState {
         do {
             let value = try Value(from: decoder)
             try state.pointee.finish(kind, from: start, depth: outer.depth)
-            state.pointee.place = outer
+            state.pointee.cursorContext = outer
             return value
         } catch let error as DecodingError {
             // The enum's own error only says that no case matched.
@@ -120,7 +120,7 @@ extension DecodeState {
         }
     }
 
-    private struct Place {
+    private struct CursorContext {
         let owner: UInt32
         let ownerStart: Int
         let depth: Int
@@ -128,10 +128,10 @@ extension DecodeState {
         let lastField: UInt32
     }
 
-    private var place: Place {
+    private var cursorContext: CursorContext {
         @inline(__always)
         get {
-            Place(
+            CursorContext(
                 owner: owner, ownerStart: ownerStart, depth: reader.depth, recordStart: reader.recordStart,
                 lastField: reader.lastField)
         }
@@ -186,7 +186,7 @@ extension CompactReader {
 extension DecodeState {
     /// Gives the cursor to a record, and moves it to the record's start if another container had it.
     @inline(__always)
-    mutating func own(_ serial: UInt32, start: UInt32, depth: UInt8) {
+    mutating func takeCursor(for serial: UInt32, start: UInt32, depth: UInt8) {
         guard _slowPath(owner != serial) else { return }
         owner = serial
         ownerStart = Int(start)
@@ -226,13 +226,13 @@ extension DecodeState {
     private mutating func searchNamed<Key: CodingKey>(
         _ key: Key, _ entry: UnsafeMutablePointer<KeyTables.Entry>?
     ) throws(WireError) -> WireKind? {
-        let place = entry == nil ? 0 : KeyTables.ordinal(key)
-        if let entry, let name = entry.pointee.names[place], let field = try reader.takeNamed(name.text) {
-            entry.pointee.setNumber(field.number, at: place)
+        let ordinal = entry == nil ? 0 : KeyTables.ordinal(key)
+        if let entry, let name = entry.pointee.names[ordinal], let field = try reader.takeNamed(name.text) {
+            entry.pointee.setNumber(field.number, at: ordinal)
             return field.kind.ifPresent
         }
         var wanted = key.stringValue
-        if let entry { wanted.withUTF8 { entry.pointee.names.remember(UnsafeRawBufferPointer($0), at: place) } }
+        if let entry { wanted.withUTF8 { entry.pointee.names.remember(UnsafeRawBufferPointer($0), at: ordinal) } }
         let origin = reader.bytes.cursor
         var found = try scan(for: &wanted, until: nil)
         if found == nil {
@@ -240,7 +240,7 @@ extension DecodeState {
             found = try scan(for: &wanted, until: origin)
         }
         if let field = found {
-            entry?.pointee.setNumber(field.number, at: place)
+            entry?.pointee.setNumber(field.number, at: ordinal)
             return field.kind.ifPresent
         }
         reader.bytes.cursor = origin

@@ -22,7 +22,7 @@ struct EncodeState: ~Copyable {
     private var lastSerial: UInt32 = 0
 
     /// Memory of containers that aren't cached.
-    var places = PlaceArena<RecordWriting>()
+    var arena = ContentsArena<RecordWriting>()
 
     /// - Parameter writer: Must outlive the state.
     init(
@@ -34,7 +34,7 @@ struct EncodeState: ~Copyable {
         frames = scratch.pointee.takeFrames()
     }
 
-    deinit { scratch.pointee.giveBack(frames, capacity: framesCapacity) }
+    deinit { scratch.pointee.recycle(frames, capacity: framesCapacity) }
 
     var writer: CompactWriter {
         @inline(__always) unsafeAddress { UnsafePointer(ownWriter) }
@@ -71,8 +71,8 @@ struct EncodeFrame {
     /// Records a field of the record.
     /// - Returns: false if the record already has the field, or may have it.
     @inline(__always)
-    mutating func note(_ field: UInt32) -> Bool {
-        guard _fastPath(field < 64) else { return noteFurther(field) }
+    mutating func addField(_ field: UInt32) -> Bool {
+        guard _fastPath(field < 64) else { return addFurtherField(field) }
         let bit = 1 &<< UInt64(field)
         // Bit 0 stands for every name without a number, so it counts as present.
         guard _fastPath((fields | 1) & bit == 0) else { return false }
@@ -81,7 +81,7 @@ struct EncodeFrame {
     }
 
     @inline(never)
-    private mutating func noteFurther(_ field: UInt32) -> Bool {
+    private mutating func addFurtherField(_ field: UInt32) -> Bool {
         guard field < 256 else {
             defer { lastField = max(lastField, field) }
             return field > lastField
@@ -148,7 +148,7 @@ extension EncodeState {
     @inline(never)
     mutating func irregular() -> WireError {
         isIrregular = true
-        return WireError(.encodingFailed, "containers are used out of order")
+        return WireError(.encodingFailed, "encode(to:) uses its containers in an unsupported order")
     }
 
     mutating func dropFrames(above count: Int) {
@@ -203,7 +203,7 @@ extension EncodeState {
             return
         }
         let distance = writer.bytes.widen(at: offset, toVarint: UInt64(count))
-        if !writer.namesLieFirst { writer.names.move(from: offset, by: distance) }
+        if !writer.putsNamesFirst { writer.names.move(from: offset, by: distance) }
         writer.strings.move(from: offset, by: distance)
     }
 }
@@ -218,14 +218,14 @@ extension EncodeState {
     ) throws -> WireHead {
         if _slowPath(serial != current) { try returnTo(serial) }
         let head = head(key, entry)
-        try note(head)
+        try addField(head)
         return head
     }
 
     /// Records a field of the current record. Throws if it may be a repetition.
     @inline(__always)
-    mutating func note(_ head: WireHead) throws {
-        if _slowPath(!frames[top].note(head.field)), !frames[top].hasUniqueNames { throw irregular() }
+    mutating func addField(_ head: WireHead) throws {
+        if _slowPath(!frames[top].addField(head.field)), !frames[top].hasUniqueNames { throw irregular() }
     }
 
     /// Returns the head for a field of the current record.
@@ -243,18 +243,18 @@ extension EncodeState {
         _ key: Key, _ entry: UnsafeMutablePointer<KeyTables.Entry>?
     ) -> WireHead {
         guard let entry else { return writer.writeName(key.stringValue) }
-        let place = KeyTables.ordinal(key)
-        if entry.pointee.names[place] == nil {
+        let ordinal = KeyTables.ordinal(key)
+        if entry.pointee.names[ordinal] == nil {
             var name = key.stringValue
-            name.withUTF8 { entry.pointee.names.remember(UnsafeRawBufferPointer($0), at: place) }
+            name.withUTF8 { entry.pointee.names.remember(UnsafeRawBufferPointer($0), at: ordinal) }
         }
         let head: WireHead
-        if let name = entry.pointee.names[place] {
+        if let name = entry.pointee.names[ordinal] {
             head = writer.writeName(name.text, hash: name.hash, isPadded: true)
         } else {
             head = writer.writeName(key.stringValue)
         }
-        entry.pointee.setNumber(UInt64(head.field), at: place)
+        entry.pointee.setNumber(UInt64(head.field), at: ordinal)
         return head
     }
 
@@ -267,8 +267,8 @@ extension EncodeState {
     }
 
     @inline(__always)
-    func classify<Value>(_ type: Value.Type) -> TypeClass {
-        scratch.pointee.classify(type, usesDirectPath)
+    func strategy<Value>(for type: Value.Type) -> CodingStrategy {
+        scratch.pointee.strategy(for: type, usesDirectPath)
     }
 
     @inline(__always)

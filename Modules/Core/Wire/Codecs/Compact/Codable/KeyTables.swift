@@ -11,15 +11,15 @@ struct KeyTables: ~Copyable {
         fileprivate var message: UInt32
         /// Numbers of the names, by the keys' bytes: `width` of them, 0 if there is none.
         private let numbers = UnsafeMutablePointer<UInt16>.allocate(capacity: KeyTables.width)
-        /// All numbers from this place on are 0.
+        /// All numbers from this ordinal on are 0.
         private var numbersEnd = 0
-        var names: KnownNames
-        /// A `KeptContainer`, retained; nil until the first container has been made.
-        fileprivate(set) var kept: Unmanaged<AnyObject>?
+        var names: CachedNames
+        /// A `CachedContainer`, retained; nil until the first container has been made.
+        fileprivate(set) var cached: Unmanaged<AnyObject>?
 
         fileprivate init(type: UnsafeRawPointer, message: UInt32, budget: UnsafeMutablePointer<Int>) {
             self.type = type
-            names = KnownNames(budget: budget)
+            names = CachedNames(budget: budget)
             self.message = message
             numbers.initialize(repeating: 0, count: KeyTables.width)
         }
@@ -27,7 +27,7 @@ struct KeyTables: ~Copyable {
         fileprivate func deallocate() {
             numbers.deallocate()
             names.deallocate()
-            kept?.release()
+            cached?.release()
         }
     }
 
@@ -80,28 +80,28 @@ struct KeyTables: ~Copyable {
     }
 
     private mutating func find(_ address: UnsafeRawPointer) -> UnsafeMutablePointer<Entry>? {
-        var place = 0
-        while place < count, entries[place].type != address { place &+= 1 }
-        if place == count {
+        var index = 0
+        while index < count, entries[index].type != address { index &+= 1 }
+        if index == count {
             guard count < Self.typesMax else { return nil }
             (entries + count).initialize(to: Entry(type: address, message: message, budget: namesBudget))
             count += 1
         }
-        last = place
-        if entries[place].message != message {
-            entries[place].message = message
-            entries[place].removeNumbers()
+        last = index
+        if entries[index].message != message {
+            entries[index].message = message
+            entries[index].removeNumbers()
         }
-        return entries + place
+        return entries + index
     }
 
-    /// Stores a container for the next record with these keys.
-    static func keep(_ container: AnyObject, in entry: UnsafeMutablePointer<Entry>) {
-        entry.pointee.kept?.release()
-        entry.pointee.kept = Unmanaged.passRetained(container)
+    /// Caches a container for the next record with these keys.
+    static func cache(_ container: AnyObject, in entry: UnsafeMutablePointer<Entry>) {
+        entry.pointee.cached?.release()
+        entry.pointee.cached = Unmanaged.passRetained(container)
     }
 
-    /// Returns the place of a key in its table.
+    /// Returns the ordinal of a key: its index in a table.
     @inline(__always)
     static func ordinal<Key: CodingKey>(_ key: Key) -> Int {
         MemoryLayout<Key>.size == 0 ? 0 : Int(unsafeBitCast(key, to: UInt8.self))
@@ -113,10 +113,10 @@ extension KeyTables.Entry {
     @inline(__always)
     func number<Key: CodingKey>(_ key: Key) -> UInt16 { numbers[KeyTables.ordinal(key)] }
 
-    mutating func setNumber(_ number: UInt64, at place: Int) {
+    mutating func setNumber(_ number: UInt64, at ordinal: Int) {
         guard let number = UInt16(exactly: number) else { return }
-        numbers[place] = number
-        numbersEnd = max(numbersEnd, place + 1)
+        numbers[ordinal] = number
+        numbersEnd = max(numbersEnd, ordinal + 1)
     }
 
     fileprivate mutating func removeNumbers() {

@@ -6,7 +6,7 @@
 ///
 /// At most `CompactLimit.texts` texts, in at least twice as many slots of 16 bytes.
 @usableFromInline
-struct WrittenTexts: ~Copyable {
+struct TextNumbering: ~Copyable {
     private struct Slot {
         var count: UInt32
         var offset: UInt32
@@ -112,7 +112,7 @@ struct WrittenTexts: ~Copyable {
 
 // MARK: - Hashing
 
-extension WrittenTexts {
+extension TextNumbering {
     /// Returns the same hash for a text in every process, so that equal messages have equal bytes.
     @inline(__always)
     static func hash(_ text: UnsafeRawBufferPointer) -> UInt32 {

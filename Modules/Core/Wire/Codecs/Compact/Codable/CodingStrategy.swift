@@ -1,5 +1,5 @@
 /// The way in which the Codable path codes a type. Determined once, then cached by the type's address.
-enum TypeClass {
+enum CodingStrategy {
     /// Uses the type's own `encode(to:)` and `init(from:)`.
     case codable
     /// Uses the direct path: the type writes and reads itself.
@@ -10,11 +10,11 @@ enum TypeClass {
     case unordered(any UnorderedCollection.Type)
 }
 
-/// A cache of the classes of types: 64 entries. A new type replaces the one in its entry.
-struct TypeClasses: ~Copyable {
+/// A cache of the strategies of types: 64 entries. A new type replaces the one in its entry.
+struct CodingStrategyCache: ~Copyable {
     private struct Entry {
         var type: UnsafeRawPointer?
-        var value: TypeClass
+        var value: CodingStrategy
     }
 
     private let entries: UnsafeMutablePointer<Entry>
@@ -30,17 +30,17 @@ struct TypeClasses: ~Copyable {
     deinit { entries.deallocate() }
 
     @inline(__always)
-    subscript<Value>(type: Value.Type) -> TypeClass {
+    subscript<Value>(type: Value.Type) -> CodingStrategy {
         let address = unsafeBitCast(type as Any.Type, to: UnsafeRawPointer.self)
         let entry = entries + (Int(bitPattern: address) >> 4 ^ Int(bitPattern: address) >> 10) & (Self.capacity - 1)
         if _fastPath(entry.pointee.type == address) { return entry.pointee.value }
-        let value = classify(type)
+        let value = strategy(for: type)
         entry.pointee = Entry(type: address, value: value)
         return value
     }
 
     @inline(never)
-    private func classify(_ type: Any.Type) -> TypeClass {
+    private func strategy(for type: Any.Type) -> CodingStrategy {
         if let standard = type as? any StandardWireValue.Type { return .direct(standard) }
         if usesDirectPath, let direct = type as? any WireValue.Type { return .direct(direct) }
         if let form = type as? any CodableForm.Type { return .form(form) }

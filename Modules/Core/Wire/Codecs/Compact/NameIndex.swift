@@ -1,6 +1,6 @@
 /// The names that a reader has met in a message so far: where each is in the message.
 @usableFromInline
-struct TextIndex: ~Copyable {
+struct NameIndex: ~Copyable {
     @usableFromInline
     struct Entry {
         @usableFromInline let offset: UInt32

@@ -2,7 +2,7 @@
 ///
 /// A cache of 32 entries of 24 bytes. A new case replaces the one in its entry.
 @usableFromInline
-struct WrittenCases: ~Copyable {
+struct EnumCaseCache: ~Copyable {
     /// A case, and the number of the string that was written for it.
     private struct Case {
         var message: UInt64 = 0
@@ -26,26 +26,26 @@ struct WrittenCases: ~Copyable {
     @inline(__always)
     func index(ofCase byte: UInt8, _ owner: ObjectIdentifier, in message: UInt64) -> Int? {
         guard let cases else { return nil }
-        let place = cases + Self.place(byte, owner)
-        guard place.pointee.message == message, place.pointee.owner == owner, place.pointee.byte == byte else {
+        let slot = cases + Self.slot(byte, owner)
+        guard slot.pointee.message == message, slot.pointee.owner == owner, slot.pointee.byte == byte else {
             return nil
         }
-        return Int(place.pointee.index)
+        return Int(slot.pointee.index)
     }
 
     /// Remembers that the last string was written for that case.
-    mutating func noteCase(_ byte: UInt8, _ owner: ObjectIdentifier, in message: UInt64) {
+    mutating func cacheCase(_ byte: UInt8, _ owner: ObjectIdentifier, in message: UInt64) {
         guard last >= 0 else { return }
         if cases == nil {
             cases = .allocate(capacity: Self.caseCount)
             cases?.initialize(repeating: Case(owner: owner), count: Self.caseCount)
         }
-        cases?[Self.place(byte, owner)] = Case(
+        cases?[Self.slot(byte, owner)] = Case(
             message: message, owner: owner, index: UInt32(truncatingIfNeeded: last), byte: byte)
     }
 
     @inline(__always)
-    private static func place(_ byte: UInt8, _ owner: ObjectIdentifier) -> Int {
+    private static func slot(_ byte: UInt8, _ owner: ObjectIdentifier) -> Int {
         Int(truncatingIfNeeded: (UInt(bitPattern: owner) >> 4 &+ UInt(byte)) % UInt(caseCount))
     }
 }
@@ -63,7 +63,7 @@ extension CompactWriter {
     }
 
     @usableFromInline
-    mutating func noteCase(_ byte: UInt8, of owner: ObjectIdentifier) {
-        cases.noteCase(byte, owner, in: strings.message)
+    mutating func cacheCase(_ byte: UInt8, of owner: ObjectIdentifier) {
+        cases.cacheCase(byte, owner, in: strings.message)
     }
 }

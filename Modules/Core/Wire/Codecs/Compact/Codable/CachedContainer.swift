@@ -5,17 +5,17 @@
 /// Once the cache holds the only reference to the box, it returns the box again with other contents.
 ///
 /// - `Container`: `KeyedEncodingContainer` or `KeyedDecodingContainer`.
-final class KeptContainer<Container, Contents: BitwiseCopyable> {
+final class CachedContainer<Container, Contents: BitwiseCopyable> {
     /// Address of the contents, to which the container in the box points.
-    let place: UnsafeMutablePointer<Contents>
+    let contents: UnsafeMutablePointer<Contents>
     /// Returns a copy of the container. A closure captures the container's metadata, which a generic caller would look up.
     let copy: () -> Container
     /// A reference to the box, which `copy` keeps alive. In separate memory, so that exclusivity checks don't track it.
     private let box: UnsafeMutablePointer<AnyObject>?
 
-    /// - Parameter place: Memory that this object takes over and frees.
-    init(_ container: Container, at place: UnsafeMutablePointer<Contents>) {
-        self.place = place
+    /// - Parameter contents: Memory that this object takes over and frees.
+    init(_ container: Container, at contents: UnsafeMutablePointer<Contents>) {
+        self.contents = contents
         copy = repeating(container)
         // A container has always been one reference to a box. If its layout ever changes, uniqueness can't be tested.
         guard MemoryLayout<Container>.size == MemoryLayout<UnsafeRawPointer>.size else {
@@ -28,7 +28,7 @@ final class KeptContainer<Container, Contents: BitwiseCopyable> {
     }
 
     deinit {
-        place.deallocate()
+        contents.deallocate()
         box?.deallocate()
     }
 
@@ -45,9 +45,9 @@ final class KeptContainer<Container, Contents: BitwiseCopyable> {
 private func repeating<Value>(_ value: Value) -> () -> Value { { value } }
 
 /// Memory for containers that aren't cached, at stable addresses, for the duration of a message.
-struct PlaceArena<Contents: BitwiseCopyable>: ~Copyable {
+struct ContentsArena<Contents: BitwiseCopyable>: ~Copyable {
     private var chunks: [UnsafeMutablePointer<Contents>] = []
-    private var used = PlaceArena.chunkCount
+    private var used = ContentsArena.chunkCount
 
     private static var chunkCount: Int { 32 }
 
@@ -60,9 +60,9 @@ struct PlaceArena<Contents: BitwiseCopyable>: ~Copyable {
             chunks.append(.allocate(capacity: Self.chunkCount))
             used = 0
         }
-        let place = chunks[chunks.count - 1] + used
-        place.initialize(to: contents)
+        let address = chunks[chunks.count - 1] + used
+        address.initialize(to: contents)
         used += 1
-        return place
+        return address
     }
 }

@@ -1,7 +1,7 @@
 /// The spellings of one type's coding keys, cached from earlier messages. Saves requesting, hashing and checking them.
 ///
 /// At most 64 names of at most 32 bytes. Each takes 40 bytes from a budget that all types of a coder share.
-struct KnownNames {
+struct CachedNames {
     private struct Name {
         var hash: UInt32
         /// Length of the name; 0 if it isn't cached. Empty names aren't cached.
@@ -24,21 +24,21 @@ struct KnownNames {
 
     func deallocate() { names?.deallocate() }
 
-    /// Returns the name of the key at that place, and its hash; nil if it isn't cached. 32 bytes are readable at its address.
+    /// Returns the name of the key with that ordinal, and its hash; nil if it isn't cached. 32 bytes are readable at its address.
     @inline(__always)
-    subscript(place: Int) -> (text: UnsafeRawBufferPointer, hash: UInt32)? {
-        guard let names, place < capacity, names[place].count > 0 else { return nil }
-        let start = UnsafeRawPointer(names + place) + Self.textOffset
-        return (UnsafeRawBufferPointer(start: start, count: Int(names[place].count)), names[place].hash)
+    subscript(ordinal: Int) -> (text: UnsafeRawBufferPointer, hash: UInt32)? {
+        guard let names, ordinal < capacity, names[ordinal].count > 0 else { return nil }
+        let start = UnsafeRawPointer(names + ordinal) + Self.textOffset
+        return (UnsafeRawBufferPointer(start: start, count: Int(names[ordinal].count)), names[ordinal].hash)
     }
 
-    mutating func remember(_ text: UnsafeRawBufferPointer, at place: Int) {
-        guard place < Self.capacityMax, text.count <= Self.bytesMax else { return }
-        if place >= capacity { grow(to: place + 1) }
-        guard let names, place < capacity else { return }
-        names[place].hash = WrittenTexts.hash(text)
-        names[place].count = UInt8(text.count)
-        withUnsafeMutableBytes(of: &names[place].text) { $0.copyMemory(from: text) }
+    mutating func remember(_ text: UnsafeRawBufferPointer, at ordinal: Int) {
+        guard ordinal < Self.capacityMax, text.count <= Self.bytesMax else { return }
+        if ordinal >= capacity { grow(to: ordinal + 1) }
+        guard let names, ordinal < capacity else { return }
+        names[ordinal].hash = TextNumbering.hash(text)
+        names[ordinal].count = UInt8(text.count)
+        withUnsafeMutableBytes(of: &names[ordinal].text) { $0.copyMemory(from: text) }
     }
 
     private mutating func grow(to wanted: Int) {
