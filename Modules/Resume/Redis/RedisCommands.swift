@@ -2,13 +2,14 @@
     internal import MeshBase
     internal import MeshResumeGateway
 
-    /// What is asked of Redis, through one connection and on one thread of its own. Everything that waits goes in one turn.
+    /// Sends questions to Redis, through one connection and on its own thread. All waiting questions go in one batch.
     ///
-    /// 4096 questions and 16 MiB may wait; more are refused at once, as `busy`. Those that wait when a connection cannot be made are
-    /// answered with the reason; the next try comes 50 ms to 2 s later. Safe to use from any thread.
+    /// At most 4096 questions and 16 MiB may wait. Further ones fail at once with `busy`. If no connection can be made, all
+    /// waiting questions fail with the reason, and the next attempt follows 50 ms to 2 s later. Safe to use from any
+    /// thread.
     ///
-    /// Live packets have a queue of their own, of 1024 packets and 4 MiB. They go after the questions, and are dropped when
-    /// that queue is full or the connection is lost.
+    /// Live packets have their own queue of 1024 packets and 4 MiB. They are sent after the questions, and dropped if that
+    /// queue is full or the connection is lost.
     final class RedisCommands: Sendable {
         fileprivate struct Question: Sendable {
             let operation: ReplayScript.Operation
@@ -21,7 +22,7 @@
             var bytes = 0
             var isClosed = false
             var known: ReplayScript.Tail?
-            /// Commands that publish live packets.
+            /// The waiting commands that publish live packets.
             var packets: [[[UInt8]]] = []
             var packetBytes = 0
 
@@ -46,7 +47,7 @@
 
         func start() throws(SystemCallError) { try BlockingThread.start { self.run() } }
 
-        /// Everything that waits is answered, and the thread ends.
+        /// Fails all waiting questions and ends the thread.
         func close() {
             let left = state.withLock { state in
                 state.isClosed = true
@@ -63,7 +64,7 @@
             return try result.get()
         }
 
-        /// Publishes a live packet, if there is room.
+        /// Publishes a live packet, unless their queue is full.
         func pass(_ bytes: [UInt8], to stream: String) {
             let hasRoom = state.withLock { state in
                 guard !state.isClosed, state.packets.count < Self.packetsMax,
@@ -114,7 +115,7 @@
             }
         }
 
-        /// - Returns: whether this connection leads to a server that takes questions.
+        /// - Returns: true if the connection's server accepts questions.
         private func perform(_ connection: ScriptConnection) throws(RedisFailure) -> Bool {
             let (questions, packets, known) = state.withLock { ($0.takeAll(), $0.takePackets(), $0.known) }
             let requests = questions.map { script.arguments($0.operation, known: known) }
@@ -139,7 +140,7 @@
             return isServing
         }
 
-        /// What one process knows never becomes less within an incarnation.
+        /// Remembers the store's count. Within an incarnation it never decreases.
         private func learn(_ tail: ReplayScript.Tail) {
             state.withLock { state in
                 if let known = state.known, known.incarnation == tail.incarnation, known.count >= tail.count { return }

@@ -2,7 +2,7 @@
     internal import MeshBase
     internal import MeshResumeGateway
 
-    /// Receives what all processes publish about the streams that this process serves, by Redis Pub/Sub, on one connection
+    /// Receives the messages of all processes about the streams that this process serves, by Redis Pub/Sub, on one connection
     /// and one thread.
     ///
     /// Redis keeps nothing for a subscriber whose connection is lost. When the subscription is back, each stream gets
@@ -21,7 +21,7 @@
 
         fileprivate struct State {
             var isClosed = false
-            /// Whether all channels are received, because a reader didn't say which streams it serves.
+            /// True if all channels must be received, because a reader didn't name the streams that it serves.
             var receivesAll = true
             var channels: [String: Channel] = [:]
             /// Streams whose channel must be subscribed or unsubscribed, if they still are.
@@ -77,7 +77,7 @@
             wake.signal()
         }
 
-        /// From now on only the served streams are received.
+        /// Receives only the served streams from now on.
         func receive(_ streams: ServedStreams) {
             state.withLock { $0.receivesAll = false }
             streams.observe { [weak self] stream, isServed in self?.serve(stream, isServed) }
@@ -92,8 +92,8 @@
             wake.signal()
         }
 
-        /// Returns once what is published to a served stream is received, or when the connection is lost. The stream's readers
-        /// get `missed` in that case.
+        /// Returns once the stream's channel is subscribed, if the stream is served, or when the connection is lost. In
+        /// that case the stream's readers get `missed`.
         func waitUntilReceived(_ stream: String) async {
             await withCheckedContinuation { continuation in
                 let isReady = state.withLock { state in
@@ -141,7 +141,7 @@
             words.finish()
         }
 
-        /// The connection is lost, and its subscriptions with it.
+        /// Handles a lost connection: all subscriptions are gone.
         private func lose() {
             state.withLock { state in
                 state.lossCount += 1
@@ -158,7 +158,7 @@
             resumeWaiting { _, _ in true }
         }
 
-        /// Returns when the subscriber was closed.
+        /// Receives until the subscriber is closed.
         private func receive(on connection: RedisConnection, hasBegun: () -> Void) throws(RedisFailure) {
             var subscribesAll = false
             var silentCount = 0
@@ -182,7 +182,7 @@
 
         private var pingMilliseconds: Int32 { Int32(clamping: max(100, script.settings.timeout.milliseconds)) }
 
-        /// Tells Redis which channels are wanted.
+        /// Subscribes to new channels and unsubscribes from unused ones.
         private func subscribe(on connection: RedisConnection, _ subscribesAll: inout Bool) throws(RedisFailure) {
             let (receivesAll, added, removed) = state.withLock { state in
                 var (added, removed): ([String], [String]) = ([], [])
@@ -225,7 +225,7 @@
                 guard let parts = value.list, let kind = parts.first?.string, parts.count >= 3 else { continue }
                 switch kind {
                 case "message", "pmessage":
-                    // A channel that is subscribed by name too, while all are.
+                    // While all channels are subscribed, a channel that is also subscribed by name delivers twice.
                     if kind == "message", state.withLock({ $0.isReceivingAll }) { continue }
                     let channel = parts[parts.count - 2].string ?? ""
                     switch ReplayScript.message(parts[parts.count - 1].bytes ?? [], stream: script.stream(of: channel))
@@ -250,9 +250,9 @@
             resumeWaiting { $0.isReady($1) }
         }
 
-        /// Redis has carried out a command for a stream's channel.
+        /// Handles Redis's answer to a command for a stream's channel.
         ///
-        /// - Returns: whether something may have been missed before.
+        /// - Returns: true if messages may have been missed before.
         private func confirm(_ stream: String) -> Bool {
             state.withLock { state in
                 guard var channel = state.channels[stream] else { return false }

@@ -6,26 +6,26 @@
     import MeshWebSocket
     import NIOCore
 
-    /// Drives the core on its event loop: sockets, answers and notices go in, frames and questions come out. All of it
-    /// belongs to the loop, so nothing is locked.
+    /// Drives the core on its event loop: sockets, answers and notices go in, frames and questions come out. Used on the
+    /// loop only, so it needs no locks.
     final class GatewayLoop: WebSocketObserver {
         private let loop: any EventLoop
         private let app: GatewayApp
         private let buffer: any ReplayBuffer
         private let served: ServedStreams
-        /// The stream that each connection has asked for.
+        /// The stream of each connection.
         private var streams: [Int: String] = [:]
         private let onProblem: (@Sendable (GatewayProblem) -> Void)?
         private let turns: StoreTurns
         private let start = ContinuousClock.now
         private var core: GatewayCore
         private var sockets: [Int: WebSocket] = [:]
-        /// The frame that was made last. All sockets of a user get the same bytes one after another.
+        /// The last frame that was prepared. All sockets of a user get the same bytes in succession.
         private var prepared: (bytes: [UInt8], message: PreparedMessage)?
         private var disconnections = DisconnectionLog()
         private var isReadingDisconnections = false
         private let catchUpInterval: Duration
-        /// Where mailboxes hear of them. The server holds it.
+        /// Receives disconnections too. The server holds it.
         weak var mailboxes: MailboxLoop?
         private var isShuttingDown = false
         private var whenEmpty: EventLoopPromise<Void>?
@@ -80,7 +80,7 @@
             if sockets.isEmpty { whenEmpty?.succeed() }
         }
 
-        // MARK: The rest
+        // MARK: Notices and time
 
         func noticed(_ notices: [ReplayNotice]) {
             let now = now
@@ -103,7 +103,7 @@
 
         func published() { counts.published += 1 }
 
-        /// - Parameter cause: for the operator. Clients don't learn it.
+        /// - Parameter cause: the description for the operator, which clients don't get.
         func failed(_ source: GatewayProblem.Source, _ cause: String) {
             counts.unanswered[source, default: 0] += 1
             onProblem?(GatewayProblem(source: source, cause: cause))
@@ -121,7 +121,7 @@
             return counts
         }
 
-        /// - Returns: succeeds when all sockets have gone.
+        /// - Returns: a future that succeeds when all sockets are closed.
         func shutDown(spread: Duration) -> EventLoopFuture<Void> {
             isShuttingDown = true
             core.shutDown(spread: spread, now)
@@ -153,7 +153,7 @@
             carryOut()
         }
 
-        /// Asks the buffer, one question at a time. One without an answer is asked again with the next tick.
+        /// Asks the buffer, one question at a time. The next tick repeats a question that got no answer.
         func readDisconnections() {
             guard !isReadingDisconnections else { return }
             if disconnections.isUnknown {
@@ -213,7 +213,7 @@
                                 expires: user?.expires.map { now.advanced(to: $0) }, ready: ready, on: key, now)
                         })
                 case .locate(let stream):
-                    // Asked for users only.
+                    // The core asks this only after authentication.
                     sockets[key]?.markAuthenticated()
                     if sockets[key] != nil { serve(stream, key) }
                     askBuffer(
@@ -229,7 +229,7 @@
             }
         }
 
-        /// - Parameter stream: the stream of that connection; nil once it has gone.
+        /// - Parameter stream: the connection's stream; nil once the connection is closed.
         private func serve(_ stream: String?, _ key: Int) {
             let former = streams[key]
             guard former != stream else { return }
@@ -245,7 +245,7 @@
             socket.send(message(of: bytes, FrameEncoding(subprotocol: socket.subprotocol)))
         }
 
-        /// Made anew only for other bytes. Compares where the bytes are, not what they are.
+        /// Returns the message of some bytes, and reuses the last one for the same array. Compares addresses, not contents.
         private func message(of bytes: [UInt8], _ encoding: FrameEncoding) -> PreparedMessage {
             if let prepared, Self.areSame(prepared.bytes, bytes) { return prepared.message }
             let message = encoding == .json ? PreparedMessage(text: bytes) : PreparedMessage(binary: bytes)
@@ -260,7 +260,7 @@
                 }
         }
 
-        /// Asks the app, and tells the core on the loop.
+        /// Asks the app, and passes the answer to the core on the loop.
         private func ask<Answer: Sendable>(
             _ source: GatewayProblem.Source, _ key: Int, _ question: @escaping @Sendable () async throws -> Answer,
             _ tell: @escaping @Sendable (inout GatewayCore, Answer, Duration) -> Void
@@ -274,7 +274,7 @@
             }
         }
 
-        /// Asks the buffer in the user's turn, and tells the core.
+        /// Asks the buffer in the user's turn, and passes the answer to the core.
         private func askBuffer<Answer: Sendable>(
             _ key: Int, of user: String, _ question: @escaping @Sendable () async throws -> Answer,
             _ tell: @escaping @Sendable (inout GatewayCore, Answer, Duration) -> Void
@@ -310,7 +310,7 @@
     }
 
     extension Duration {
-        /// In the time of a core for which it is this time now.
+        /// Converts a date to the time of a core whose present is `self`.
         func advanced(to date: Date) -> Duration { self + .seconds(date.timeIntervalSinceNow) }
     }
 #endif

@@ -8,7 +8,7 @@
     import MeshWebSocket
     import NIOCore
 
-    /// Drives the mailboxes' core on its event loop, as `GatewayLoop` does that of streams.
+    /// Drives the mailboxes' core on its event loop, as `GatewayLoop` drives the core of streams.
     final class MailboxLoop: WebSocketObserver {
         private let loop: any EventLoop
         private let app: GatewayApp
@@ -22,11 +22,11 @@
         /// The user of each connection whose token was accepted.
         private var users: [Int: String] = [:]
         private let turns: StoreTurns
-        /// What each connection has to write, one after another. The first is being written.
+        /// The writes of each connection, in order. The first one is in progress.
         private var writes: [Int: WriteQueue] = [:]
         private var isShuttingDown = false
         private(set) var acceptedCount = 0
-        /// By close code.
+        /// The number of closed connections by close code.
         private(set) var closedCounts: [UInt16: Int] = [:]
 
         private struct WriteQueue {
@@ -35,7 +35,7 @@
             var failure: MailboxOutcome?
         }
 
-        /// - Parameter failed: told of a question that the app or the store could not answer.
+        /// - Parameter failed: called for each question that the app or the store couldn't answer.
         init(
             _ settings: GatewayServerSettings, _ app: GatewayApp, _ store: any MailboxStore, _ served: ServedStreams,
             on loop: any EventLoop, failed: @escaping (GatewayProblem.Source, _ cause: String) -> Void
@@ -94,7 +94,7 @@
             if writes[socket.key]?.waiting.isEmpty == true { writes[socket.key] = nil }
         }
 
-        // MARK: The rest
+        // MARK: Notices and time
 
         func noticed(_ notices: [ReplayNotice]) {
             for notice in notices { core.noticed(notice, now) }
@@ -150,7 +150,7 @@
             case .write(let write): enter(write, key)
             case .authenticate(let token): authenticate(token, key)
             case .locate(let stream):
-                // Asked for users only.
+                // The core asks this only after authentication.
                 sockets[key]?.markAuthenticated()
                 ask(
                     key, { [store] in try await store.standing(of: stream) },
@@ -164,7 +164,7 @@
                     key, { [store] in try await store.page(of: stream, after: position, limit: limit) },
                     { core, page, now in core.read(page, on: key, now) })
             case .view(let stream):
-                // Without an answer it is asked again by time.
+                // If there is no answer, the core asks again after a time.
                 ask(
                     key, endsWithoutAnswer: false,
                     { [store] in try await store.values(MailboxCore.viewedNames, of: stream) },
@@ -203,7 +203,7 @@
             }
         }
 
-        /// - Parameter endsWithoutAnswer: whether the connection ends where there is no answer.
+        /// - Parameter endsWithoutAnswer: true to close the connection if there is no answer.
         private func ask<Answer: Sendable>(
             _ key: Int, endsWithoutAnswer: Bool = true, byteCount: Int = 0,
             _ question: @escaping @Sendable () async throws -> Answer,
@@ -235,10 +235,11 @@
             if writes[key]?.waiting.count == 1 { writeNext(key) }
         }
 
-        /// After a failed write no later post of its connection is written: it would overtake what the device posts again.
+        /// Starts a connection's next write. After a failed write, later posts fail too: they would overtake the post that
+        /// the device repeats.
         private func writeNext(_ key: Int) {
             guard let queue = writes[key], let write = queue.waiting.first else { return }
-            // A device whose connection has gone posts again on the next one.
+            // A device whose connection is closed posts again on the next one.
             let isGone = sockets[key] == nil && write.isPost
             if let failure = isGone ? .failed("the connection has gone") : write.isPost ? queue.failure : nil {
                 let bound = NIOLoopBound(self, eventLoop: loop)

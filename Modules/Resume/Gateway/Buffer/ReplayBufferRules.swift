@@ -8,7 +8,7 @@ import MeshBase
 /// }
 /// ```
 public struct ReplayBufferRules: Sendable {
-    /// Two faces of one store, as two processes would have them, and a clock to move.
+    /// Two handles of one store, as two processes would have them, and control of its clock.
     public struct Subject: Sendable {
         /// The buffer as one process sees it.
         public let first: any ReplayBuffer
@@ -16,10 +16,10 @@ public struct ReplayBufferRules: Sendable {
         public let second: any ReplayBuffer
         /// Lets that much time pass for the store.
         public let pass: @Sendable (Duration) async throws -> Void
-        /// The store loses everything, as by a restart without a disk.
+        /// Makes the store lose everything, as a restart without a disk would.
         public let lose: @Sendable () async throws -> Void
 
-        /// Two faces of one store that was just made.
+        /// Creates a subject from two handles of a new store.
         public init(
             first: any ReplayBuffer, second: any ReplayBuffer,
             pass: @escaping @Sendable (Duration) async throws -> Void,
@@ -29,10 +29,10 @@ public struct ReplayBufferRules: Sendable {
         }
     }
 
-    /// Makes an empty store of those limits.
+    /// A function that makes an empty store with those limits.
     public typealias Make = @Sendable (ReplayLimits) async throws -> Subject
 
-    /// One thing that every buffer must keep.
+    /// One requirement for every buffer.
     public struct Rule: Sendable {
         /// The rule's ID, which never changes.
         public let id: String
@@ -40,7 +40,7 @@ public struct ReplayBufferRules: Sendable {
         public let summary: String
         /// Checks the rule on a buffer that the argument makes.
         ///
-        /// - Returns: what is wrong; nil when nothing is.
+        /// - Returns: a description of the violation; nil if there is none.
         public let examine: @Sendable (Make) async throws -> String?
     }
 

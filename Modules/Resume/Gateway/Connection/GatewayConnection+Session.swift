@@ -15,7 +15,7 @@ extension GatewayConnection {
         }
     }
 
-    /// Too many come at once.
+    /// Refuses the handshake because too many clients connect at once.
     mutating func postponed(_ wait: Duration) {
         send(.reconnect(after: wait))
         close(.rateLimited, "many connect at this time: come again later")
@@ -66,13 +66,13 @@ extension GatewayConnection {
         readOn(now)
     }
 
-    /// Another connection goes on with the session.
+    /// Closes because another connection continues the session.
     mutating func replaced() { close(.sessionTimedOut, "another connection goes on with this session") }
 
-    /// The app has disconnected its user.
+    /// Closes because the app has disconnected the user.
     mutating func disconnected() { close(.disconnected, "the app has disconnected this user") }
 
-    /// The client comes again with a new token, at a time of its own: many tokens may expire together.
+    /// Asks the client to reconnect with a new token. The time is random, because many tokens may expire together.
     mutating func renewToken(_ now: Duration, _ token: TokenLife) {
         guard !isClosed else { return }
         let isExpired = now >= token.expiresAt
@@ -80,14 +80,14 @@ extension GatewayConnection {
         close(.tokenExpired, isExpired ? "the token has expired" : "the token expires soon: resume with a new one")
     }
 
-    /// The gateway ends: its clients come again elsewhere, resumably.
+    /// Closes because the gateway ends. The client can resume at another one.
     mutating func shutDown(retryAfter wait: Duration) {
         guard !isClosed else { return }
         send(.reconnect(after: wait))
         close(.unknownError, "this gateway ends: resume")
     }
 
-    /// The app or the buffer has no answer now.
+    /// Closes because the app or the buffer has no answer now.
     mutating func failed(_ reason: String) {
         guard !isClosed else { return }
         send(.invalidSession(reason, resumable: true))
@@ -98,7 +98,7 @@ extension GatewayConnection {
 // MARK: - The stream
 
 extension GatewayConnection {
-    /// - Parameter frame: the entry's.
+    /// - Parameter frame: the frame of the notice's entry.
     mutating func noticed(_ notice: ReplayNotice, _ frame: inout SharedFrame, _ now: Duration) {
         guard case .streaming(var reader) = phase, notice.stream == reader.place.stream else { return }
         if reader.place.take(notice, hasRoom: unsentBytes < settings.unsentBytesMax, now) {
@@ -120,7 +120,7 @@ extension GatewayConnection {
         readOn(now)
     }
 
-    /// The next page, where there is one and the socket has room.
+    /// Reads the next page, if there is one and the socket has capacity.
     mutating func readOn(_ now: Duration) {
         watchRoom(now)
         guard case .streaming(var reader) = phase,

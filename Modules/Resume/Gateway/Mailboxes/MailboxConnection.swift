@@ -2,13 +2,13 @@ import MeshBase
 import MeshMailbox
 import MeshResume
 
-/// One device's connection as a value.
+/// One device's connection to its mailbox, as a value.
 struct MailboxConnection: Sendable {
     enum Phase: Sendable {
         case greeted
         case authenticating(MailboxOpening)
         case enrolling(MailboxOpening)
-        /// Its values and its standing are being asked for.
+        /// Waiting for the mailbox's values, and then its standing.
         case opening(MailboxOpening, latest: [String: [UInt8]]?)
         case open(StreamPlace)
         case closed
@@ -16,51 +16,53 @@ struct MailboxConnection: Sendable {
 
     let challenge: [UInt8]
     var phase = Phase.greeted
-    /// The user that the app has named.
+    /// The user that the app returned for the token.
     var user: String?
-    /// Proven; its name is the stream of its queue.
+    /// The ID of the proven key. `name` is its text, and the stream of its queue.
     var id: MailboxID?
     var name = ""
-    /// When the app was asked about the token.
+    /// The time at which the app was asked about the token.
     var askedAt = Duration.zero
     /// nil if the token doesn't expire.
     var token: TokenLife?
     var will: [UInt8] = []
-    /// What it has said of itself, and whom it lets in: written again where the store has lost them.
+    /// The device's presence. Written again, as `admitted` is, if the store has lost it.
     var presence: [UInt8]?
-    /// Whether the store has heard that this connection holds the mailbox.
+    /// True once the store knows that this connection holds the mailbox.
     var isClaimed = false
-    /// Then its will is not said.
+    /// True if another connection holds the mailbox or the app has removed it. The will isn't published then.
     private(set) var isReplaced = false
-    /// Whether the store's answer to a question for values is awaited: one at a time.
+    /// True while the store's answer to `find` is awaited. There is one question at a time.
     private var isFinding = false
     private var wantsAll = false
     private var wantsCheck = false
     var admitted: [UInt8]?
     var following: Set<String> = []
-    /// Of these nobody knows yet whether they let this device in.
+    /// Followed mailboxes of which the gateway doesn't know yet whether they admit this device.
     var unknown: Set<String> = []
     var unansweredFollows = 0
-    /// What was said of those that are followed.
+    /// The last presence that was sent for each followed mailbox.
     var told: [String: [UInt8]] = [:]
-    /// Values of the lane `latest` that have changed and could not be sent yet.
+    /// Names of `latest` values that have changed and couldn't be sent yet.
     var wanted: Set<String> = []
-    /// Hashes of those that were sent.
+    /// Hashes of the `latest` values that were sent.
     private var sentLatest: [String: Int] = [:]
-    /// Posts that wait for another look at who lets this device in.
+    /// Posts that wait for the store's next answer about whether their receiver admits this device.
     private(set) var doubted: [MailboxPost] = []
     var taken: MailboxPosition?
     var takenIsWritten = true
     var writeCount = 0
-    /// Whether the gateway was told to serve this mailbox' stream.
+    /// True if the gateway serves this mailbox's stream for this connection.
     var isServed = false
-    /// Nothing is read from the device: the store has much to write for it or for its user, or the device or its user has said
-    /// much in a short time.
+    /// True while nothing is read from the device, for any of the next three reasons.
     private var isPaused = false
+    /// True if many of the device's writes wait for the store.
     private var isBehind = false
+    /// True if the device or its user has sent frames too fast.
     private var isHasty = false
+    /// True if much work of the user waits for the store.
     private var isStrained = false
-    /// Frames beyond what the device is granted, since it was.
+    /// The number of frames above the device's rate since it was exceeded.
     private var hastyCount = 0
     private(set) var directives: [MailboxDirective] = []
     private let settings: MailboxSettings
@@ -105,7 +107,7 @@ struct MailboxConnection: Sendable {
         direct(.close(code, reason: reason))
     }
 
-    /// The app has disconnected its user.
+    /// Closes because the app has disconnected the user.
     mutating func disconnected() { close(.disconnected, "the app has disconnected this user") }
 
     mutating func write(_ write: MailboxWrite) {
@@ -122,13 +124,13 @@ struct MailboxConnection: Sendable {
         direct(isPaused ? .pause : .resume)
     }
 
-    /// The user's devices have said much in a short time.
+    /// Pauses reading because the user's devices send frames too fast.
     mutating func hasten() {
         isHasty = true
         pauseOrResume()
     }
 
-    /// Much of the user's work waits for the store.
+    /// Pauses or resumes reading, depending on how much of the user's work waits for the store.
     mutating func strain(_ isStrained: Bool) {
         self.isStrained = isStrained
         pauseOrResume()
@@ -146,20 +148,21 @@ struct MailboxConnection: Sendable {
         return posts
     }
 
-    /// Says to all gateways whose this mailbox is now.
+    /// Records in the store that this connection holds the mailbox, so that all gateways know.
     mutating func claim() {
         isClaimed = false
         write(.set(challenge, name: MailboxValue.holder, stream: name, number: 0))
     }
 
-    /// The app has removed this mailbox: nothing more is written to it.
+    /// Closes because the app has removed this mailbox. Nothing more is written to it.
     mutating func removed() {
         isReplaced = true
         takenIsWritten = true
         close(.authenticationFailed, "this device was removed")
     }
 
-    /// Another connection may hold this mailbox, at another gateway; or its will may have come after this one's word.
+    /// Closes if a connection at another gateway holds this mailbox. Writes the presence again if that connection's will has
+    /// overwritten it.
     mutating func check(_ values: [String: [UInt8]]) {
         if isClaimed, let holder = values[MailboxValue.holder], holder != challenge {
             isReplaced = true
@@ -170,7 +173,7 @@ struct MailboxConnection: Sendable {
         }
     }
 
-    /// Of a store that began anew.
+    /// Writes the mailbox's values again, after the store has lost them.
     mutating func writeAgain() {
         claim()
         if let admitted {
@@ -180,12 +183,12 @@ struct MailboxConnection: Sendable {
         if let presence { write(.set(presence, name: MailboxValue.presence, stream: name, number: 0)) }
     }
 
-    /// Once every gateway knows whom this device lets in, and this one who lets it in.
+    /// Sends `following` once every gateway knows whom this device admits, and this gateway knows which devices admit it.
     mutating func sayFollowing() {
         if unansweredFollows == 0, unknown.isEmpty { send(.following) }
     }
 
-    /// One of them has been answered.
+    /// Handles the answer to one write.
     mutating func hasWritten() {
         writeCount -= 1
         guard writeCount <= settings.writesMax / 2 else { return }
@@ -193,14 +196,14 @@ struct MailboxConnection: Sendable {
         pauseOrResume()
     }
 
-    /// - Returns: nil where the device is closed for what it says.
+    /// - Returns: nil if the connection is closed, or the frame makes the gateway close it.
     mutating func request(_ bytes: [UInt8], _ now: Duration) -> MailboxRequest? {
         guard !isClosed else { return nil }
         if !frames.take(now) {
             isHasty = true
             hastyCount += 1
             pauseOrResume()
-            // What was read before the pause still comes; more than that is no device of ours.
+            // Frames that were read before the pause still arrive. More than that means the device ignores the pause.
             guard hastyCount <= settings.framesAtOnce else {
                 close(.rateLimited, "at most \(settings.framesPerSecond) frames a second")
                 return nil
@@ -231,7 +234,7 @@ extension MailboxConnection {
         readOn(now)
     }
 
-    /// - Returns: false where the place is no more: the queue is to be read from its oldest.
+    /// - Returns: false if the position is no longer held, so the queue must be read from its oldest message.
     mutating func read(_ page: ReplayPage, _ now: Duration) -> Bool {
         guard case .open(var place) = phase, place.isReading else { return true }
         let epoch = place.sent.epoch
@@ -251,7 +254,7 @@ extension MailboxConnection {
                     bytes: bytes)))
     }
 
-    /// Those of the lane `latest` that this connection does not have yet.
+    /// Sends the `latest` values that this connection doesn't have yet.
     mutating func sendLatest(_ values: [String: [UInt8]]) {
         for (name, bytes) in values.sorted(by: { $0.key < $1.key }) {
             let hash = bytes.hashValue
@@ -275,7 +278,11 @@ extension MailboxConnection {
         find()
     }
 
-    /// Values that have changed, as they come; `check` also whose the mailbox is.
+    /// Asks the store for changed values, one question at a time.
+    ///
+    /// - Parameters:
+    ///   - all: asks for all values.
+    ///   - check: also asks which connection holds the mailbox.
     mutating func find(all: Bool = false, check: Bool = false) {
         wantsAll = wantsAll || all
         wantsCheck = wantsCheck || check
@@ -332,15 +339,15 @@ extension MailboxConnection {
     }
 }
 
-/// What the values of a mailbox are called.
+/// The names of a mailbox's values.
 package enum MailboxValue {
     static let presence = "presence"
-    /// The ids of those that it lets in, 32 bytes each.
+    /// The IDs of the senders that it admits, 32 bytes each.
     package static let admitted = "admitted"
     static let taken = "taken"
-    /// The challenge of the connection that has opened it last.
+    /// The challenge of the connection that opened it last.
     static let holder = "holder"
-    /// Never set: a word of it says that the app has removed the mailbox.
+    /// Never set. A change of this name reports that the app has removed the mailbox.
     static let removed = "removed"
     private static let latestRoot = "latest/"
 
@@ -348,13 +355,13 @@ package enum MailboxValue {
 
     static func isLatest(_ name: String) -> Bool { name.hasPrefix(latestRoot) }
 
-    /// - Returns: nil for a value of the owner's.
+    /// - Returns: nil for one of the owner's values.
     static func sender(of name: String) -> String? {
         guard isLatest(name) else { return nil }
         return String(name.dropFirst(latestRoot.count).prefix { $0 != "/" })
     }
 
-    /// The names of the mailboxes in a value of the name `admitted`.
+    /// Returns the names of the mailboxes in a value named `admitted`.
     package static func ids(_ admitted: [UInt8]) -> Set<String> {
         Set(
             stride(from: 0, to: admitted.count, by: MailboxID.byteCount).compactMap {

@@ -2,26 +2,28 @@ import MeshBase
 package import MeshMailbox
 import MeshResume
 
-/// The mailboxes of one gateway process as a value: what sockets, the app and the store say goes in, each with a time since
-/// the same beginning; frames and questions for each connection come out. No I/O, no clock.
+/// The mailboxes of one gateway process as a value without I/O or clock. Input from sockets, the app and the store goes in,
+/// each with the time since a common start. Frames and questions for each connection come out.
 ///
-/// A mailbox belongs to whoever proves the key that its id is the hash of, on one connection, the newest. It takes from those
-/// that it follows and from nobody else. Every call is for the connection with that key, which is never used again; what is
-/// said of an unknown key does nothing. A call costs O(1), a change of what a device says of itself O(its followers here).
+/// A mailbox's ID is the hash of a public key. The device that proves this key holds the mailbox, on one connection, the newest.
+/// A mailbox accepts messages only from devices that it follows. Every call is for the connection with that key, which is
+/// never reused; a call with an unknown key does nothing. A call costs O(1). A change of a device's presence costs O(its
+/// followers here).
 package struct MailboxCore: Sendable {
-    /// - Returns: whose key it is, where the signature is that key's.
+    /// - Returns: the ID of the key; nil if the signature isn't valid for that key.
     package typealias Proof = @Sendable (_ publicKey: [UInt8], _ signature: [UInt8], _ signed: [UInt8]) -> MailboxID?
 
-    /// What is known of a mailbox that somebody here follows.
+    /// The state of a mailbox that a connection here follows.
     private struct View {
         var followers: Set<Int> = []
-        /// Whether the store has answered.
+        /// True once the store has answered.
         var isKnown = false
         var presence: [UInt8]?
         var admitted: Set<String> = []
         var askedAt: Duration
-        /// Whether the store's answer is awaited, and something has changed meanwhile.
+        /// True while the store's answer is awaited.
         var isAsked = false
+        /// True if something has changed since that question.
         var isStale = false
     }
 
@@ -30,20 +32,20 @@ package struct MailboxCore: Sendable {
     private var admission: AdmissionLimit
     private var disconnected: DisconnectedUsers
     private var connections: [Int: MailboxConnection] = [:]
-    /// Whose connection is here, by the mailbox' name.
+    /// The connection that holds each mailbox here, by the mailbox's name.
     private var holders: [String: Int] = [:]
     private var views: [String: View] = [:]
     /// The connections of each user.
     private var users: [String: Set<Int>] = [:]
-    /// Users with much work that waits for the store.
+    /// Users with much work waiting for the store.
     private var strained: Set<String> = []
-    /// What all devices of a user may say.
+    /// The rate of frames from all devices of a user.
     private var frames: KeyedBuckets
-    /// The addresses of connections whose token is not accepted yet.
+    /// The addresses of connections whose token isn't accepted yet.
     private var addresses: [Int: String] = [:]
     private var directives: [(key: Int, directive: MailboxDirective)] = []
 
-    /// A gateway without mailboxes. `proof` tells whether a signature is that of a public key.
+    /// Creates a gateway without mailboxes. `proof` checks a signature and returns the ID of its public key.
     package init(_ settings: MailboxSettings = .init(), admission: GatewayAdmission = .init(), proof: @escaping Proof) {
         self.settings = settings
         prove = proof
@@ -52,12 +54,12 @@ package struct MailboxCore: Sendable {
         frames = KeyedBuckets(perSecond: 2 * Double(settings.framesPerSecond), atOnce: 2 * settings.framesAtOnce)
     }
 
-    /// Connections that are open.
+    /// The number of open connections.
     package var connectionCount: Int { connections.count }
-    /// Bytes that wait for sockets. O(connections).
+    /// The number of bytes that wait for sockets. O(connections).
     package var unsentBytes: Int { connections.values.reduce(0) { $0 + $1.unsentBytes } }
 
-    /// What is to be done since the last call, in order.
+    /// Returns the instructions since the last call, in order.
     package mutating func takeDirectives() -> [(key: Int, directive: MailboxDirective)] {
         defer { directives = [] }
         return directives
@@ -74,7 +76,7 @@ package struct MailboxCore: Sendable {
         with(key) { _ in }
     }
 
-    /// A message of a device has come.
+    /// Handles a frame from a device.
     package mutating func receive(_ bytes: [UInt8], on key: Int, _ now: Duration) {
         guard let request = with(key, { $0.request(bytes, now) }) ?? nil else { return }
         if let user = connections[key]?.user, !frames.take(user, now) {
@@ -93,10 +95,10 @@ package struct MailboxCore: Sendable {
         }
     }
 
-    /// That many bytes of what was to be sent have left.
+    /// Reports that the socket has taken that many bytes.
     package mutating func flushed(_ count: Int, on key: Int, _ now: Duration) { with(key) { $0.flushed(count, now) } }
 
-    /// The socket has gone. Its last writes follow.
+    /// Removes a connection whose socket is closed, and issues its last writes.
     package mutating func remove(_ key: Int) {
         addresses[key] = nil
         guard let connection = connections.removeValue(forKey: key) else { return }
@@ -122,20 +124,20 @@ package struct MailboxCore: Sendable {
 
     private mutating func last(_ write: MailboxWrite, _ key: Int) { directives.append((key, .write(write))) }
 
-    /// Time has passed: call it about once a second. O(connections).
+    /// Handles timeouts. Call it about once a second. O(connections).
     package mutating func tick(_ now: Duration) {
         for key in connections.keys.sorted() { with(key) { $0.tick(now) } }
         for (name, view) in views.sorted(by: { $0.key < $1.key })
         where !view.isKnown || now - view.askedAt >= settings.catchUpInterval { ask(name, now) }
     }
 
-    /// Much work of a user waits for the store, or no longer: the user's devices are read no more, or again.
+    /// Pauses or resumes reading from a user's devices, depending on how much of the user's work waits for the store.
     package mutating func strain(_ user: String, _ isStrained: Bool) {
         if isStrained { strained.insert(user) } else { strained.remove(user) }
         for key in users[user]?.sorted() ?? [] { with(key) { $0.strain(isStrained) } }
     }
 
-    /// Closes every connection, so that its device comes again elsewhere.
+    /// Closes every connection, so that its device reconnects elsewhere.
     package mutating func shutDown() {
         for key in connections.keys.sorted() { with(key) { $0.close(.unknownError, "this gateway ends") } }
     }
@@ -171,7 +173,7 @@ extension MailboxCore {
     }
 
     /// - Parameters:
-    ///   - user: nil where the token is not accepted.
+    ///   - user: the name of the token's user; nil if the token isn't accepted.
     ///   - issued: when the token was issued; nil if that isn't known.
     ///   - expires: when the token expires; nil if it doesn't.
     package mutating func authenticated(
@@ -202,7 +204,7 @@ extension MailboxCore {
         addresses[key] = nil
     }
 
-    /// Closes the connections of a user. See `GatewayCore.disconnect`. O(connections).
+    /// Closes the connections of a user, as `GatewayCore.disconnect` does. O(connections).
     package mutating func disconnect(_ user: String, madeAt: Duration, _ now: Duration) {
         disconnected.add(user, madeAt: min(madeAt, now), now)
         for key in connections.keys.sorted() where connections[key]?.user == user { with(key) { $0.disconnected() } }
@@ -232,13 +234,13 @@ extension MailboxCore {
             return true
         }
         guard isEnrolled == true else { return }
-        // From here on what changes is noticed, so nothing is missed between the answer and the open mailbox.
+        // From here on this connection gets notices, so it misses no change between the store's answer and the open mailbox.
         if let older = holders.updateValue(key, forKey: name), older != key {
             with(older) { $0.close(.sessionTimedOut, "another connection holds this mailbox") }
         }
     }
 
-    /// Values of this connection's mailbox.
+    /// Handles the store's answer to `find`: values of this connection's mailbox.
     package mutating func found(_ values: [String: [UInt8]], on key: Int, _ now: Duration) {
         with(key) { connection in
             switch connection.phase {
@@ -251,7 +253,7 @@ extension MailboxCore {
         }
     }
 
-    /// The answer to `locate`.
+    /// Handles the store's answer to `locate`.
     package mutating func located(_ standing: ReplayStanding, on key: Int, _ now: Duration) {
         var hasOpened: MailboxID?
         with(key) { connection in
@@ -270,15 +272,15 @@ extension MailboxCore {
         if let hasOpened { tell(.opened(hasOpened), key) }
     }
 
-    /// The answer to `read`.
+    /// Handles the store's answer to `read`.
     package mutating func read(_ page: ReplayPage, on key: Int, _ now: Duration) {
         with(key) { connection in
-            // Delivery notices what is missing, and sends it again.
+            // The devices' delivery protocol detects the lost messages and sends them again.
             if !connection.read(page, now) { connection.direct(.locate(stream: connection.name)) }
         }
     }
 
-    /// What was asked for has no answer now.
+    /// Closes because the app or the store has no answer now.
     package mutating func failed(on key: Int, _ now: Duration) {
         settle(nil, key, now)
         with(key) { $0.close(.unknownError, "try again later") }
@@ -297,17 +299,17 @@ extension MailboxConnection {
 }
 
 extension ReplayStanding {
-    /// Before the oldest.
+    /// The sequence before the oldest event.
     fileprivate var first: UInt64 { oldest - 1 }
 
-    /// - Returns: nil where it is of another epoch, beyond the newest, or what follows is not held any more.
+    /// - Returns: the position's sequence; nil if it is of another epoch, beyond the newest, or the next event is no longer held.
     fileprivate func place(_ position: MailboxPosition?) -> UInt64? {
         guard let position, position.epoch == epoch, (first...newest).contains(position.sequence) else { return nil }
         return position.sequence
     }
 }
 
-// MARK: - Who hears of whom
+// MARK: - Following
 
 extension MailboxCore {
     private mutating func follow(_ ids: [MailboxID], _ key: Int, _ now: Duration) {
@@ -343,11 +345,11 @@ extension MailboxCore {
         directives.append((key, .serve(stream: name, false)))
     }
 
-    /// Any follower's connection carries the question.
+    /// Asks the store about a mailbox, on the connection of any follower.
     private mutating func ask(_ name: String, _ now: Duration) {
         guard var view = views[name], let key = view.followers.min() else { return }
         defer { views[name] = view }
-        // An answer may be lost.
+        // Asks again after a second, because an answer may be lost.
         guard !view.isAsked || now - view.askedAt >= .seconds(1) else {
             view.isStale = true
             return
@@ -356,10 +358,12 @@ extension MailboxCore {
         directives.append((key, .view(stream: name)))
     }
 
+    /// Handles the store's answer to `view`.
+    ///
     /// - Parameter values: `presence` and `admitted` of that mailbox.
     package mutating func viewed(_ values: [String: [UInt8]], of stream: String, _ now: Duration) {
         guard var view = views[stream] else { return }
-        // A store that began anew has forgotten what is known here.
+        // A store that lost its data has no values. Keep the ones known here.
         if let presence = values[MailboxValue.presence] { view.presence = presence }
         if let admitted = values[MailboxValue.admitted] { view.admitted = MailboxValue.ids(admitted) }
         let isStale = view.isStale
@@ -375,7 +379,7 @@ extension MailboxCore {
         if isStale { ask(stream, now) }
     }
 
-    /// What is followed is asked for by these names.
+    /// The names of the values that `view` asks for.
     package static let viewedNames = [MailboxValue.presence, MailboxValue.admitted]
 
     private mutating func tell(_ name: String, _ key: Int) {
@@ -387,7 +391,7 @@ extension MailboxCore {
         }
     }
 
-    /// From the store, whichever process has caused it.
+    /// Handles a change from the store, caused by any process.
     package mutating func heard(_ word: MailboxWord, _ now: Duration) {
         let stream = word.stream
         switch word {
@@ -416,7 +420,7 @@ extension MailboxCore {
         }
     }
 
-    /// From the store: somebody has appended.
+    /// Handles a notice from the store: a process has appended to a queue.
     package mutating func noticed(_ notice: ReplayNotice, _ now: Duration) {
         guard let key = holders[notice.stream] else { return }
         with(key) { $0.noticed(notice, now) }
@@ -424,7 +428,7 @@ extension MailboxCore {
 
     private mutating func deliver(_ packet: [UInt8], _ key: Int) {
         with(key) { connection in
-            // Now or never.
+            // Live packets are delivered now or dropped.
             guard connection.isOpen, connection.hasRoom else { return }
             connection.send(packet)
         }
@@ -477,7 +481,8 @@ extension MailboxCore {
         }
     }
 
-    /// It may let this device in since the store was asked: asks again, once a second, before it refuses.
+    /// Holds the post back and asks the store again, at most once a second. The mailbox may have admitted this device since the
+    /// last question. Without a question, refuses the post.
     private mutating func doubt(_ post: MailboxPost, _ askedAt: Duration, _ key: Int, _ now: Duration) {
         let reason = "that mailbox does not take from this device"
         guard post.number != 0 else { return }
@@ -493,7 +498,7 @@ extension MailboxCore {
     private mutating func retryDoubted(_ stream: String, _ now: Duration) {
         for key in views[stream]?.followers.sorted() ?? [] {
             guard let posts = with(key, { $0.takeHeldBack(to: stream) }), !posts.isEmpty else { continue }
-            // Asked a moment ago: who is not let in now is refused.
+            // The store has just answered, so a device that isn't admitted now is refused.
             for post in posts { self.post(post, key, now) }
         }
     }
@@ -507,11 +512,11 @@ extension MailboxCore {
         with(key) { $0.send(.posted(post.number, refusal: reason)) }
     }
 
-    /// The store has answered a write.
+    /// Handles the store's answer to a write.
     package mutating func wrote(_ write: MailboxWrite, _ outcome: MailboxOutcome, on key: Int, _ now: Duration) {
         with(key) { connection in
             connection.hasWritten()
-            // The device says it again on another connection: a post that did happen is noticed by its receiver.
+            // The device posts again on another connection. If the write did happen, the receiver detects the duplicate.
             if case .failed = outcome { return connection.close(.unknownError, "try again later") }
             switch write {
             case .enrol: break
@@ -533,7 +538,7 @@ extension MailboxCore {
 
     @discardableResult
     private mutating func with<Result>(_ key: Int, _ body: (inout MailboxConnection) -> Result) -> Result? {
-        // Taken out, so that what it holds is not copied.
+        // Removed from the dictionary while it changes, which avoids copying its contents.
         guard var connection = connections.removeValue(forKey: key) else { return nil }
         let result = body(&connection)
         for directive in connection.takeDirectives() { directives.append((key, directive)) }

@@ -1,6 +1,6 @@
 import MeshMailbox
 
-/// The rules that every `MailboxStore` must keep beside `ReplayBufferRules`. They need no test library.
+/// The rules that every `MailboxStore` must keep, in addition to `ReplayBufferRules`. They need no test library.
 public enum MailboxStoreRules {
     /// The rules, each independent of the others. The buffers that their argument makes must be mailbox stores.
     public static let all: [ReplayBufferRules.Rule] = [
@@ -37,11 +37,11 @@ public enum MailboxStoreRules {
             }
             if try await post(8, from: 1, in: first) { return "a message of another sender was removed" }
             guard try await post(9, from: 2, in: first) else { return "a sender within its share is refused" }
-            // A sender that is alone keeps its newest messages.
+            // The only sender of a mailbox keeps its newest messages.
             for number in 10..<30 where try await !post(number, from: 1, in: first, to: "t") {
                 return "\(number) is refused"
             }
-            // What the owner has taken goes first.
+            // Messages that the owner has taken are removed first.
             for number in 0..<8 {
                 guard try await post(number, from: number < 2 ? 2 : 1, in: first, to: "u") else {
                     return "\(number) is refused"
