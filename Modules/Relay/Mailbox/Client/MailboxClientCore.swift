@@ -66,7 +66,8 @@ package struct MailboxClientCore: Sendable {
         phase = .greeting
         socketHasRoom = true
         (heardAt, saidAt, beatAt) = (now, now, now)
-        takenDue = now
+        // The last report may have been lost with the previous connection.
+        (takenPosition, takenDue) = (nil, now)
     }
 
     package mutating func disconnected() { phase = .closed }
