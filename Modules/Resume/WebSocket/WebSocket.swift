@@ -74,6 +74,7 @@
         }
 
         package func send(_ bytes: [UInt8], isText: Bool) {
+            guard context != nil, !isClosing else { return }
             write(isText ? .text : .binary, ByteBuffer(bytes: bytes))
             planFlush(bytes.count)
         }
