@@ -105,6 +105,16 @@
             #expect(network.partings(0) == 0 && network.partings(1) == 0)
         }
 
+        @Test func `A packet that can't be sealed isn't counted as sent`() throws {
+            var network = try Network()
+            network.meet()
+            let (peer, packet) = (network.id(1), LinkPacket(lane: .datagram, bytes: [1], key: ""))
+            _ = try network.cores[0].seal(packet, to: peer)
+            network.cores[0].relayDisconnected()
+            #expect(throws: LinkError.self) { _ = try network.cores[0].seal(packet, to: peer) }
+            #expect(network.cores[0].statistics.packetsSent == 1)
+        }
+
         @Test func `A peer that is back is greeted again soon, however long it was silent before`() throws {
             var network = try Network()
             let ids = (0..<2).map(network.id)

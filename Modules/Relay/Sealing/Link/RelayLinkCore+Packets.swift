@@ -11,20 +11,22 @@
             }
             guard packet.lane.isLive || !peer.isGuest else { throw LinkError(.unreachable) }
             guard packet.bytes.count <= limit else { throw LinkError(.oversized) }
-            statistics.packetsSent += 1
+            let message: RelayMessage
             switch packet.lane {
             case .datagram:
                 guard isConnected, let live = peer.live else { throw LinkError(.unreachable) }
                 do throws(SealError) {
-                    return datagram(try live.seal([Control.data.rawValue] + packet.bytes), to: id)
+                    message = datagram(try live.seal([Control.data.rawValue] + packet.bytes), to: id)
                 } catch { throw LinkError(.unreachable, "\(error)") }
             case .latest:
                 let name = own.topicName(of: packet.key, for: id)
                 let topic = RelayTopic.latest(to: id, from: own.id, key: name).name
-                return try kept(packet.bytes, in: topic, isRetained: true, key)
+                message = try kept(packet.bytes, in: topic, isRetained: true, key)
             default:
-                return try kept(packet.bytes, in: peer.queueTopic, isRetained: false, key)
+                message = try kept(packet.bytes, in: peer.queueTopic, isRetained: false, key)
             }
+            statistics.packetsSent += 1
+            return message
         }
 
         private mutating func kept(
