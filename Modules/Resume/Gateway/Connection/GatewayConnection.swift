@@ -26,7 +26,7 @@ struct GatewayConnection: Sendable {
     private var frames: TokenBucket
     var unsentBytes = 0
     private var stalledSince: Duration?
-    /// When the app was last asked about a token.
+    /// The time at which the app was last asked about a token.
     var askedAt = Duration.zero
     /// nil if the token doesn't expire.
     var token: TokenLife?

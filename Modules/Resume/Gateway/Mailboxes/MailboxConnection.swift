@@ -183,7 +183,8 @@ struct MailboxConnection: Sendable {
         if let presence { write(.set(presence, name: MailboxValue.presence, stream: name, number: 0)) }
     }
 
-    /// Sends `following` once every gateway knows whom this device admits, and this gateway knows which devices admit it.
+    /// Sends `following` once every gateway knows the devices that this one admits, and this gateway knows which devices admit
+    /// it.
     mutating func sayFollowing() {
         if unansweredFollows == 0, unknown.isEmpty { send(.following) }
     }
