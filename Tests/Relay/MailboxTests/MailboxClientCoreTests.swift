@@ -101,7 +101,8 @@ struct MailboxClientCoreTests {
         }
     }
 
-    @Test func `The taken position is reported again on a new connection, because the last report may be lost`() throws {
+    @Test func `The taken position is reported again on a new connection, because the last report may be lost`() throws
+    {
         var device = try Device()
         let position = MailboxPosition(epoch: 1, sequence: 7)
         try device.hear(.packet(MailboxPacket(from: device.watch, lane: .queue, position: position, bytes: [1])))
