@@ -11,7 +11,7 @@ extension WatchConnection {
         core.diagnostics.publish(.recoveryAttempted)
         session.activate()
         do {
-            try await waitForActivation(timeout: Self.activationPatience)
+            try await waitForActivation(timeout: Self.activationTimeout)
             try await requests.probe(timeout: Self.probePatience)
             core.diagnostics.publish(.recoverySucceeded)
         } catch {

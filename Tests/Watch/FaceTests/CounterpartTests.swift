@@ -88,7 +88,7 @@ struct CounterpartTests {
         for _ in 0...1 {
             Thread.detachNewThread {
                 for number in 0..<1000 {
-                    transport.become(number.isMultiple(of: 2) ? .reference : .mesh, isProven: true)
+                    transport.setDialect(number.isMultiple(of: 2) ? .reference : .mesh, isProven: true)
                 }
                 endedCount.withLock { $0 += 1 }
             }
@@ -100,8 +100,8 @@ struct CounterpartTests {
         let store = SlowStore()
         let transport = Counterpart(store: store).transport
         // Meanwhile another writer would have the time to be first.
-        store.duringFirst { transport.become(.mesh) }
-        transport.become(.reference)
+        store.duringFirst { transport.setDialect(.mesh) }
+        transport.setDialect(.reference)
         for _ in 0..<2000 where store.written.count < 2 { await turns() }
         #expect(store.written == ["reference", "mesh"])
         #expect(transport.dialect == .mesh)
