@@ -12,7 +12,7 @@ extension WatchSessionMultiplexer: WCSessionDelegate {
         _ session: WCSession, activationDidCompleteWith activationState: WCSessionActivationState,
         error: (any Error)?
     ) {
-        tell(.activated(error: error))
+        notify(.activated(error: error))
         forward { $0.session(session, activationDidCompleteWith: activationState, error: error) }
         // Only listeners get the stored context. The app's delegate isn't called, as the session didn't deliver
         // anything.
@@ -22,32 +22,32 @@ extension WatchSessionMultiplexer: WCSessionDelegate {
 
     #if !os(watchOS)
         public func sessionDidBecomeInactive(_ session: WCSession) {
-            tell(.becameInactive)
+            notify(.becameInactive)
             forward { $0.sessionDidBecomeInactive(session) }
         }
 
         /// Activates the session again, for the watch that the user has switched to.
         public func sessionDidDeactivate(_ session: WCSession) {
-            tell(.deactivated)
+            notify(.deactivated)
             forward { $0.sessionDidDeactivate(session) }
             activate()
         }
 
         public func sessionWatchStateDidChange(_ session: WCSession) {
-            tell(.counterpartChanged)
+            notify(.counterpartChanged)
             forward { $0.watchStateDidChange(session) }
         }
     #endif
 
     #if os(watchOS) || !canImport(WatchConnectivity)
         public func sessionCompanionAppInstalledDidChange(_ session: WCSession) {
-            tell(.counterpartChanged)
+            notify(.counterpartChanged)
             forward { $0.companionAppInstalledDidChange(session) }
         }
     #endif
 
     public func sessionReachabilityDidChange(_ session: WCSession) {
-        tell(.reachabilityChanged)
+        notify(.reachabilityChanged)
         forward { $0.reachabilityDidChange(session) }
     }
 

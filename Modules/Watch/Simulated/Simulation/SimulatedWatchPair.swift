@@ -73,7 +73,7 @@ public final class SimulatedWatchPair: Sendable {
         ticker.withLock { $0?.cancel() }
         core.withCore { core in
             for device in core.devices.indices {
-                core.dropped.append((core.devices[device].onTerminate, core.devices[device].onLaunch))
+                core.deferredReleases.append((core.devices[device].onTerminate, core.devices[device].onLaunch))
                 core.devices[device].onTerminate = nil
                 core.devices[device].onLaunch = nil
                 _ = core.kill(device)
