@@ -7,7 +7,7 @@ struct DisconnectedUsers: Sendable {
         /// The time of the app's call.
         var madeAt: Duration
         /// The time at which this process learned of it. The clocks of two gateways differ.
-        var heardAt: Duration
+        var learnedAt: Duration
     }
 
     /// Maximum number of users. Beyond it the user that was disconnected first is forgotten.
@@ -20,22 +20,22 @@ struct DisconnectedUsers: Sendable {
 
     mutating func add(_ user: String, madeAt: Duration, _ now: Duration) {
         if moments.count >= Self.usersMax, moments[user] == nil {
-            moments = moments.filter { now - $0.value.heardAt < lifetime }
+            moments = moments.filter { now - $0.value.learnedAt < lifetime }
         }
         if moments.count >= Self.usersMax, moments[user] == nil,
-            let oldest = moments.min(by: { $0.value.heardAt < $1.value.heardAt })
+            let oldest = moments.min(by: { $0.value.learnedAt < $1.value.learnedAt })
         {
             moments[oldest.key] = nil
         }
-        moments[user] = Moment(madeAt: max(madeAt, moments[user]?.madeAt ?? madeAt), heardAt: now)
+        moments[user] = Moment(madeAt: max(madeAt, moments[user]?.madeAt ?? madeAt), learnedAt: now)
     }
 
     /// - Parameters:
     ///   - issued: nil if the app doesn't know.
     ///   - askedAt: when the app was asked about the token. Its answer may be from before the user was disconnected.
     func accepts(_ user: String, issued: Duration?, askedAt: Duration, _ now: Duration) -> Bool {
-        guard let moment = moments[user], now - moment.heardAt < lifetime else { return true }
-        return askedAt > moment.heardAt && issued.map { $0 > moment.madeAt } ?? true
+        guard let moment = moments[user], now - moment.learnedAt < lifetime else { return true }
+        return askedAt > moment.learnedAt && issued.map { $0 > moment.madeAt } ?? true
     }
 }
 
@@ -66,7 +66,7 @@ package struct DisconnectionLog: Sendable {
         hasBegun = true
         place = StreamPlace(
             stream: Self.stream, sent: ReplayPosition(epoch: standing.epoch, sequence: sequence),
-            newest: standing.newest, toldAt: now)
+            newest: standing.newest, reportedAt: now)
     }
 
     /// True if the buffer must be asked for the stream's range.
@@ -75,7 +75,7 @@ package struct DisconnectionLog: Sendable {
     /// Returns the page to read next, if a notice announced one or none came for `silence`.
     package mutating func page(after silence: Duration, _ now: Duration) -> ReplayPosition? {
         guard var place = self.place else { return nil }
-        if now - place.toldAt >= silence { place.doubt(now) }
+        if now - place.reportedAt >= silence { place.requireCheck(now) }
         let position = place.nextPage(hasRoom: true)
         self.place = place
         return position

@@ -128,10 +128,10 @@ public struct GatewayCore: Sendable {
         if let stream, !disconnected.accepts(stream, issued: issued, askedAt: connection.askedAt, now) {
             return with(key, now) { $0.disconnected() }
         }
-        settle(stream != nil, key, now)
+        resolveAdmission(stream != nil, key, now)
         let lead = settings.settings.tokenRenewalLead
         with(key, now) { connection in
-            connection.token = expires.map { TokenLife(expiresAt: $0, lead: lead, now) }
+            connection.token = expires.map { TokenLifetime(expiresAt: $0, lead: lead, now) }
             connection.authenticated(stream == DisconnectionLog.stream ? nil : stream, ready, now)
         }
     }
@@ -166,7 +166,7 @@ public struct GatewayCore: Sendable {
 
     /// Reports that the app or the buffer can't answer now. The client keeps its cursor and resumes later.
     public mutating func failed(_ reason: String, on key: Int, _ now: Duration) {
-        settle(nil, key, now)
+        resolveAdmission(nil, key, now)
         with(key, now) { $0.failed(reason) }
     }
 
@@ -179,9 +179,9 @@ public struct GatewayCore: Sendable {
 }
 
 extension GatewayCore {
-    private mutating func settle(_ isAccepted: Bool?, _ key: Int, _ now: Duration) {
+    private mutating func resolveAdmission(_ isAccepted: Bool?, _ key: Int, _ now: Duration) {
         guard case .authenticating(let frame) = connections[key]?.phase, let token = frame.token else { return }
-        admission.settle(isAccepted, token: token, from: addresses[key], now)
+        admission.resolve(isAccepted, token: token, from: addresses[key], now)
         if isAccepted == true { addresses[key] = nil }
     }
 

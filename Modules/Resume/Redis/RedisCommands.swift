@@ -59,7 +59,7 @@
 
         func ask(_ operation: ReplayScript.Operation) async throws(ReplayBufferError) -> RedisValue {
             let result = await withCheckedContinuation { continuation in
-                enter(Question(operation: operation, byteCount: operation.byteCount, continuation: continuation))
+                enqueue(Question(operation: operation, byteCount: operation.byteCount, continuation: continuation))
             }
             return try result.get()
         }
@@ -77,7 +77,7 @@
             if hasRoom { wake.signal() }
         }
 
-        private func enter(_ question: Question) {
+        private func enqueue(_ question: Question) {
             let refusal: ReplayBufferError? = state.withLock { state in
                 if state.isClosed { return ReplayBufferError(.unavailable, "the buffer is closed") }
                 guard state.waiting.count < Self.questionsMax, state.bytes + question.byteCount <= Self.bytesMax else {
@@ -101,7 +101,7 @@
                 wake.clear()
                 if state.withLock({ $0.isClosed }) { return }
                 if state.withLock({ $0.isIdle }) { continue }
-                if connection?.isSpoilt == true { connection = nil }
+                if connection?.isUnusable == true { connection = nil }
                 do {
                     let open = try connection ?? ScriptConnection(address, timeout: script.settings.timeout)
                     connection = try perform(open) ? open : nil

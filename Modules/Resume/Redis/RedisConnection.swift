@@ -33,7 +33,7 @@
         deinit { redisFree(context) }
 
         /// True if the server has closed the connection or sent something unasked. Valid only while no answer is awaited.
-        var isSpoilt: Bool { WakePipe.isReady(context.pointee.fd, 1) }
+        var isUnusable: Bool { WakePipe.isReady(context.pointee.fd, 1) }
 
         /// The descriptor to poll for published messages.
         var descriptor: Int32 { context.pointee.fd }

@@ -169,7 +169,7 @@
                 case .ready:
                     silentCount = 0
                     hasBegun()
-                    take(try connection.receiveAvailable())
+                    handle(try connection.receiveAvailable())
                 case .timedOut:
                     silentCount += 1
                     guard silentCount < 3 else { throw RedisFailure("no answer to a ping") }
@@ -219,8 +219,8 @@
 
         // MARK: Messages
 
-        private func take(_ values: [RedisValue]) {
-            var (notices, told): ([ReplayNotice], [MailboxWord]) = ([], [])
+        private func handle(_ values: [RedisValue]) {
+            var (notices, changes): ([ReplayNotice], [MailboxWord]) = ([], [])
             for value in values {
                 guard let parts = value.list, let kind = parts.first?.string, parts.count >= 3 else { continue }
                 switch kind {
@@ -231,7 +231,7 @@
                     switch ReplayScript.message(parts[parts.count - 1].bytes ?? [], stream: script.stream(of: channel))
                     {
                     case .notice(let notice): notices.append(notice)
-                    case .word(let word): told.append(word)
+                    case .word(let word): changes.append(word)
                     case nil: state.withLock { $0.skippedCount += 1 }
                     }
                 case "subscribe", "unsubscribe":
@@ -239,14 +239,14 @@
                         continue
                     }
                     notices.append(.missed(in: stream))
-                    told.append(.missed(stream: stream))
+                    changes.append(.missed(stream: stream))
                 case "psubscribe": state.withLock { $0.isReceivingAll = true }
                 case "punsubscribe": state.withLock { $0.isReceivingAll = false }
                 default: break
                 }
             }
             if !notices.isEmpty { topic.publish(contentsOf: notices) }
-            if !told.isEmpty { words.publish(contentsOf: told) }
+            if !changes.isEmpty { words.publish(contentsOf: changes) }
             resumeWaiting { $0.isReady($1) }
         }
 

@@ -14,7 +14,7 @@
             self.digest = digest
         }
 
-        var isSpoilt: Bool { connection.isSpoilt }
+        var isUnusable: Bool { connection.isUnusable }
 
         /// Sends all requests in one batch. If Redis has forgotten the script, it hasn't executed the request, which is
         /// sent again with the script's source.

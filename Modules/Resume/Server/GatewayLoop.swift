@@ -55,7 +55,7 @@
             sockets[socket.key] = socket
             counts.accepted += 1
             core.open(socket.key, as: FrameEncoding(subprotocol: socket.subprotocol), from: socket.address, now)
-            carryOut()
+            performDirectives()
         }
 
         func received(_ message: [UInt8], isText: Bool, on socket: WebSocket) {
@@ -65,12 +65,12 @@
             }
             counts.framesReceived += 1
             core.receive(message, on: socket.key, now)
-            carryOut()
+            performDirectives()
         }
 
         func flushed(_ count: Int, on socket: WebSocket) {
             core.flushed(count, on: socket.key, now)
-            carryOut()
+            performDirectives()
         }
 
         func closed(_ code: UInt16?, _ socket: WebSocket) {
@@ -89,15 +89,15 @@
                     core.noticed(notice, now)
                     continue
                 }
-                hear(disconnections.noticed(notice, now))
+                apply(disconnections.noticed(notice, now))
                 readDisconnections()
             }
-            carryOut()
+            performDirectives()
         }
 
         func tick() {
             core.tick(now)
-            carryOut()
+            performDirectives()
             readDisconnections()
         }
 
@@ -125,7 +125,7 @@
         func shutDown(spread: Duration) -> EventLoopFuture<Void> {
             isShuttingDown = true
             core.shutDown(spread: spread, now)
-            carryOut()
+            performDirectives()
             let promise = loop.makePromise(of: Void.self)
             if sockets.isEmpty { promise.succeed() } else { whenEmpty = promise }
             return promise.futureResult
@@ -139,7 +139,7 @@
     // MARK: - Users that were disconnected
 
     extension GatewayLoop {
-        private func hear(_ news: DisconnectionLog.News) {
+        private func apply(_ news: DisconnectionLog.News) {
             switch news {
             case .users(let users):
                 for user in users {
@@ -150,7 +150,7 @@
                 core.authenticateAgain(now)
                 mailboxes?.authenticateAgain()
             }
-            carryOut()
+            performDirectives()
         }
 
         /// Asks the buffer, one question at a time. The next tick repeats a question that got no answer.
@@ -169,7 +169,7 @@
                         try await buffer.page(of: DisconnectionLog.stream, after: position, limit: 1000)
                     },
                     { gateway, page in
-                        gateway.hear(gateway.disconnections.take(page, gateway.now))
+                        gateway.apply(gateway.disconnections.take(page, gateway.now))
                         gateway.readDisconnections()
                     })
             }
@@ -177,7 +177,7 @@
 
         private func askForDisconnections<Answer: Sendable>(
             _ question: @escaping @Sendable () async throws -> Answer,
-            _ tell: @escaping @Sendable (GatewayLoop, Answer) -> Void
+            _ handle: @escaping @Sendable (GatewayLoop, Answer) -> Void
         ) {
             isReadingDisconnections = true
             let (bound, loop) = (NIOLoopBound(self, eventLoop: loop), loop)
@@ -185,16 +185,16 @@
                 let answer = try? await question()
                 loop.execute {
                     bound.value.isReadingDisconnections = false
-                    if let answer { tell(bound.value, answer) } else { bound.value.disconnections.failed() }
+                    if let answer { handle(bound.value, answer) } else { bound.value.disconnections.failed() }
                 }
             }
         }
     }
 
-    // MARK: - Carrying out
+    // MARK: - Directives
 
     extension GatewayLoop {
-        private func carryOut() {
+        private func performDirectives() {
             for (key, directive) in core.takeDirectives() {
                 switch directive {
                 case .send(let bytes): send(bytes, to: key)
@@ -263,39 +263,39 @@
         /// Asks the app, and passes the answer to the core on the loop.
         private func ask<Answer: Sendable>(
             _ source: GatewayProblem.Source, _ key: Int, _ question: @escaping @Sendable () async throws -> Answer,
-            _ tell: @escaping @Sendable (inout GatewayCore, Answer, Duration) -> Void
+            _ handle: @escaping @Sendable (inout GatewayCore, Answer, Duration) -> Void
         ) {
             let bound = NIOLoopBound(self, eventLoop: loop)
             let loop = loop
             Task {
                 let answer: Result<Answer, any Error>
                 do { answer = .success(try await question()) } catch { answer = .failure(error) }
-                loop.execute { bound.value.answered(answer, source, key, tell) }
+                loop.execute { bound.value.answered(answer, source, key, handle) }
             }
         }
 
         /// Asks the buffer in the user's turn, and passes the answer to the core.
         private func askBuffer<Answer: Sendable>(
             _ key: Int, of user: String, _ question: @escaping @Sendable () async throws -> Answer,
-            _ tell: @escaping @Sendable (inout GatewayCore, Answer, Duration) -> Void
+            _ handle: @escaping @Sendable (inout GatewayCore, Answer, Duration) -> Void
         ) {
             let bound = NIOLoopBound(self, eventLoop: loop)
             turns.ask(
                 of: user, isWanted: { bound.value.sockets[key] != nil }, question,
-                answered: { bound.value.answered($0, .events, key, tell) })
+                answered: { bound.value.answered($0, .events, key, handle) })
         }
 
         private func answered<Answer>(
             _ answer: Result<Answer, any Error>, _ source: GatewayProblem.Source, _ key: Int,
-            _ tell: (inout GatewayCore, Answer, Duration) -> Void
+            _ handle: (inout GatewayCore, Answer, Duration) -> Void
         ) {
             switch answer {
-            case .success(let answer): tell(&core, answer, now)
+            case .success(let answer): handle(&core, answer, now)
             case .failure(let error):
                 failed(source, "\(error)")
                 core.failed("no answer now", on: key, now)
             }
-            carryOut()
+            performDirectives()
         }
     }
 

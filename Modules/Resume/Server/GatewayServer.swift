@@ -97,7 +97,7 @@
             var readers = [read(buffer.notices(of: served), loop) { gateway.value.noticed($0) }]
             if let store {
                 readers.append(read(store.notices(of: servedMailboxes), loop) { mailboxes.value?.noticed($0) })
-                readers.append(read(store.words(of: servedMailboxes), loop) { mailboxes.value?.heard($0) })
+                readers.append(read(store.words(of: servedMailboxes), loop) { mailboxes.value?.changed($0) })
             }
             // After the subscription, so that no disconnection is missed.
             loop.execute { gateway.value.readDisconnections() }
@@ -187,11 +187,11 @@
         /// Forwards a subscription's elements to the loop in batches. While 1024 wait for the loop, the subscription
         /// buffers the rest, and drops elements beyond its own limit.
         private static func read<Element: Sendable>(
-            _ stream: AsyncStream<Element>, _ loop: any EventLoop, _ tell: @escaping @Sendable ([Element]) -> Void
+            _ stream: AsyncStream<Element>, _ loop: any EventLoop, _ handle: @escaping @Sendable ([Element]) -> Void
         ) -> Task<Void, Never> {
             let waiting = Locked<[Element]>([])
             let handOver: @Sendable () -> Void = {
-                tell(
+                handle(
                     waiting.withLock { waiting in
                         defer { waiting = [] }
                         return waiting

@@ -14,7 +14,7 @@
         private let app: GatewayApp
         private let store: any MailboxStore
         private let served: ServedStreams
-        private let watch: (@Sendable (MailboxActivity) -> Void)?
+        private let onActivity: (@Sendable (MailboxActivity) -> Void)?
         private let failed: (GatewayProblem.Source, _ cause: String) -> Void
         private let start = ContinuousClock.now
         private var core: MailboxCore
@@ -41,10 +41,10 @@
             on loop: any EventLoop, failed: @escaping (GatewayProblem.Source, _ cause: String) -> Void
         ) {
             (self.loop, self.app, self.store, self.served) = (loop, app, store, served)
-            watch = settings.onMailboxActivity
+            onActivity = settings.onMailboxActivity
             self.failed = failed
             var mailbox = settings.mailbox
-            mailbox.tellsActivity = watch != nil
+            mailbox.tellsActivity = onActivity != nil
             mailbox.tokenRenewalLead = settings.connection.tokenRenewalLead
             mailbox.tokenLifetimeMax = settings.connection.tokenLifetimeMax
             turns = StoreTurns(settings.userBudget, on: loop)
@@ -53,7 +53,7 @@
             }
             turns.onStrain = { [weak self] user, isStrained in
                 self?.core.strain(user, isStrained)
-                self?.carryOut()
+                self?.performDirectives()
             }
         }
 
@@ -72,24 +72,24 @@
                 UInt8.random(in: 0 ... .max, using: &random)
             }
             core.open(socket.key, challenge: challenge, from: socket.address, now)
-            carryOut()
+            performDirectives()
         }
 
         func received(_ message: [UInt8], isText: Bool, on socket: WebSocket) {
             guard !isText else { return socket.close(CloseCode.decodeError.rawValue, "frames are binary here") }
             core.receive(message, on: socket.key, now)
-            carryOut()
+            performDirectives()
         }
 
         func flushed(_ count: Int, on socket: WebSocket) {
             core.flushed(count, on: socket.key, now)
-            carryOut()
+            performDirectives()
         }
 
         func closed(_ code: UInt16?, _ socket: WebSocket) {
             guard sockets.removeValue(forKey: socket.key) != nil else { return }
             core.remove(socket.key)
-            carryOut()
+            performDirectives()
             users[socket.key] = nil
             if writes[socket.key]?.waiting.isEmpty == true { writes[socket.key] = nil }
         }
@@ -98,33 +98,33 @@
 
         func noticed(_ notices: [ReplayNotice]) {
             for notice in notices { core.noticed(notice, now) }
-            carryOut()
+            performDirectives()
         }
 
-        func heard(_ words: [MailboxWord]) {
-            for word in words { core.heard(word, now) }
-            carryOut()
+        func changed(_ words: [MailboxWord]) {
+            for word in words { core.changed(word, now) }
+            performDirectives()
         }
 
         func tick() {
             core.tick(now)
-            carryOut()
+            performDirectives()
         }
 
         func disconnect(_ user: String, madeAt: Date) {
             core.disconnect(user, madeAt: now.advanced(to: madeAt), now)
-            carryOut()
+            performDirectives()
         }
 
         func authenticateAgain() {
             core.authenticateAgain()
-            carryOut()
+            performDirectives()
         }
 
         func shutDown() {
             isShuttingDown = true
             core.shutDown()
-            carryOut()
+            performDirectives()
         }
 
         func drop(where isCut: (Int) -> Bool) {
@@ -132,14 +132,14 @@
         }
     }
 
-    // MARK: - Carrying out
+    // MARK: - Directives
 
     extension MailboxLoop {
-        private func carryOut() {
-            for (key, directive) in core.takeDirectives() { carryOut(directive, key) }
+        private func performDirectives() {
+            for (key, directive) in core.takeDirectives() { perform(directive, key) }
         }
 
-        private func carryOut(_ directive: MailboxDirective, _ key: Int) {
+        private func perform(_ directive: MailboxDirective, _ key: Int) {
             switch directive {
             case .send(let bytes): sockets[key]?.send(PreparedMessage(binary: bytes))
             case .pause: sockets[key]?.pause()
@@ -170,7 +170,7 @@
                     { [store] in try await store.values(MailboxCore.viewedNames, of: stream) },
                     { core, values, now in core.viewed(values, of: stream, now) })
             case .serve(let stream, let isServed): isServed ? served.add(stream) : served.remove(stream)
-            case .tell(let activity): watch?(activity)
+            case .report(let activity): onActivity?(activity)
             case .pass(let bytes, let stream):
                 guard let user = users[key], !turns.dropsLivePackets(of: user) else { return }
                 ask(
@@ -198,7 +198,7 @@
                         mailboxes.failed(.app, "\(error)")
                         mailboxes.core.failed(on: key, mailboxes.now)
                     }
-                    mailboxes.carryOut()
+                    mailboxes.performDirectives()
                 }
             }
         }
@@ -207,7 +207,7 @@
         private func ask<Answer: Sendable>(
             _ key: Int, endsWithoutAnswer: Bool = true, byteCount: Int = 0,
             _ question: @escaping @Sendable () async throws -> Answer,
-            _ tell: @escaping @Sendable (inout MailboxCore, Answer, Duration) -> Void
+            _ handle: @escaping @Sendable (inout MailboxCore, Answer, Duration) -> Void
         ) {
             guard let user = users[key] else { return }
             let bound = NIOLoopBound(self, eventLoop: loop)
@@ -216,12 +216,12 @@
                 answered: { answer in
                     let mailboxes = bound.value
                     switch answer {
-                    case .success(let answer): tell(&mailboxes.core, answer, mailboxes.now)
+                    case .success(let answer): handle(&mailboxes.core, answer, mailboxes.now)
                     case .failure(let error):
                         mailboxes.failed(.mailboxes, "\(error)")
                         if endsWithoutAnswer { mailboxes.core.failed(on: key, mailboxes.now) }
                     }
-                    mailboxes.carryOut()
+                    mailboxes.performDirectives()
                 })
         }
     }
@@ -261,7 +261,7 @@
         private func wrote(_ write: MailboxWrite, _ outcome: MailboxOutcome, _ key: Int) {
             if case .failed = outcome { writes[key]?.failure = outcome }
             core.wrote(write, outcome, on: key, now)
-            carryOut()
+            performDirectives()
             writes[key]?.waiting.removeFirst()
             if writes[key]?.waiting.isEmpty == true, sockets[key] == nil { writes[key] = nil }
             writeNext(key)

@@ -29,7 +29,7 @@
         /// The name under which the server counts this client; nil on a client.
         package internal(set) var address: String?
         private weak var observer: (any WebSocketObserver)?
-        private var kept: (any WebSocketObserver)?
+        private var retainedObserver: (any WebSocketObserver)?
         private let isServer: Bool
         private let closeTimeout: Duration
         private var assembler: MessageAssembler
@@ -62,10 +62,10 @@
             key: Int, keeping observer: any WebSocketObserver, subprotocol: String?, _ limits: WebSocketLimits
         ) {
             self.init(key: key, observer, isServer: false, subprotocol: subprotocol, limits)
-            kept = observer
+            retainedObserver = observer
         }
 
-        // MARK: What its owner does
+        // MARK: Owner
 
         package func send(_ message: PreparedMessage) {
             guard let encoder, !isClosing else { return }
@@ -109,7 +109,7 @@
         /// Closes the connection without a close frame.
         package func drop() { context?.close(promise: nil) }
 
-        // MARK: What the channel does
+        // MARK: Channel
 
         package func handlerAdded(context: ChannelHandlerContext) {
             self.context = context
@@ -134,7 +134,7 @@
             if frame.maskKey != nil { frame.data = frame.unmaskedData }
             if isServer, frame.maskKey == nil { return close(1002, "a client masks its frames") }
             switch frame.opcode {
-            case .connectionClose: otherSideCloses(frame.data)
+            case .connectionClose: receiveClose(frame.data)
             case _ where isClosing: break
             case .ping:
                 write(.pong, frame.data)
@@ -178,7 +178,7 @@
             context.read()
         }
 
-        private func otherSideCloses(_ data: ByteBuffer) {
+        private func receiveClose(_ data: ByteBuffer) {
             closeCode = data.getInteger(at: data.readerIndex) ?? 1005
             if !isClosing {
                 write(
@@ -221,7 +221,7 @@
             isOver = true
             (context, encoder) = (nil, nil)
             observer?.closed(closeCode, self)
-            kept = nil
+            retainedObserver = nil
         }
     }
 #endif

@@ -164,7 +164,7 @@ import Testing
             for case .write in core.takeDirectives() { writes += 1 }
         }
         #expect(writes == 1)
-        core.wrote(nil, .seconds(200))
+        core.writeFinished(nil, .seconds(200))
         core.tick(.seconds(201))
         #expect(core.takeDirectives() == [.write(SessionSnapshot(sessionId: "s", lastSeq: 100))])
     }

@@ -63,7 +63,7 @@ struct MailboxCoreTests {
             switch directive {
             case .send(let bytes): if let news = try? MailboxNews(bytes) { self.news[key, default: []].append(news) }
             case .close(let code, _): closed[key] = code
-            case .tell(let activity): told.append(activity)
+            case .report(let activity): told.append(activity)
             case .serve(let stream, let isServed): served[stream, default: 0] += isServed ? 1 : -1
             case .pause: paused.insert(key)
             case .resume: paused.remove(key)
@@ -74,7 +74,7 @@ struct MailboxCoreTests {
                 core.read(store.queues.page(of: stream, after: position, limit: limit, now), on: key, now)
             case .view(let stream):
                 core.viewed(store.values.values(MailboxCore.viewedNames, of: stream), of: stream, now)
-            case .pass(let bytes, let stream): core.heard(.passed(bytes, stream: stream), now)
+            case .pass(let bytes, let stream): core.changed(.passed(bytes, stream: stream), now)
             case .write(let write):
                 writes.append(write)
                 if answersWrites || !write.isPost { perform(write, key) }
@@ -84,7 +84,7 @@ struct MailboxCoreTests {
         mutating func perform(_ write: MailboxWrite, _ key: Int) {
             let change = store.perform(write, now)
             if let notice = change?.notice { core.noticed(notice, now) }
-            for word in change?.words ?? [] { core.heard(word, now) }
+            for word in change?.words ?? [] { core.changed(word, now) }
             core.wrote(write, change == nil ? .full : .done, on: key, now)
         }
 
@@ -250,7 +250,7 @@ struct MailboxCoreTests {
     @Test func `A will that comes after the word of a newer connection is corrected`() throws {
         var (gateway, _, watch) = try Self.pair()
         _ = gateway.store.values.set([0], MailboxValue.presence, of: watch.description)
-        gateway.core.heard(.changed(name: MailboxValue.presence, stream: watch.description), gateway.now)
+        gateway.core.changed(.changed(name: MailboxValue.presence, stream: watch.description), gateway.now)
         gateway.carryOut()
         #expect(gateway.store.values.values([MailboxValue.presence], of: watch.description).values.first == [1, 2])
     }
@@ -376,8 +376,8 @@ struct MailboxCoreTests {
         var (gateway, phone, watch) = try Self.pair()
         _ = gateway.core.takeDirectives()
         for number in 0..<100 {
-            gateway.core.heard(.changed(name: "latest/\(phone)/\(number)", stream: watch.description), gateway.now)
-            gateway.core.heard(.changed(name: MailboxValue.presence, stream: phone.description), gateway.now)
+            gateway.core.changed(.changed(name: "latest/\(phone)/\(number)", stream: watch.description), gateway.now)
+            gateway.core.changed(.changed(name: MailboxValue.presence, stream: phone.description), gateway.now)
         }
         let directives = gateway.core.takeDirectives()
         #expect(directives.count { if case .find(_, watch.description) = $0.directive { true } else { false } } == 1)
@@ -407,7 +407,7 @@ struct MailboxCoreTests {
     @Test func `Where changes may be missing, the store is asked for all of them`() throws {
         var (gateway, phone, watch) = try Self.pair()
         _ = gateway.core.takeDirectives()
-        gateway.core.heard(.missed(stream: watch.description), gateway.now)
+        gateway.core.changed(.missed(stream: watch.description), gateway.now)
         let directives = gateway.core.takeDirectives().map(\.directive)
         #expect(directives == [.view(stream: watch.description), .find(names: nil, stream: watch.description)])
         gateway.core.noticed(.missed(in: phone.description), gateway.now)
@@ -420,7 +420,7 @@ struct MailboxCoreTests {
     @Test func `A device that the app removes is closed, leaves nothing, and is written to no more`() throws {
         var (gateway, _, watch) = try Self.pair()
         gateway.say(.post(MailboxPost(number: 2, to: watch, lane: .queue, bytes: [9])), 1)
-        for word in gateway.store.remove(watch.description).words { gateway.core.heard(word, gateway.now) }
+        for word in gateway.store.remove(watch.description).words { gateway.core.changed(word, gateway.now) }
         gateway.carryOut()
         #expect(gateway.closed == [2: .authenticationFailed])
         gateway.core.remove(2)

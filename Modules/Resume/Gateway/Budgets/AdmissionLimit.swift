@@ -39,7 +39,7 @@ struct AdmissionLimit: Sendable {
     }
 
     /// Reports the app's answer to an admitted handshake: nil if the app has no answer now.
-    mutating func settle(_ isAccepted: Bool?, token: String, from address: String?, _ now: Duration) {
+    mutating func resolve(_ isAccepted: Bool?, token: String, from address: String?, _ now: Duration) {
         if isAccepted != false, let address, !known.contains(token: token) { addresses.giveBack(address) }
         if isAccepted == true { known.insert(token: token, address: address, now) }
     }

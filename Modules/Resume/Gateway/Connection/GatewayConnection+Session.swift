@@ -42,7 +42,7 @@ extension GatewayConnection {
                     session: session,
                     place: StreamPlace(
                         stream: stream, sent: ReplayPosition(epoch: standing.epoch, sequence: standing.newest),
-                        newest: standing.newest, toldAt: now)))
+                        newest: standing.newest, reportedAt: now)))
             send(.ready(session, newest: standing.newest, ready))
         }
     }
@@ -61,7 +61,7 @@ extension GatewayConnection {
                 session: session,
                 place: StreamPlace(
                     stream: stream, sent: ReplayPosition(epoch: standing.epoch, sequence: last),
-                    newest: standing.newest, toldAt: now)))
+                    newest: standing.newest, reportedAt: now)))
         send(.resumed(replayed: count, newest: standing.newest))
         readOn(now)
     }
@@ -73,7 +73,7 @@ extension GatewayConnection {
     mutating func disconnected() { close(.disconnected, "the app has disconnected this user") }
 
     /// Asks the client to reconnect with a new token. The time is random, because many tokens may expire together.
-    mutating func renewToken(_ now: Duration, _ token: TokenLife) {
+    mutating func renewToken(_ now: Duration, _ token: TokenLifetime) {
         guard !isClosed else { return }
         let isExpired = now >= token.expiresAt
         send(.reconnect(after: isExpired ? .zero : settings.tokenRenewalLead / 2 * random.fraction()))

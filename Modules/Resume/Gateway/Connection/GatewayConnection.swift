@@ -22,14 +22,14 @@ struct GatewayConnection: Sendable {
     var phase = Phase.awaitingHandshake
     private(set) var directives: [GatewayDirective] = []
     private var identifyDue: Duration
-    private var heardAt: Duration
+    private var lastReceivedAt: Duration
     private var frames: TokenBucket
     var unsentBytes = 0
     private var stalledSince: Duration?
     /// The time at which the app was last asked about a token.
     var askedAt = Duration.zero
     /// nil if the token doesn't expire.
-    var token: TokenLife?
+    var token: TokenLifetime?
     /// The time at which the core checks this connection next.
     var watchedUntil: Duration?
 
@@ -38,7 +38,7 @@ struct GatewayConnection: Sendable {
         let settings = shared.settings
         random = SplitMix64(seed: seed)
         identifyDue = now + settings.identifyTimeout
-        heardAt = now
+        lastReceivedAt = now
         frames = TokenBucket(
             perSecond: Double(settings.framesPerMinute) / 60, atOnce: max(1, settings.framesAtOnce))
         send(.hello(settings.heartbeatInterval))
@@ -116,7 +116,7 @@ extension GatewayConnection {
         }
         do throws(FrameError) {
             let frame = try ClientFrame(bytes, as: encoding)
-            heardAt = now
+            lastReceivedAt = now
             switch frame {
             case .heartbeat: send(.heartbeatAck)
             case .identify, .resume:
@@ -137,7 +137,7 @@ extension GatewayConnection {
         default: break
         }
         if let token, token.due <= now { renewToken(now, token) }
-        if now - heardAt >= settings.heartbeatInterval * 2 { close(.unknownError, "no heartbeat: resume") }
+        if now - lastReceivedAt >= settings.heartbeatInterval * 2 { close(.unknownError, "no heartbeat: resume") }
         if let since = stalledSince, now - since >= settings.stallTimeout {
             close(.unknownError, "this client reads too slowly: resume")
         }
@@ -146,8 +146,10 @@ extension GatewayConnection {
 
     /// Asks the buffer for news. A notice may have been dropped, and its event would otherwise wait for the user's next one.
     private mutating func catchUp(_ now: Duration) {
-        guard case .streaming(var reader) = phase, now - reader.place.toldAt >= settings.catchUpInterval else { return }
-        reader.place.doubt(now)
+        guard case .streaming(var reader) = phase, now - reader.place.reportedAt >= settings.catchUpInterval else {
+            return
+        }
+        reader.place.requireCheck(now)
         phase = .streaming(reader)
         readOn(now)
     }
@@ -155,10 +157,10 @@ extension GatewayConnection {
     /// The next time at which `tick` has something to do, if no input arrives earlier.
     var deadline: Duration? {
         guard !isClosed else { return nil }
-        var due = heardAt + settings.heartbeatInterval * 2
+        var due = lastReceivedAt + settings.heartbeatInterval * 2
         switch phase {
         case .awaitingHandshake: due = min(due, identifyDue)
-        case .streaming(let reader): due = min(due, reader.place.toldAt + settings.catchUpInterval)
+        case .streaming(let reader): due = min(due, reader.place.reportedAt + settings.catchUpInterval)
         default: break
         }
         if let token { due = min(due, token.due) }

@@ -17,7 +17,7 @@ public struct GatewayUser: Hashable, Sendable {
 }
 
 /// The lifetime of a token on one connection, in the time of the connection's core.
-struct TokenLife: Hashable, Sendable {
+struct TokenLifetime: Hashable, Sendable {
     let expiresAt: Duration
     /// The moment at which the client is asked for a new token. nil if the token expires soon after it was accepted: the client
     /// would come back with the same one, and be asked again at once.

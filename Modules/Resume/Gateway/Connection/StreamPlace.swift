@@ -11,36 +11,36 @@ struct StreamPlace: Hashable, Sendable {
     private(set) var newest: UInt64
     private(set) var isReading = false
     /// True if the buffer must be asked: a notice had another epoch, or none came for a long time.
-    private var isDoubted = false
+    private var needsCheck = false
     /// The time of the last report of the newest sequence, from the buffer or a notice.
-    private(set) var toldAt: Duration
+    private(set) var reportedAt: Duration
 
-    init(stream: String, sent: ReplayPosition, newest: UInt64, toldAt: Duration) {
-        (self.stream, self.sent, self.newest, self.toldAt) = (stream, sent, newest, toldAt)
+    init(stream: String, sent: ReplayPosition, newest: UInt64, reportedAt: Duration) {
+        (self.stream, self.sent, self.newest, self.reportedAt) = (stream, sent, newest, reportedAt)
     }
 
-    mutating func doubt(_ now: Duration) { (toldAt, isDoubted) = (now, true) }
+    mutating func requireCheck(_ now: Duration) { (reportedAt, needsCheck) = (now, true) }
 
     /// Reports that the buffer had no answer, so it is asked again.
-    mutating func failed() { (isReading, isDoubted) = (false, true) }
+    mutating func failed() { (isReading, needsCheck) = (false, true) }
 
     /// - Returns: true if the notice carries the next event, which must be sent now.
     mutating func take(_ notice: ReplayNotice, hasRoom: Bool, _ now: Duration) -> Bool {
         guard notice.epoch == sent.epoch else {
             // The notice may be a late one of an earlier epoch, so ask the buffer.
-            isDoubted = true
+            needsCheck = true
             return false
         }
         newest = max(newest, notice.entry.sequence)
         let isNext = notice.entry.sequence > sent.sequence && notice.entry.sequence - sent.sequence == 1
         guard isNext, !isReading, hasRoom else { return false }
-        (sent.sequence, toldAt) = (notice.entry.sequence, now)
+        (sent.sequence, reportedAt) = (notice.entry.sequence, now)
         return true
     }
 
     /// - Returns: the entries to send.
     mutating func take(_ page: ReplayPage, _ now: Duration) throws(Loss) -> [ReplayEntry] {
-        (isReading, toldAt) = (false, now)
+        (isReading, reportedAt) = (false, now)
         if case .foreign = page { throw .began }
         guard case .entries(let entries, let standing) = page else { throw .trimmed }
         guard standing.epoch == sent.epoch else { throw .began }
@@ -57,8 +57,8 @@ struct StreamPlace: Hashable, Sendable {
 
     /// - Returns: the position after which to read; nil if there is nothing to read or a page is already requested.
     mutating func nextPage(hasRoom: Bool) -> ReplayPosition? {
-        guard !isReading, hasRoom, sent.sequence < newest || isDoubted else { return nil }
-        (isReading, isDoubted) = (true, false)
+        guard !isReading, hasRoom, sent.sequence < newest || needsCheck else { return nil }
+        (isReading, needsCheck) = (true, false)
         return sent
     }
 }

@@ -24,7 +24,7 @@ struct MailboxConnection: Sendable {
     /// The time at which the app was asked about the token.
     var askedAt = Duration.zero
     /// nil if the token doesn't expire.
-    var token: TokenLife?
+    var token: TokenLifetime?
     var will: [UInt8] = []
     /// The device's presence. Written again, as `admitted` is, if the store has lost it.
     var presence: [UInt8]?
@@ -42,13 +42,13 @@ struct MailboxConnection: Sendable {
     var unknown: Set<String> = []
     var unansweredFollows = 0
     /// The last presence that was sent for each followed mailbox.
-    var told: [String: [UInt8]] = [:]
+    var sentPresences: [String: [UInt8]] = [:]
     /// Names of `latest` values that have changed and couldn't be sent yet.
     var wanted: Set<String> = []
     /// Hashes of the `latest` values that were sent.
     private var sentLatest: [String: Int] = [:]
     /// Posts that wait for the store's next answer about whether their receiver admits this device.
-    private(set) var doubted: [MailboxPost] = []
+    private(set) var heldBackPosts: [MailboxPost] = []
     var taken: MailboxPosition?
     var takenIsWritten = true
     var writeCount = 0
@@ -59,15 +59,15 @@ struct MailboxConnection: Sendable {
     /// True if many of the device's writes wait for the store.
     private var isBehind = false
     /// True if the device or its user has sent frames too fast.
-    private var isHasty = false
+    private var isThrottled = false
     /// True if much work of the user waits for the store.
     private var isStrained = false
     /// The number of frames above the device's rate since it was exceeded.
-    private var hastyCount = 0
+    private var excessFrameCount = 0
     private(set) var directives: [MailboxDirective] = []
     private let settings: MailboxSettings
     private var openDue: Duration
-    private var heardAt: Duration
+    private var lastReceivedAt: Duration
     private var frames: TokenBucket
     private var follows: TokenBucket
     private(set) var unsentBytes = 0
@@ -77,7 +77,7 @@ struct MailboxConnection: Sendable {
         self.settings = settings
         self.challenge = challenge
         openDue = now + settings.openTimeout
-        heardAt = now
+        lastReceivedAt = now
         frames = TokenBucket(perSecond: Double(settings.framesPerSecond), atOnce: max(1, settings.framesAtOnce))
         follows = TokenBucket(perSecond: 1, atOnce: max(1, settings.followsAtOnce))
         send(.challenge(challenge, heartbeat: settings.heartbeatInterval.milliseconds))
@@ -119,14 +119,14 @@ struct MailboxConnection: Sendable {
     }
 
     private mutating func pauseOrResume() {
-        guard isPaused != (isBehind || isHasty || isStrained) else { return }
+        guard isPaused != (isBehind || isThrottled || isStrained) else { return }
         isPaused.toggle()
         direct(isPaused ? .pause : .resume)
     }
 
     /// Pauses reading because the user's devices send frames too fast.
-    mutating func hasten() {
-        isHasty = true
+    mutating func throttle() {
+        isThrottled = true
         pauseOrResume()
     }
 
@@ -137,14 +137,14 @@ struct MailboxConnection: Sendable {
     }
 
     mutating func holdBack(_ post: MailboxPost, max: Int) -> Bool {
-        guard doubted.count < max else { return false }
-        doubted.append(post)
+        guard heldBackPosts.count < max else { return false }
+        heldBackPosts.append(post)
         return true
     }
 
     mutating func takeHeldBack(to stream: String) -> [MailboxPost] {
-        let posts = doubted.filter { $0.to.description == stream }
-        if !posts.isEmpty { doubted.removeAll { $0.to.description == stream } }
+        let posts = heldBackPosts.filter { $0.to.description == stream }
+        if !posts.isEmpty { heldBackPosts.removeAll { $0.to.description == stream } }
         return posts
     }
 
@@ -168,7 +168,7 @@ struct MailboxConnection: Sendable {
             isReplaced = true
             return close(.sessionTimedOut, "another connection holds this mailbox")
         }
-        if let presence, let said = values[MailboxValue.presence], said != presence {
+        if let presence, let stored = values[MailboxValue.presence], stored != presence {
             write(.set(presence, name: MailboxValue.presence, stream: name, number: 0))
         }
     }
@@ -185,12 +185,12 @@ struct MailboxConnection: Sendable {
 
     /// Sends `following` once every gateway knows the devices that this one admits, and this gateway knows which devices admit
     /// it.
-    mutating func sayFollowing() {
+    mutating func sendFollowingIfReady() {
         if unansweredFollows == 0, unknown.isEmpty { send(.following) }
     }
 
     /// Handles the answer to one write.
-    mutating func hasWritten() {
+    mutating func writeAnswered() {
         writeCount -= 1
         guard writeCount <= settings.writesMax / 2 else { return }
         isBehind = false
@@ -201,17 +201,17 @@ struct MailboxConnection: Sendable {
     mutating func request(_ bytes: [UInt8], _ now: Duration) -> MailboxRequest? {
         guard !isClosed else { return nil }
         if !frames.take(now) {
-            isHasty = true
-            hastyCount += 1
+            isThrottled = true
+            excessFrameCount += 1
             pauseOrResume()
             // Frames that were read before the pause still arrive. More than that means the device ignores the pause.
-            guard hastyCount <= settings.framesAtOnce else {
+            guard excessFrameCount <= settings.framesAtOnce else {
                 close(.rateLimited, "at most \(settings.framesPerSecond) frames a second")
                 return nil
             }
         }
         do throws(MailboxError) {
-            heardAt = now
+            lastReceivedAt = now
             let request = try MailboxRequest(bytes)
             if case .follow = request, !follows.take(now) {
                 close(.rateLimited, "whom a device follows changes once a second at most")
@@ -320,11 +320,11 @@ extension MailboxConnection {
                 .tokenExpired,
                 isExpired ? "the token has expired" : "the token expires soon: come again with a new one")
         }
-        if isHasty {
-            (isHasty, hastyCount) = (false, 0)
+        if isThrottled {
+            (isThrottled, excessFrameCount) = (false, 0)
             pauseOrResume()
         }
-        if now - heardAt >= settings.heartbeatInterval * 2 { return close(.unknownError, "no heartbeat") }
+        if now - lastReceivedAt >= settings.heartbeatInterval * 2 { return close(.unknownError, "no heartbeat") }
         if let since = stalledSince, now - since >= settings.stallTimeout {
             return close(.unknownError, "this device reads too slowly")
         }
@@ -332,8 +332,8 @@ extension MailboxConnection {
             takenIsWritten = true
             write(.set(StoredPosition.bytes(taken), name: MailboxValue.taken, stream: name, number: 0))
         }
-        guard case .open(var place) = phase, now - place.toldAt >= settings.catchUpInterval else { return }
-        place.doubt(now)
+        guard case .open(var place) = phase, now - place.reportedAt >= settings.catchUpInterval else { return }
+        place.requireCheck(now)
         phase = .open(place)
         find(all: true)
         readOn(now)

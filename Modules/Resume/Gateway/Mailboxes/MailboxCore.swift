@@ -80,10 +80,10 @@ package struct MailboxCore: Sendable {
     package mutating func receive(_ bytes: [UInt8], on key: Int, _ now: Duration) {
         guard let request = with(key, { $0.request(bytes, now) }) ?? nil else { return }
         if let user = connections[key]?.user, !frames.take(user, now) {
-            for key in users[user]?.sorted() ?? [] { with(key) { $0.hasten() } }
+            for key in users[user]?.sorted() ?? [] { with(key) { $0.throttle() } }
         }
         switch request {
-        case .open(let opening): opens(opening, key, now)
+        case .open(let opening): handleOpening(opening, key, now)
         case .follow(let ids): follow(ids, key, now)
         case .post(let post): self.post(post, key, now)
         case .taken(let position):
@@ -108,21 +108,22 @@ package struct MailboxCore: Sendable {
         }
         for name in connection.following { unfollow(name, key) }
         if connection.isServed { directives.append((key, .serve(stream: connection.name, false))) }
-        if connection.isOpen, let id = connection.id { tell(.closed(id), key) }
+        if connection.isOpen, let id = connection.id { report(.closed(id), key) }
         guard holders[connection.name] == key else { return }
         holders[connection.name] = nil
         if let taken = connection.taken, !connection.takenIsWritten {
-            last(.set(StoredPosition.bytes(taken), name: MailboxValue.taken, stream: connection.name, number: 0), key)
+            writeLast(
+                .set(StoredPosition.bytes(taken), name: MailboxValue.taken, stream: connection.name, number: 0), key)
         }
         guard !connection.isReplaced else { return }
-        last(.set(connection.will, name: MailboxValue.presence, stream: connection.name, number: 0), key)
+        writeLast(.set(connection.will, name: MailboxValue.presence, stream: connection.name, number: 0), key)
     }
 
-    private mutating func tell(_ activity: @autoclosure () -> MailboxActivity, _ key: Int) {
-        if settings.tellsActivity { directives.append((key, .tell(activity()))) }
+    private mutating func report(_ activity: @autoclosure () -> MailboxActivity, _ key: Int) {
+        if settings.tellsActivity { directives.append((key, .report(activity()))) }
     }
 
-    private mutating func last(_ write: MailboxWrite, _ key: Int) { directives.append((key, .write(write))) }
+    private mutating func writeLast(_ write: MailboxWrite, _ key: Int) { directives.append((key, .write(write))) }
 
     /// Handles timeouts. Call it about once a second. O(connections).
     package mutating func tick(_ now: Duration) {
@@ -146,7 +147,7 @@ package struct MailboxCore: Sendable {
 // MARK: - Opening
 
 extension MailboxCore {
-    private mutating func opens(_ opening: MailboxOpening, _ key: Int, _ now: Duration) {
+    private mutating func handleOpening(_ opening: MailboxOpening, _ key: Int, _ now: Duration) {
         guard let connection = connections[key] else { return }
         guard case .greeted = connection.phase else {
             with(key) { $0.close(.alreadyAuthenticated, "this mailbox is open") }
@@ -179,7 +180,7 @@ extension MailboxCore {
     package mutating func authenticated(
         _ user: String?, issued: Duration? = nil, expires: Duration? = nil, on key: Int, _ now: Duration
     ) {
-        settle(user != nil, key, now)
+        resolveAdmission(user != nil, key, now)
         let placesMax = settings.mailboxesPerUser
         let (disconnected, lead) = (disconnected, settings.tokenRenewalLead)
         with(key) { connection in
@@ -189,7 +190,7 @@ extension MailboxCore {
                 return connection.disconnected()
             }
             connection.user = user
-            connection.token = expires.map { TokenLife(expiresAt: $0, lead: lead, now) }
+            connection.token = expires.map { TokenLifetime(expiresAt: $0, lead: lead, now) }
             connection.phase = .enrolling(opening)
             connection.write(.enrol(mailbox: connection.name, user: user, max: placesMax))
         }
@@ -198,9 +199,9 @@ extension MailboxCore {
         if strained.contains(user) { with(key) { $0.strain(true) } }
     }
 
-    private mutating func settle(_ isAccepted: Bool?, _ key: Int, _ now: Duration) {
+    private mutating func resolveAdmission(_ isAccepted: Bool?, _ key: Int, _ now: Duration) {
         guard case .authenticating(let opening) = connections[key]?.phase else { return }
-        admission.settle(isAccepted, token: opening.token, from: addresses[key], now)
+        admission.resolve(isAccepted, token: opening.token, from: addresses[key], now)
         addresses[key] = nil
     }
 
@@ -269,7 +270,7 @@ extension MailboxCore {
             connection.sendLatest(values)
             hasOpened = connection.id
         }
-        if let hasOpened { tell(.opened(hasOpened), key) }
+        if let hasOpened { report(.opened(hasOpened), key) }
     }
 
     /// Handles the store's answer to `read`.
@@ -282,7 +283,7 @@ extension MailboxCore {
 
     /// Closes because the app or the store has no answer now.
     package mutating func failed(on key: Int, _ now: Duration) {
-        settle(nil, key, now)
+        resolveAdmission(nil, key, now)
         with(key) { $0.close(.unknownError, "try again later") }
     }
 }
@@ -291,8 +292,8 @@ extension MailboxConnection {
     fileprivate mutating func begin(at sequence: UInt64, _ standing: ReplayStanding, _ now: Duration) {
         var place = StreamPlace(
             stream: name, sent: ReplayPosition(epoch: standing.epoch, sequence: sequence), newest: standing.newest,
-            toldAt: now)
-        place.doubt(now)
+            reportedAt: now)
+        place.requireCheck(now)
         phase = .open(place)
         readOn(now)
     }
@@ -319,7 +320,7 @@ extension MailboxCore {
         let unknown = names.filter { views[$0]?.isKnown != true }
         with(key) { connection in
             connection.following = names
-            connection.told = connection.told.filter { names.contains($0.key) }
+            connection.sentPresences = connection.sentPresences.filter { names.contains($0.key) }
             let admitted = ids.flatMap(\.bytes)
             connection.admitted = admitted
             connection.write(.admit(admitted, stream: connection.name))
@@ -333,7 +334,7 @@ extension MailboxCore {
                 ask(name, now)
             } else {
                 views[name]?.followers.insert(key)
-                tell(name, key)
+                sendPresence(of: name, to: key)
             }
         }
     }
@@ -371,28 +372,28 @@ extension MailboxCore {
         views[stream] = view
         for key in view.followers.sorted() {
             with(key) { connection in
-                if connection.unknown.remove(stream) != nil { connection.sayFollowing() }
+                if connection.unknown.remove(stream) != nil { connection.sendFollowingIfReady() }
             }
-            tell(stream, key)
+            sendPresence(of: stream, to: key)
         }
-        retryDoubted(stream, now)
+        retryHeldBack(stream, now)
         if isStale { ask(stream, now) }
     }
 
     /// The names of the values that `view` asks for.
     package static let viewedNames = [MailboxValue.presence, MailboxValue.admitted]
 
-    private mutating func tell(_ name: String, _ key: Int) {
+    private mutating func sendPresence(of name: String, to key: Int) {
         guard let view = views[name], let presence = view.presence, let id = MailboxID(name) else { return }
         with(key) { connection in
-            guard view.admitted.contains(connection.name), connection.told[name] != presence else { return }
-            connection.told[name] = presence
+            guard view.admitted.contains(connection.name), connection.sentPresences[name] != presence else { return }
+            connection.sentPresences[name] = presence
             connection.send(.presence(of: id, presence))
         }
     }
 
     /// Handles a change from the store, caused by any process.
-    package mutating func heard(_ word: MailboxWord, _ now: Duration) {
+    package mutating func changed(_ word: MailboxWord, _ now: Duration) {
         let stream = word.stream
         switch word {
         case .changed(let name, _) where MailboxValue.isLatest(name):
@@ -456,8 +457,8 @@ extension MailboxCore {
         guard connection.following.contains(receiver), let view = views[receiver] else {
             return refuse(post, key, "that mailbox is not followed by this device")
         }
-        guard view.admitted.contains(connection.name) else { return doubt(post, view.askedAt, key, now) }
-        tell(
+        guard view.admitted.contains(connection.name) else { return holdBack(post, view.askedAt, key, now) }
+        report(
             .posted(from: own, to: post.to, lane: post.lane, byteCount: post.bytes.count, refusal: nil), key)
         switch post.lane {
         case .hello, .datagram:
@@ -483,19 +484,20 @@ extension MailboxCore {
 
     /// Holds the post back and asks the store again, at most once a second. The mailbox may have admitted this device since the
     /// last question. Without a question, refuses the post.
-    private mutating func doubt(_ post: MailboxPost, _ askedAt: Duration, _ key: Int, _ now: Duration) {
+    private mutating func holdBack(_ post: MailboxPost, _ askedAt: Duration, _ key: Int, _ now: Duration) {
         let reason = "that mailbox does not take from this device"
         guard post.number != 0 else { return }
         let writesMax = settings.writesMax
         let mayAsk = now - askedAt >= .seconds(1)
         let isHeldBack = with(key) { connection in
-            (mayAsk || connection.doubted.contains { $0.to == post.to }) && connection.holdBack(post, max: writesMax)
+            (mayAsk || connection.heldBackPosts.contains { $0.to == post.to })
+                && connection.holdBack(post, max: writesMax)
         }
         guard isHeldBack == true else { return refuse(post, key, reason) }
         if mayAsk { ask(post.to.description, now) }
     }
 
-    private mutating func retryDoubted(_ stream: String, _ now: Duration) {
+    private mutating func retryHeldBack(_ stream: String, _ now: Duration) {
         for key in views[stream]?.followers.sorted() ?? [] {
             guard let posts = with(key, { $0.takeHeldBack(to: stream) }), !posts.isEmpty else { continue }
             // The store has just answered, so a device that isn't admitted now is refused.
@@ -505,7 +507,7 @@ extension MailboxCore {
 
     private mutating func refuse(_ post: MailboxPost, _ key: Int, _ reason: String) {
         if let own = connections[key]?.id {
-            tell(
+            report(
                 .posted(from: own, to: post.to, lane: post.lane, byteCount: post.bytes.count, refusal: reason), key)
         }
         guard post.number != 0 else { return }
@@ -515,7 +517,7 @@ extension MailboxCore {
     /// Handles the store's answer to a write.
     package mutating func wrote(_ write: MailboxWrite, _ outcome: MailboxOutcome, on key: Int, _ now: Duration) {
         with(key) { connection in
-            connection.hasWritten()
+            connection.writeAnswered()
             // The device posts again on another connection. If the write did happen, the receiver detects the duplicate.
             if case .failed = outcome { return connection.close(.unknownError, "try again later") }
             switch write {
@@ -523,7 +525,7 @@ extension MailboxCore {
             case .admit:
                 guard outcome == .done else { return connection.close(.rateLimited, "this mailbox is full") }
                 connection.unansweredFollows -= 1
-                connection.sayFollowing()
+                connection.sendFollowingIfReady()
             case .set(_, MailboxValue.holder, _, _) where outcome == .full:
                 connection.close(.rateLimited, "this mailbox is full")
             case .set(let value, MailboxValue.holder, _, _): connection.isClaimed = value == connection.challenge

@@ -40,7 +40,7 @@ public struct MailboxSettings: Sendable {
     /// Indicates whether devices of earlier versions, which sign for any server, may open their mailboxes.
     public var acceptsUnnamedServer = true
 
-    /// True to report mailbox activity with `MailboxDirective.tell`.
+    /// True to report mailbox activity with `MailboxDirective.report`.
     public var tellsActivity = false
 
     /// Creates settings with the default of every value.
@@ -80,7 +80,7 @@ package enum MailboxDirective: Hashable, Sendable {
     /// Stop reading from the socket, or start again.
     case pause, resume
     /// Report activity, if the settings ask for it.
-    case tell(MailboxActivity)
+    case report(MailboxActivity)
     /// Close the connection, after which no instruction follows.
     case close(CloseCode, reason: String)
 }
