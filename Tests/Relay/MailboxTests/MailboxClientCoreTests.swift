@@ -34,7 +34,7 @@ struct MailboxClientCoreTests {
             said = []
         }
 
-        mutating func hear(_ news: MailboxNews) throws {
+        mutating func hear(_ news: MailboxServerFrame) throws {
             core.received(news.bytes, now)
             try run()
         }

@@ -11,7 +11,7 @@ struct MailboxCoreTests {
         var core: MailboxCore
         var store = MailboxContents(MailboxBounds.queue, seed: 1)
         var now = Duration.seconds(1)
-        var news: [Int: [MailboxNews]] = [:]
+        var news: [Int: [MailboxServerFrame]] = [:]
         var closed: [Int: CloseCode] = [:]
         var told: [MailboxActivity] = []
         var paused: Set<Int> = []
@@ -61,7 +61,8 @@ struct MailboxCoreTests {
 
         private mutating func carryOut(_ directive: MailboxDirective, _ key: Int) {
             switch directive {
-            case .send(let bytes): if let news = try? MailboxNews(bytes) { self.news[key, default: []].append(news) }
+            case .send(let bytes):
+                if let news = try? MailboxServerFrame(bytes) { self.news[key, default: []].append(news) }
             case .close(let code, _): closed[key] = code
             case .report(let activity): told.append(activity)
             case .serve(let stream, let isServed): served[stream, default: 0] += isServed ? 1 : -1

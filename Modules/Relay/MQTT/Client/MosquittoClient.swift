@@ -52,7 +52,7 @@
 
             var underWayCount: Int { kept.count + immediate.count }
 
-            func end(_ status: Int32) -> RelayPauses.End {
+            func end(_ status: Int32) -> ReconnectBackoff.End {
                 if isReplaced { return .replaced }
                 let isClosed = isConnected && !isDropped && !isStopping && brokerReason == nil
                 return isClosed && status == Int32(MOSQ_ERR_CONN_LOST.rawValue) ? .closed : .failed
@@ -224,10 +224,10 @@
         /// is sent.
         private static let keepAliveSeconds: Int32 = 35
         /// The interval at which the library checks whether a ping is due.
-        private static let lookMilliseconds: Int32 = 5_000
+        private static let pingCheckMilliseconds: Int32 = 5_000
 
         private func run() {
-            var pauses = RelayPauses(from: .milliseconds(50), to: .seconds(5))
+            var backoff = ReconnectBackoff(from: .milliseconds(50), to: .seconds(5))
             var random = SplitMix64(seed: .random(in: 0 ... .max))
             while !state.withLock({ $0.isStopping }) {
                 let began = ContinuousClock.now
@@ -246,9 +246,9 @@
                 }
                 let observer = state.withLock { $0.observer }
                 if wasConnected { observer?.disconnected(reason) } else { observer?.refused(reason) }
-                let pause = pauses.next(after: wasConnected ? ContinuousClock.now - began : nil, end, &random)
-                if end != .failed, let problem = pauses.problem { observer?.refused("\(broker.url): \(problem)") }
-                rest(pause)
+                let pause = backoff.next(after: wasConnected ? ContinuousClock.now - began : nil, end, &random)
+                if end != .failed, let problem = backoff.problem { observer?.refused("\(broker.url): \(problem)") }
+                wait(for: pause)
             }
             let waiters = state.withLock { state in
                 state.hasEnded = true
@@ -259,7 +259,7 @@
             for waiter in waiters { waiter.resume() }
         }
 
-        private func rest(_ pause: Duration) {
+        private func wait(for pause: Duration) {
             let end = ContinuousClock.now + pause
             while !state.withLock({ $0.isStopping }), ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.02) }
         }
@@ -289,7 +289,7 @@
             state.withLock { $0.isConnecting = false }
             var end: ContinuousClock.Instant?
             while status == Int32(MOSQ_ERR_SUCCESS.rawValue), end.map({ ContinuousClock.now < $0 }) ?? true {
-                status = turn(end == nil ? Self.lookMilliseconds : 200)
+                status = runLoopOnce(timeoutMilliseconds: end == nil ? Self.pingCheckMilliseconds : 200)
                 guard end == nil, state.withLock({ $0.mustEnd }) else { continue }
                 // `close` may have come before there was a connection. The time limit protects against a broker that
                 // hangs.
@@ -300,11 +300,11 @@
         }
 
         /// Waits for events for at most the given time, and handles them.
-        private func turn(_ milliseconds: Int32) -> Int32 {
+        private func runLoopOnce(timeoutMilliseconds: Int32) -> Int32 {
             let socket = mosquitto_socket(handle)
             guard socket >= 0 else { return Int32(MOSQ_ERR_NO_CONN.rawValue) }
             let events = POLLIN | (mosquitto_want_write(handle) ? POLLOUT : 0)
-            switch wake.wait(for: socket, Int32(events), timeoutMilliseconds: milliseconds) {
+            switch wake.wait(for: socket, Int32(events), timeoutMilliseconds: timeoutMilliseconds) {
             case .failed(let number): return Self.failure(number)
             case .timedOut: return mosquitto_loop_misc(handle)
             case .woken:

@@ -80,7 +80,7 @@
                 statistics.packetsReceived += 1
                 // Messages sealed earlier may arrive before the sender's presence.
                 if peers[id]?.key == nil, let key = KeptSeal.senderKey(of: bytes, from: id) { learn(key, of: id) }
-                tell(.received(opened, lane, id))
+                direct(.received(opened, lane, id))
             } catch .replayed {
                 // Relays also repeat messages: retained ones at each subscription, others after a lost connection.
                 statistics.replayed += 1
@@ -107,11 +107,11 @@
                 statistics.forged += 1
                 return
             }
-            update(id) { ($0.heardAt, $0.deadline) = (now, nil) }
+            update(id) { ($0.lastReceivedAt, $0.deadline) = (now, nil) }
             switch opened.first.flatMap({ Control(rawValue: $0) }) {
             case .data:
                 statistics.packetsReceived += 1
-                tell(.received(Array(opened.dropFirst()), .datagram, id))
+                direct(.received(Array(opened.dropFirst()), .datagram, id))
             case .probe: sendControl(.answer, to: id)
             case .leave: end(id, reason: nil)
             case .answer, nil: break

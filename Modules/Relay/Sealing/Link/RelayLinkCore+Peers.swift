@@ -38,7 +38,7 @@
         mutating func learn(_ key: PeerKey, of id: PeerID) {
             guard peers[id]?.key == nil else { return }
             update(id) { $0.key = key }
-            if peers[id]?.isGuest == false { tell(.found(id)) }
+            if peers[id]?.isGuest == false { direct(.found(id)) }
         }
 
         /// Sends a hello with fresh keys. Repeats it with backoff while the peer is present but doesn't answer.
@@ -56,7 +56,7 @@
 
         private mutating func publish(_ hello: Hello, to key: PeerKey) {
             guard let bytes = try? hello.sealed(from: own, to: key) else { return }
-            tell(
+            direct(
                 .publish(
                     RelayMessage(
                         topic: RelayTopic.hello(to: key.id, from: own.id).name, bytes: bytes,
@@ -89,10 +89,10 @@
             end(id, reason: nil)
             update(id) {
                 $0.live = attempt
-                ($0.heardAt, $0.deadline) = (now, nil)
+                ($0.lastReceivedAt, $0.deadline) = (now, nil)
                 $0.backoff.reset()
             }
-            tell(peers[id]?.isGuest == true ? .connectedAsGuest(id) : .connected(id))
+            direct(peers[id]?.isGuest == true ? .connectedAsGuest(id) : .connected(id))
         }
 
         /// Asks the peer for an answer within `answerTime`.
@@ -105,7 +105,7 @@
 
         mutating func sendControl(_ control: Control, to id: PeerID) {
             guard isConnected, let sealed = try? peers[id]?.live?.seal([control.rawValue]) else { return }
-            tell(.publish(datagram(sealed, to: id)))
+            direct(.publish(datagram(sealed, to: id)))
         }
 
         func datagram(_ sealed: [UInt8], to id: PeerID) -> RelayMessage {
@@ -116,7 +116,7 @@
         mutating func end(_ id: PeerID, reason: String?) {
             guard peers[id]?.live != nil else { return }
             update(id) { ($0.live, $0.deadline) = (nil, nil) }
-            tell(.disconnected(id, reason: reason))
+            direct(.disconnected(id, reason: reason))
         }
 
         /// Ends the connection on this side's behalf. A new one may follow.

@@ -94,7 +94,7 @@ struct MailboxConnection: Sendable {
 
     mutating func direct(_ directive: MailboxDirective) { directives.append(directive) }
 
-    mutating func send(_ news: MailboxNews) { send(news.bytes) }
+    mutating func send(_ frame: MailboxServerFrame) { send(frame.bytes) }
 
     mutating func send(_ bytes: [UInt8]) {
         unsentBytes += bytes.count

@@ -462,7 +462,7 @@ extension MailboxCore {
             .posted(from: own, to: post.to, lane: post.lane, byteCount: post.bytes.count, refusal: nil), key)
         switch post.lane {
         case .hello, .datagram:
-            let packet = MailboxNews.packet(MailboxPacket(from: own, lane: post.lane, bytes: post.bytes)).bytes
+            let packet = MailboxServerFrame.packet(MailboxPacket(from: own, lane: post.lane, bytes: post.bytes)).bytes
             if let holder = holders[receiver] {
                 deliver(packet, holder)
             } else {
