@@ -69,14 +69,15 @@
         func publish(_ message: RelayMessage) throws(LinkError) {
             guard let (lane, receiver, key, isHeld) = MailboxLane.of(message.topic),
                 let id = MailboxID(bytes: receiver.bytes)
-            else { throw LinkError(.unreachable, "nothing is published at \(message.topic)") }
+            else { throw LinkError(.unreachable, "peers don't publish to \(message.topic)") }
             let result = perform { core, now in
                 core.post(message.bytes, to: id, on: lane, key: key, isHeld: isHeld, now)
             }
             switch result {
             case .taken: return
             case .full: throw LinkError(state.withLock { $0.isClosed } ? .closed : .full)
-            case .oversized: throw LinkError(.oversized, "a gateway takes \(MailboxFrame.bytesMax) bytes")
+            case .oversized:
+                throw LinkError(.oversized, "a gateway accepts at most \(MailboxFrame.bytesMax) bytes per message")
             }
         }
 
@@ -199,11 +200,11 @@
                     return state.challenge.take()
                 }
                 guard let challenge, let observer else { return }
-                guard let token else { return drop("the app has no token now") }
+                guard let token else { return drop("the app returned no token") }
                 let identity = configuration.identity
                 let server = configuration.server
                 guard let signature = try? identity.signature(of: MailboxFrame.signed(challenge, server: server)) else {
-                    return drop("the identity's key signs nothing")
+                    return drop("the identity's key can't sign")
                 }
                 let opening = MailboxOpening(
                     token: token, publicKey: identity.publicKeyDER, signature: signature,
@@ -257,7 +258,7 @@
                 }
                 outcome.withLock { $0 = (wasOpen, code == Self.replaced) }
                 client.perform { core, _ in core.disconnected() }
-                let description = "\(client.address): \(reason ?? code.map(Self.reason) ?? "the connection has broken")"
+                let description = "\(client.address): \(reason ?? code.map(Self.reason) ?? "the connection was lost")"
                 if wasOpen { client.observer?.disconnected(description) } else { client.observer?.refused(description) }
                 over.finish()
             }
@@ -266,12 +267,12 @@
 
             private static func reason(_ code: UInt16) -> String {
                 switch code {
-                case 4004: "the gateway does not accept this token or this key"
-                case 4008: "the gateway has too much to do, or this user too many devices"
+                case 4004: "the gateway doesn't accept this token or key"
+                case 4008: "the gateway is overloaded, or this user has too many devices"
                 case replaced: "another connection holds this mailbox"
-                case 4015: "the token has expired, or is about to"
+                case 4015: "the token has expired or expires soon"
                 case 4016: "the server's app has disconnected this user"
-                default: "the gateway has closed the connection with \(code)"
+                default: "the gateway closed the connection with code \(code)"
                 }
             }
         }

@@ -150,7 +150,7 @@ public struct GatewayCore: Sendable {
     /// Closes all connections, resumably, so that the app is asked about each token again.
     package mutating func authenticateAgain(_ now: Duration) {
         for key in connections.keys.sorted() {
-            with(key, now) { $0.failed("the gateway can't tell who was disconnected") }
+            with(key, now) { $0.failed("the gateway doesn't know which users were disconnected") }
         }
     }
 

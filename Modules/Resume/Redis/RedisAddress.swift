@@ -57,7 +57,7 @@
         private static func refusal(_ url: String) -> ReplayBufferError {
             ReplayBufferError(
                 .invalidAddress,
-                "no address of a Redis (\(url.utf8.count) bytes); redis://[:password@]host[:port][/database] is one")
+                "not a Redis address (\(url.utf8.count) bytes); use redis://[:password@]host[:port][/database]")
         }
     }
 #endif

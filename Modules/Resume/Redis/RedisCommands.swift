@@ -81,7 +81,8 @@
             let refusal: ReplayBufferError? = state.withLock { state in
                 if state.isClosed { return ReplayBufferError(.unavailable, "the buffer is closed") }
                 guard state.waiting.count < Self.questionsMax, state.bytes + question.byteCount <= Self.bytesMax else {
-                    return ReplayBufferError(.busy, "\(state.waiting.count) questions to \(address) wait already")
+                    return ReplayBufferError(
+                        .busy, "\(state.waiting.count) questions to \(address) are already waiting")
                 }
                 state.waiting.append(question)
                 state.bytes += question.byteCount
@@ -133,7 +134,7 @@
                     }
                 }
             } catch {
-                fail(unanswered.sorted().map { questions[$0] }, "\(address): \(error); it may have been done")
+                fail(unanswered.sorted().map { questions[$0] }, "\(address): \(error); the operation may have happened")
                 throw error
             }
             try connection.callPlain(packets)

@@ -20,7 +20,7 @@
                 case .host(let host, let port): redisConnectWithTimeout(host, port, time)
                 case .socket(let path): redisConnectUnixWithTimeout(path, time)
                 }
-            guard let made else { throw RedisFailure("no memory for a connection") }
+            guard let made else { throw RedisFailure("not enough memory for a connection") }
             context = made
             guard made.pointee.err == 0 else { throw failure() }
             guard redisSetTimeout(made, time) == REDIS_OK else { throw failure() }

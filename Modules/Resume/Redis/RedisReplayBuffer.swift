@@ -42,7 +42,7 @@
                     try commands.start()
                     try subscriber.start()
                 } catch {
-                    throw ReplayBufferError(.unavailable, "no thread for \(address)", cause: error)
+                    throw ReplayBufferError(.unavailable, "can't start a thread for \(address)", cause: error)
                 }
             }
 
@@ -99,7 +99,7 @@
             let isWhole = answer.entries.enumerated().allSatisfy { offset, entry in
                 entry.sequence == position.sequence + 1 + UInt64(offset)
             }
-            guard isWhole else { throw ReplayBufferError(.unavailable, "'\(stream)' has a hole in Redis") }
+            guard isWhole else { throw ReplayBufferError(.unavailable, "'\(stream)' lacks events in Redis") }
             return .entries(answer.entries, standing)
         }
 
@@ -169,7 +169,7 @@
         private func ask(_ operation: ReplayScript.Operation) async throws -> ReplayScript.Answer {
             let value = try await parts.commands.ask(operation)
             guard let answer = ReplayScript.answer(value) else {
-                throw ReplayBufferError(.unavailable, "Redis has answered something else")
+                throw ReplayBufferError(.unavailable, "unexpected answer from Redis")
             }
             return answer
         }

@@ -164,7 +164,7 @@
         /// - Returns: nil if the mailbox is full; else values by name.
         static func values(_ value: RedisValue) throws(ReplayBufferError) -> [String: [UInt8]]? {
             guard tail(value) != nil, let list = value.list, list.count == 6, let parts = list[5].list else {
-                throw ReplayBufferError(.unavailable, "Redis has answered something else")
+                throw ReplayBufferError(.unavailable, "unexpected answer from Redis")
             }
             if parts.count == 1, parts[0].string == "full" { return nil }
             var values: [String: [UInt8]] = [:]

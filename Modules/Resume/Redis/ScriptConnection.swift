@@ -9,7 +9,7 @@
         init(_ address: RedisAddress, timeout: Duration) throws(RedisFailure) {
             connection = try RedisConnection(address, timeout: timeout)
             guard let digest = try connection.expect(["SCRIPT", "LOAD", ReplayScript.source]).bytes else {
-                throw RedisFailure("the script has no name")
+                throw RedisFailure("Redis returned no digest for the script")
             }
             self.digest = digest
         }

@@ -28,16 +28,16 @@ public struct GatewayCounts: Hashable, Sendable {
         var lines = [
             Self.lines("connections", "gauge", "Open sockets.", connections),
             Self.lines("accepted_total", "counter", "Sockets that became WebSockets.", accepted),
-            Self.lines("frames_received_total", "counter", "Frames of clients.", framesReceived),
-            Self.lines("frames_sent_total", "counter", "Frames to clients.", framesSent),
-            Self.lines("sent_bytes_total", "counter", "Bytes of these.", bytesSent),
-            Self.lines("unsent_bytes", "gauge", "Bytes that wait for sockets.", unsentBytes),
+            Self.lines("frames_received_total", "counter", "Frames received from clients.", framesReceived),
+            Self.lines("frames_sent_total", "counter", "Frames sent to clients.", framesSent),
+            Self.lines("sent_bytes_total", "counter", "Bytes in frames sent to clients.", bytesSent),
+            Self.lines("unsent_bytes", "gauge", "Bytes waiting for sockets.", unsentBytes),
             Self.lines(
-                "handshakes_total", "counter", "Identifies and resumes that the app was asked about.", handshakes),
+                "handshakes_total", "counter", "Identify and resume frames that the app was asked about.", handshakes),
             Self.lines("pages_read_total", "counter", "Pages read from the buffer.", pagesRead),
             Self.lines("published_total", "counter", "Events that this process appended.", published),
         ]
-        lines.append("# HELP sessionmesh_gateway_unanswered_total Questions without an answer.\n")
+        lines.append("# HELP sessionmesh_gateway_unanswered_total Questions that the app or a store couldn't answer.\n")
         lines.append("# TYPE sessionmesh_gateway_unanswered_total counter\n")
         for source in [GatewayProblem.Source.app, .events, .mailboxes] {
             lines.append(

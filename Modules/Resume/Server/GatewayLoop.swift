@@ -51,7 +51,7 @@
         // MARK: Sockets
 
         func opened(_ socket: WebSocket) {
-            guard !isShuttingDown else { return socket.close(1001, "this gateway ends") }
+            guard !isShuttingDown else { return socket.close(1001, "this gateway is shutting down") }
             sockets[socket.key] = socket
             counts.accepted += 1
             core.open(socket.key, as: FrameEncoding(subprotocol: socket.subprotocol), from: socket.address, now)
@@ -61,7 +61,8 @@
         func received(_ message: [UInt8], isText: Bool, on socket: WebSocket) {
             let isAgreed = isText == (FrameEncoding(subprotocol: socket.subprotocol) == .json)
             guard isAgreed else {
-                return socket.close(CloseCode.decodeError.rawValue, "frames are \(isText ? "binary" : "text") here")
+                return socket.close(
+                    CloseCode.decodeError.rawValue, "this connection uses \(isText ? "binary" : "text") frames")
             }
             counts.framesReceived += 1
             core.receive(message, on: socket.key, now)
@@ -293,7 +294,7 @@
             case .success(let answer): handle(&core, answer, now)
             case .failure(let error):
                 failed(source, "\(error)")
-                core.failed("no answer now", on: key, now)
+                core.failed("temporarily unavailable", on: key, now)
             }
             performDirectives()
         }

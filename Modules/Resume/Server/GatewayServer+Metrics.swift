@@ -20,7 +20,8 @@
                     return .init(status: 200, text: (counts ?? GatewayCounts()).text)
                 case ("POST", "publish", 3):
                     return await append(settings, gateway, loop, request) {
-                        let position = try await buffer.append(ReplayEvent(type: path[2], json: request.body), to: path[1])
+                        let position = try await buffer.append(
+                            ReplayEvent(type: path[2], json: request.body), to: path[1])
                         loop.execute { gateway.value.published() }
                         return "{\"s\":\(position.sequence)}"
                     }
@@ -49,7 +50,7 @@
                     return .init(status: 400, text: "\(error.message)\n")
                 }
                 loop.execute { gateway.value.failed(.events, "\(error)") }
-                return .init(status: 503, text: "no answer now\n")
+                return .init(status: 503, text: "temporarily unavailable\n")
             }
         }
     }

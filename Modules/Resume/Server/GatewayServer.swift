@@ -60,7 +60,7 @@
             mailboxes store: (any MailboxStore)? = nil
         ) async throws -> GatewayServer {
             if let token = settings.publishToken, token.utf8.count < 16 {
-                throw WebSocketError(.invalidSettings, "a publishToken has at least 16 bytes")
+                throw WebSocketError(.invalidSettings, "publishToken must have at least 16 bytes")
             }
             let tls = try ServerCertificate.context(settings.certificateFile, settings.keyFile)
             let settings = settings.withServerNames()

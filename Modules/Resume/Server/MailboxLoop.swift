@@ -64,7 +64,7 @@
         // MARK: Sockets
 
         func opened(_ socket: WebSocket) {
-            guard !isShuttingDown else { return socket.close(1001, "this gateway ends") }
+            guard !isShuttingDown else { return socket.close(1001, "this gateway is shutting down") }
             sockets[socket.key] = socket
             acceptedCount += 1
             var random = SystemRandomNumberGenerator()
@@ -76,7 +76,9 @@
         }
 
         func received(_ message: [UInt8], isText: Bool, on socket: WebSocket) {
-            guard !isText else { return socket.close(CloseCode.decodeError.rawValue, "frames are binary here") }
+            guard !isText else {
+                return socket.close(CloseCode.decodeError.rawValue, "this connection uses binary frames")
+            }
             core.receive(message, on: socket.key, now)
             performDirectives()
         }
@@ -241,7 +243,7 @@
             guard let queue = writes[key], let write = queue.waiting.first else { return }
             // A device whose connection is closed posts again on the next one.
             let isGone = sockets[key] == nil && write.isPost
-            if let failure = isGone ? .failed("the connection has gone") : write.isPost ? queue.failure : nil {
+            if let failure = isGone ? .failed("the connection is closed") : write.isPost ? queue.failure : nil {
                 let bound = NIOLoopBound(self, eventLoop: loop)
                 return loop.execute { bound.value.wrote(write, failure, key) }
             }

@@ -53,7 +53,7 @@
                     .bind(host: "127.0.0.1", port: port).get()
                 return HTTPService(channel)
             } catch {
-                throw WebSocketError(.unavailable, "cannot serve at 127.0.0.1:\(port)", cause: error)
+                throw WebSocketError(.unavailable, "can't listen on 127.0.0.1:\(port)", cause: error)
             }
         }
 

@@ -132,7 +132,7 @@
         package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             var frame = unwrapInboundIn(data)
             if frame.maskKey != nil { frame.data = frame.unmaskedData }
-            if isServer, frame.maskKey == nil { return close(1002, "a client masks its frames") }
+            if isServer, frame.maskKey == nil { return close(1002, "a client must mask its frames") }
             switch frame.opcode {
             case .connectionClose: receiveClose(frame.data)
             case _ where isClosing: break
@@ -143,7 +143,7 @@
             case .text: take(frame, .text)
             case .binary: take(frame, .binary)
             case .continuation: take(frame, nil)
-            default: close(1002, "there is no such frame")
+            default: close(1002, "unknown kind of frame")
             }
         }
 
@@ -161,7 +161,9 @@
 
     extension WebSocket {
         private func take(_ frame: WebSocketFrame, _ kind: MessageAssembler.Kind?) {
-            guard !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return close(1002, "no extension was agreed on") }
+            guard !frame.rsv1, !frame.rsv2, !frame.rsv3 else {
+                return close(1002, "a reserved bit is set, but no extension was negotiated")
+            }
             do throws(MessageAssembler.Violation) {
                 guard
                     let (kind, bytes) = try assembler.take(frame.data.readableBytesView, kind: kind, isLast: frame.fin)

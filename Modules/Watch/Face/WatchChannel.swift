@@ -69,7 +69,7 @@ final class WatchChannel {
         do {
             requests = try SessionRequests(connection: core, encoder: encoder, decoder: decoder)
         } catch {
-            preconditionFailure("a new connection has requests already: \(error)")
+            preconditionFailure("a new connection already has requests: \(error)")
         }
         self.core = core
         self.mesh = mesh

@@ -99,7 +99,7 @@
         }
 
         @Test(arguments: [
-            ("allow_anonymous false", "Not authorized"), ("retain_available false", "no retained messages"),
+            ("allow_anonymous false", "Not authorized"), ("retain_available false", "doesn't keep retained messages"),
             ("max_qos 0", "QoS 0 only"),
         ])
         func `A broker's refusal is reported in its own words, and in no others`(

@@ -82,7 +82,7 @@ struct MailboxFrameTests {
             try MailboxRequest(MailboxRequest.post(long).bytes)
         }
         let many = (0...MailboxFrame.followedMax).map { Self.id(UInt8(truncatingIfNeeded: $0)) }
-        #expect(throws: MailboxError("at most \(MailboxFrame.followedMax) are followed")) {
+        #expect(throws: MailboxError("a device follows at most \(MailboxFrame.followedMax) others")) {
             try MailboxRequest(MailboxRequest.follow(many).bytes)
         }
         let token = MailboxOpening(

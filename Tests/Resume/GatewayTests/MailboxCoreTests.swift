@@ -202,7 +202,7 @@ struct MailboxCoreTests {
         }
         let refused = MailboxActivity.posted(
             from: phone, to: watch, lane: .presence, byteCount: 1,
-            refusal: "a device says of itself alone whether it is there")
+            refusal: "a device can post only its own presence")
         #expect(
             gateway.told == (isWatched ? [.opened(phone), .opened(watch)] + posted + [refused, .closed(watch)] : []))
     }
@@ -427,7 +427,7 @@ struct MailboxCoreTests {
         gateway.core.remove(2)
         gateway.say(.post(MailboxPost(number: 3, to: watch, lane: .queue, bytes: [9])), 1)
         gateway.carryOut()
-        #expect(gateway.refusals(1) == ["that mailbox does not take from this device"])
+        #expect(gateway.refusals(1) == ["that mailbox doesn't admit this device"])
         #expect(gateway.store.values.values(nil, of: watch.description).isEmpty)
     }
 
@@ -452,7 +452,7 @@ struct MailboxCoreTests {
         let write = try #require(gateway.writes.last)
         gateway.core.wrote(write, .full, on: 1, gateway.now)
         gateway.carryOut()
-        #expect(gateway.refusals(1) == ["that mailbox has no more room for this device"])
+        #expect(gateway.refusals(1) == ["that mailbox is full for this device"])
     }
 
     @Test func `Values beyond either bound change nothing`() {

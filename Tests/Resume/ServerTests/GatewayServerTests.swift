@@ -184,10 +184,10 @@
                 }
             }
             for port in [99_999, 65_536, -1] {
-                #expect(try await message { $0.port = port } == "port \(port) is not from 0 to 65535")
-                #expect(try await message { $0.metricsPort = port } == "port \(port) is not from 0 to 65535")
+                #expect(try await message { $0.port = port } == "port \(port) is outside 0 to 65535")
+                #expect(try await message { $0.metricsPort = port } == "port \(port) is outside 0 to 65535")
             }
-            #expect(try await message { $0.publishToken = "short" } == "a publishToken has at least 16 bytes")
+            #expect(try await message { $0.publishToken = "short" } == "publishToken must have at least 16 bytes")
             #expect(try await message { $0.socket.connectionsMax = 1 } == nil)
         }
 
@@ -200,7 +200,7 @@
             socket.send(text: Array(PlainClient.identify("anna").utf8))
             var said = ""
             await socket.read { if case .text(let bytes) = $0 { said += String(decoding: bytes, as: UTF8.self) } }
-            #expect(said.contains(#""reason":"no answer now""#))
+            #expect(said.contains(#""reason":"temporarily unavailable""#))
             #expect(!said.contains("10.0.0.7"), "\(said)")
             #expect(problems.withLock { $0.map(\.source) } == [.events])
             #expect(problems.withLock { $0.allSatisfy { $0.cause.contains("10.0.0.7") } })

@@ -86,10 +86,10 @@
             do throws(SystemCallError) {
                 wake = try WakePipe()
             } catch {
-                throw MQTTError(.noDescriptor, "the client cannot make a pipe", cause: error)
+                throw MQTTError(.noDescriptor, "can't create a pipe for the client", cause: error)
             }
             guard let handle = mosquitto_new(clientID, false, nil) else {
-                throw MQTTError(.invalidArgument, "'\(clientID)' cannot be a client's id")
+                throw MQTTError(.invalidArgument, "'\(clientID)' can't be used as a client ID")
             }
             self.handle = handle
             try configure()
@@ -114,7 +114,7 @@
                 guard status == Int32(MOSQ_ERR_SUCCESS.rawValue) else {
                     throw MQTTError(
                         .invalidArgument,
-                        "TLS cannot be set up with '\(broker.authoritiesPath ?? "the system's certificates")': "
+                        "can't set up TLS with '\(broker.authoritiesPath ?? "the system's certificates")': "
                             + Self.text(status))
                 }
             }
@@ -329,7 +329,8 @@
             switch mosq_err_t(status) {
             case MOSQ_ERR_ERRNO: return String(cString: strerror(errno))
             // The library gives no details.
-            case MOSQ_ERR_TLS: return "no TLS: is its certificate for this name, by an authority that is believed here?"
+            case MOSQ_ERR_TLS:
+                return "TLS failed; check that its certificate is for this host and from a trusted authority"
             default: break
             }
             return mosquitto_strerror(status).map { String(cString: $0) } ?? "error \(status)"

@@ -78,7 +78,7 @@ package struct MailboxClientCore: Sendable {
         do throws(MailboxError) {
             handle(try MailboxServerFrame(bytes), now)
         } catch {
-            drop("the gateway speaks nonsense: \(error)")
+            drop("can't decode the gateway's frame: \(error)")
         }
     }
 
@@ -106,7 +106,7 @@ package struct MailboxClientCore: Sendable {
             directives.append(.received(packet))
         case (.posted(let number, let refusal), .following): finishPost(number, refusal)
         case (.heartbeat, _): break
-        default: drop("the gateway says what has no place here")
+        default: drop("the gateway sent an unexpected frame")
         }
     }
 
@@ -199,7 +199,7 @@ package struct MailboxClientCore: Sendable {
 
     package mutating func tick(_ now: Duration) {
         guard phase != .closed else { return }
-        if now - lastReceivedAt >= heartbeat * 2 { return drop("the gateway is silent") }
+        if now - lastReceivedAt >= heartbeat * 2 { return drop("the gateway doesn't respond") }
         guard isOpen else { return }
         if let due = takenDue, due <= now {
             takenDue = nil

@@ -63,7 +63,7 @@ extension MailboxServerFrame {
                 try reader.readVarint(),
                 refusal: reader.isAtEnd ? nil : try reader.readText(max: Self.refusalBytesMax, "refusal"))
         case .heartbeat: self = .heartbeat
-        case nil: throw MailboxError("a gateway does not send operation \(number)")
+        case nil: throw MailboxError("a gateway doesn't send operation \(number)")
         }
     }
 }

@@ -49,7 +49,7 @@
             case .presence(let id):
                 guard let presence = RelayPresence(bytes) else {
                     statistics.forged += 1
-                    return reject(id, "what is published as its presence is none", now)
+                    return reject(id, "can't decode its presence", now)
                 }
                 self.presence(presence, of: id, now)
             case .hello(own.id, let id): hello(Array(bytes), from: id, now)
@@ -85,10 +85,13 @@
                 // Relays also repeat messages: retained ones at each subscription, others after a lost connection.
                 statistics.replayed += 1
             } catch .exhausted {
-                reject(id, "a message on the lane \(lane.rawValue): too many topics or launches of its sender", now)
+                reject(
+                    id,
+                    "a message on the lane \(lane.rawValue) exceeds the topics or launches that are remembered for its sender",
+                    now)
             } catch {
                 statistics.forged += 1
-                reject(id, "a message on the lane \(lane.rawValue) is not its own: \(error)", now)
+                reject(id, "can't open a message on the lane \(lane.rawValue): \(error)", now)
             }
         }
 

@@ -17,7 +17,7 @@
             guard let peer = peers[id] else { return }
             guard let key = peer.key ?? PeerKey(presence.key, of: id) else {
                 statistics.forged += 1
-                return reject(id, "what is published as its presence is not its own", now)
+                return reject(id, "its presence doesn't match its identity", now)
             }
             let isNews = presence.isHere && presence != peer.presence
             update(id) {
@@ -70,7 +70,7 @@
                 (hello, key) = try Hello.open(bytes, from: id, to: own)
             } catch {
                 statistics.forged += 1
-                return reject(id, "a greeting is not its own: \(error)", now)
+                return reject(id, "can't open its hello: \(error)", now)
             }
             learn(key, of: id)
             guard let heard = hello.heard else { return sendHello(id, answering: hello.key, now) }
@@ -84,7 +84,7 @@
             do throws(SealError) {
                 try attempt.agree(with: hello.key, own: own.id, peer: id)
             } catch {
-                return reject(id, "no keys came of its greeting: \(error)", now)
+                return reject(id, "key agreement failed: \(error)", now)
             }
             end(id, reason: nil)
             update(id) {

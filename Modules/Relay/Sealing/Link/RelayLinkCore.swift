@@ -201,7 +201,7 @@
                     peers[id]?.isGuest == true ? guests.contains(id) && !trusted.contains(id) : trusted.contains(id)
                 guard !stays else { continue }
                 sendControl(.leave, to: id)
-                end(id, reason: "it is let in no longer, or otherwise")
+                end(id, reason: "it is no longer admitted, or its trust has changed")
                 peers[id] = nil
                 if isConnected, !trusted.contains(id), !guests.contains(id) {
                     direct(.unsubscribe([presenceFilter(id)]))
@@ -242,7 +242,7 @@
                 return
             }
             if let deadline = peer.deadline {
-                if deadline <= now { end(id, reason: "it has not answered") }
+                if deadline <= now { end(id, reason: "it didn't answer") }
             } else if now - peer.lastReceivedAt >= Self.silenceMax {
                 probe(id, now)
             }

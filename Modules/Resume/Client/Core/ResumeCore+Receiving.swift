@@ -30,7 +30,7 @@ extension ResumeCore {
         default: return .stale
         }
         guard id.utf8.count <= Self.sessionIDBytesMax else {
-            invalidate(reason: "the session's id has more than \(Self.sessionIDBytesMax) bytes", resumable: false)
+            invalidate(reason: "the session ID has more than \(Self.sessionIDBytesMax) bytes", resumable: false)
             return .live
         }
         var begun = ResumeSession(id: id, floor: sequence)

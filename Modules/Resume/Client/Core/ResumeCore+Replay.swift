@@ -6,7 +6,7 @@ extension ResumeCore {
         guard let connection, case .resuming(let floor) = connection.phase else { return .stale }
         if isContiguous, ceiling < floor {
             invalidate(
-                reason: "the server is at event \(ceiling), and this client had \(floor): the stream began anew",
+                reason: "the server is at event \(ceiling), and this client had \(floor): the stream has started over",
                 resumable: false)
             return .live
         }

@@ -90,7 +90,7 @@ extension ClientFrame: Codable {
             self = .resume(
                 token: try resume.string(.token), sessionId: try resume.string(.sessionID),
                 lastSeq: try resume.sequence(.seq))
-        default: throw FrameError(.unknownOpcode, "a client does not send operation \(number)")
+        default: throw FrameError(.unknownOpcode, "a client doesn't send operation \(number)")
         }
     }
 

@@ -51,7 +51,7 @@ public struct ReplayEvent: Hashable, Sendable {
     ///   - json: at most `jsonBytesMax` bytes, in UTF-8.
     /// - Throws: `ReplayBufferError.Code.invalidEvent`, also if the payload isn't JSON.
     public init(type: String, json: [UInt8]) throws(ReplayBufferError) {
-        guard Self.isName(type) else { throw ReplayBufferError(.invalidEvent, "'\(type)' cannot name an event") }
+        guard Self.isName(type) else { throw ReplayBufferError(.invalidEvent, "'\(type)' isn't a valid event name") }
         guard json.count <= Self.jsonBytesMax else {
             throw ReplayBufferError(
                 .invalidEvent, "\(json.count) bytes of '\(type)'; the limit is \(Self.jsonBytesMax)")

@@ -18,14 +18,14 @@ extension GatewayConnection {
     /// Refuses the handshake because too many clients connect at once.
     mutating func postponed(_ wait: Duration) {
         send(.reconnect(after: wait))
-        close(.rateLimited, "many connect at this time: come again later")
+        close(.rateLimited, "too many clients are connecting: try again later")
     }
 
     mutating func authenticated(_ stream: String?, _ ready: ReadyFields = .none, _ now: Duration) {
         guard case .authenticating(let frame) = phase else { return }
-        guard let stream else { return close(.authenticationFailed, "the token is not accepted") }
+        guard let stream else { return close(.authenticationFailed, "the token isn't accepted") }
         if case .resume(_, let id, _) = frame, GatewaySessionID(id)?.isOf(stream) != true {
-            return refuse("there is no such session of this user's", now)
+            return refuse("this user has no such session", now)
         }
         phase = .locating(stream: stream, frame, ready)
         direct(.locate(stream: stream))
@@ -50,11 +50,11 @@ extension GatewayConnection {
     private mutating func resume(
         _ session: GatewaySessionID, _ stream: String, after last: UInt64, _ standing: ReplayStanding, _ now: Duration
     ) {
-        guard session.epoch == standing.epoch else { return refuse("the stream began anew since", now) }
-        guard last <= standing.newest else { return refuse("the stream is not as far as this cursor", now) }
+        guard session.epoch == standing.epoch else { return refuse("the stream has a new epoch", now) }
+        guard last <= standing.newest else { return refuse("the cursor is beyond the stream's newest event", now) }
         let count = standing.newest - last
         guard last >= standing.oldest - 1, count <= UInt64(max(0, settings.replayMax)) else {
-            return refuse("too much was missed to be replayed", now)
+            return refuse("too many events were missed", now)
         }
         phase = .streaming(
             GatewayReader(
@@ -67,7 +67,7 @@ extension GatewayConnection {
     }
 
     /// Closes because another connection continues the session.
-    mutating func replaced() { close(.sessionTimedOut, "another connection goes on with this session") }
+    mutating func replaced() { close(.sessionTimedOut, "another connection continues this session") }
 
     /// Closes because the app has disconnected the user.
     mutating func disconnected() { close(.disconnected, "the app has disconnected this user") }
@@ -84,7 +84,7 @@ extension GatewayConnection {
     mutating func shutDown(retryAfter wait: Duration) {
         guard !isClosed else { return }
         send(.reconnect(after: wait))
-        close(.unknownError, "this gateway ends: resume")
+        close(.unknownError, "this gateway is shutting down: resume")
     }
 
     /// Closes because the app or the buffer has no answer now.
@@ -114,7 +114,7 @@ extension GatewayConnection {
             for entry in try reader.place.take(page, now) { send(.event(entry)) }
         } catch {
             return refuse(
-                error == .began ? "the stream began anew" : "what comes next is not kept any more", now)
+                error == .began ? "the stream has a new epoch" : "the next event is no longer kept", now)
         }
         phase = .streaming(reader)
         readOn(now)

@@ -121,7 +121,7 @@ extension GatewayConnection {
             case .heartbeat: send(.heartbeatAck)
             case .identify, .resume:
                 guard case .awaitingHandshake = phase else {
-                    return close(.alreadyAuthenticated, "a session has begun on this connection")
+                    return close(.alreadyAuthenticated, "this connection already has a session")
                 }
                 phase = .admitting(frame)
             }
@@ -133,7 +133,8 @@ extension GatewayConnection {
     mutating func tick(_ now: Duration) {
         switch phase {
         case .closed: return
-        case .awaitingHandshake where identifyDue <= now: close(.notAuthenticated, "identify or resume in time")
+        case .awaitingHandshake where identifyDue <= now:
+            close(.notAuthenticated, "the client didn't identify or resume in time")
         default: break
         }
         if let token, token.due <= now { renewToken(now, token) }

@@ -27,7 +27,7 @@ public struct ReadyFields: Hashable, Sendable {
             fields["session_id"] == nil, let begin = object.firstIndex(of: UInt8(ascii: "{")),
             let end = object.lastIndex(of: UInt8(ascii: "}"))
         else {
-            throw ReplayBufferError(.invalidEvent, "the fields for READY are a JSON object without session_id")
+            throw ReplayBufferError(.invalidEvent, "the fields for READY must be a JSON object without session_id")
         }
         json = fields.isEmpty ? [] : Array(object[(begin + 1)..<end])
     }

@@ -214,7 +214,7 @@ struct MailboxConnection: Sendable {
             lastReceivedAt = now
             let request = try MailboxRequest(bytes)
             if case .follow = request, !follows.take(now) {
-                close(.rateLimited, "whom a device follows changes once a second at most")
+                close(.rateLimited, "at most one follow frame per second")
                 return nil
             }
             return request
@@ -313,12 +313,12 @@ extension MailboxConnection {
 
     mutating func tick(_ now: Duration) {
         guard !isClosed else { return }
-        if !isOpen, openDue <= now { return close(.notAuthenticated, "open your mailbox in time") }
+        if !isOpen, openDue <= now { return close(.notAuthenticated, "the device didn't open its mailbox in time") }
         if let token, token.due <= now {
             let isExpired = now >= token.expiresAt
             return close(
                 .tokenExpired,
-                isExpired ? "the token has expired" : "the token expires soon: come again with a new one")
+                isExpired ? "the token has expired" : "the token expires soon: reconnect with a new one")
         }
         if isThrottled {
             (isThrottled, excessFrameCount) = (false, 0)

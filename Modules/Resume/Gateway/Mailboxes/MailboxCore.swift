@@ -140,7 +140,7 @@ package struct MailboxCore: Sendable {
 
     /// Closes every connection, so that its device reconnects elsewhere.
     package mutating func shutDown() {
-        for key in connections.keys.sorted() { with(key) { $0.close(.unknownError, "this gateway ends") } }
+        for key in connections.keys.sorted() { with(key) { $0.close(.unknownError, "this gateway is shutting down") } }
     }
 }
 
@@ -150,7 +150,7 @@ extension MailboxCore {
     private mutating func handleOpening(_ opening: MailboxOpening, _ key: Int, _ now: Duration) {
         guard let connection = connections[key] else { return }
         guard case .greeted = connection.phase else {
-            with(key) { $0.close(.alreadyAuthenticated, "this mailbox is open") }
+            with(key) { $0.close(.alreadyAuthenticated, "this mailbox is already open") }
             return
         }
         let isAdmitted = admission.take(token: opening.token, from: addresses[key], now) == nil
@@ -159,13 +159,13 @@ extension MailboxCore {
         let id = isAdmitted && isForHere ? prove(opening.publicKey, opening.signature, signed) : nil
         with(key) { connection in
             guard isAdmitted else {
-                return connection.close(.rateLimited, "many connect at this time: come again later")
+                return connection.close(.rateLimited, "too many clients are connecting: try again later")
             }
             guard isForHere else {
                 return connection.close(.authenticationFailed, "the signature is for another server")
             }
             guard let id else {
-                return connection.close(.authenticationFailed, "the signature is not of this key")
+                return connection.close(.authenticationFailed, "the signature doesn't match the key")
             }
             (connection.id, connection.name, connection.askedAt) = (id, id.description, now)
             connection.phase = .authenticating(opening)
@@ -185,7 +185,7 @@ extension MailboxCore {
         let (disconnected, lead) = (disconnected, settings.tokenRenewalLead)
         with(key) { connection in
             guard case .authenticating(let opening) = connection.phase else { return }
-            guard let user else { return connection.close(.authenticationFailed, "the token is not accepted") }
+            guard let user else { return connection.close(.authenticationFailed, "the token isn't accepted") }
             guard disconnected.accepts(user, issued: issued, askedAt: connection.askedAt, now) else {
                 return connection.disconnected()
             }
@@ -214,7 +214,7 @@ extension MailboxCore {
     /// Closes all connections, so that the app is asked about each token again.
     package mutating func authenticateAgain() {
         for key in connections.keys.sorted() {
-            with(key) { $0.close(.unknownError, "the gateway can't tell who was disconnected") }
+            with(key) { $0.close(.unknownError, "the gateway doesn't know which users were disconnected") }
         }
     }
 
@@ -223,7 +223,7 @@ extension MailboxCore {
         let isEnrolled = with(key) { connection in
             guard case .enrolling(let opening) = connection.phase else { return false }
             guard outcome == .done else {
-                connection.close(.rateLimited, "this user has too many devices, or the store has no room")
+                connection.close(.rateLimited, "this user has too many devices, or the store is full")
                 return false
             }
             connection.will = opening.will
@@ -444,7 +444,7 @@ extension MailboxCore {
         let receiver = post.to.description
         if post.lane == .presence {
             guard post.to == own, post.bytes.count <= MailboxFrame.smallBytesMax else {
-                return refuse(post, key, "a device says of itself alone whether it is there")
+                return refuse(post, key, "a device can post only its own presence")
             }
             let write = MailboxWrite.set(
                 post.bytes, name: MailboxValue.presence, stream: receiver, number: post.number)
@@ -455,7 +455,7 @@ extension MailboxCore {
             return
         }
         guard connection.following.contains(receiver), let view = views[receiver] else {
-            return refuse(post, key, "that mailbox is not followed by this device")
+            return refuse(post, key, "this device doesn't follow that mailbox")
         }
         guard view.admitted.contains(connection.name) else { return holdBack(post, view.askedAt, key, now) }
         report(
@@ -485,7 +485,7 @@ extension MailboxCore {
     /// Holds the post back and asks the store again, at most once a second. The mailbox may have admitted this device since the
     /// last question. Without a question, refuses the post.
     private mutating func holdBack(_ post: MailboxPost, _ askedAt: Duration, _ key: Int, _ now: Duration) {
-        let reason = "that mailbox does not take from this device"
+        let reason = "that mailbox doesn't admit this device"
         guard post.number != 0 else { return }
         let writesMax = settings.writesMax
         let mayAsk = now - askedAt >= .seconds(1)
@@ -532,7 +532,7 @@ extension MailboxCore {
             case .append(_, _, _, let number), .set(_, _, _, let number):
                 guard number != 0 else { return }
                 connection.send(
-                    .posted(number, refusal: outcome == .done ? nil : "that mailbox has no more room for this device"))
+                    .posted(number, refusal: outcome == .done ? nil : "that mailbox is full for this device"))
             }
         }
         if case .enrol = write { enrolled(outcome, key, now) }

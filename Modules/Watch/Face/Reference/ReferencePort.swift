@@ -188,13 +188,13 @@ extension ReferencePort {
 
     private func response(_ bytes: Data, to request: WireRequest) -> WireResponse {
         guard let response = decode(WireResponse.self, bytes) else {
-            let reason = "its reply to \(request.typeName) is no response"
+            let reason = "its reply to \(request.typeName) isn't a response"
             return .failure(.incompatiblePeer(reason: reason), requestID: request.requestID)
         }
         if response.requestID == request.requestID { return response }
         // A mock may return a prepared response with another ID. It speaks these frames.
         if request.typeName == Self.helloType { return .success(Data(), requestID: request.requestID) }
-        let error = ConnectionError.replyFailed(reason: "the reply is to \(response.requestID), another request")
+        let error = ConnectionError.replyFailed(reason: "the reply is to another request, \(response.requestID)")
         return .failure(error, requestID: request.requestID)
     }
 
@@ -293,7 +293,7 @@ extension ReferencePort {
         guard let frame = try? JSONDecoder().decode(UnreadableFrame.self, from: bytes), frame.isMeant else {
             return false
         }
-        let reason = "a frame of WatchConnectivitySwift that cannot be read"
+        let reason = "can't decode a frame of WatchConnectivitySwift"
         handler?.call(encoded(.failure(.decodingFailed(description: reason), requestID: frame.id)))
         report(.unreadable(typeName: frame.typeName ?? "response", reason: reason))
         return true
@@ -305,7 +305,7 @@ extension ReferencePort {
             report(.request(frame.request, .queue, reply: nil))
         } else {
             report(
-                .unreadable(typeName: "user info", reason: "a user info of WatchConnectivitySwift that cannot be read"))
+                .unreadable(typeName: "user info", reason: "can't decode a user info of WatchConnectivitySwift"))
         }
         return true
     }

@@ -186,7 +186,8 @@ extension WatchConnectivityLink: WatchSessionListener {
             state.refusals += 1
             guard state.refusals >= Self.refusalsMax else { return nil }
             state.isBackingOff = true
-            endConnection(&state, reason: "nobody takes messages although somebody is said to be there: \(error)")
+            endConnection(
+                &state, reason: "messages are refused although the counterpart is reported as reachable: \(error)")
             return state.retryBackoff.next()
         }
         calls.run()

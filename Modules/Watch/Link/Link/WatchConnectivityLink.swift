@@ -129,7 +129,7 @@ public final class WatchConnectivityLink: TransportLink {
     public func open(_ observer: any LinkObserver) throws {
         let multiplexer = WatchSessionMultiplexer.of(session, clock: clock)
         try state.withLock { state in
-            guard state.phase == .idle else { throw LinkError(.closed, "a link opens once") }
+            guard state.phase == .idle else { throw LinkError(.closed, "open() was already called on this link") }
             state.phase = .open
             state.observer = observer
             state.multiplexer = multiplexer

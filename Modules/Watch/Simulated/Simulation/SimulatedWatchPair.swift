@@ -172,7 +172,7 @@ extension SimulatedWatchPair {
 
     private func run(until limit: UInt64, stopsWhenIdle: Bool) -> Int {
         let thread = ObjectIdentifier(Thread.current)
-        precondition(performer.withLock { $0 != thread }, "called from within what it calls")
+        precondition(performer.withLock { $0 != thread }, "called from one of its own callbacks")
         return turn.withLock { _ in
             performer.withLock { $0 = thread }
             defer { performer.withLock { $0 = nil } }
