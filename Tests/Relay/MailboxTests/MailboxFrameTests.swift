@@ -75,7 +75,7 @@ struct MailboxFrameTests {
         }
     }
 
-    @Test func `What exceeds a bound is refused by name`() {
+    @Test func `A field that exceeds its bound is refused by name`() {
         let long = MailboxPost(
             number: 1, to: Self.id(1), lane: .queue, bytes: [UInt8](repeating: 0, count: MailboxFrame.bytesMax + 1))
         #expect(throws: MailboxError("a message has at most \(MailboxFrame.bytesMax) bytes")) {

@@ -137,7 +137,7 @@
         /// A relay may hand over what it has kept of a peer before that peer's presence. Delivery lets go what comes from
         /// somebody whom the link has not found, and the relay does not repeat it.
         @Test(arguments: [LinkLane.queue, .latest])
-        func `A peer whose presence has not come is found by what it has sealed, and that is passed on`(lane: LinkLane)
+        func `A peer whose presence hasn't arrived is found by its sealed message, which is delivered`(lane: LinkLane)
             throws
         {
             var network = try Network()
@@ -157,7 +157,8 @@
             #expect(network.told[1].count { $0 == .found(network.id(0)) } == 1)
         }
 
-        @Test func `A will that fires while the peer lives parts nobody, and the peer says again that it is there`()
+        @Test
+        func `A will that fires while the peer is present disconnects no peer, and the peer announces itself again`()
             throws
         {
             var network = try Network()

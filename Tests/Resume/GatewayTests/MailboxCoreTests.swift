@@ -132,7 +132,7 @@ struct MailboxCoreTests {
         #expect(Set(gateway.packets(3).map(\.lane)) == [.queue, .latest])
     }
 
-    @Test func `What was taken does not come again to another process of the device`() throws {
+    @Test func `Taken messages don't return to another process of the device`() throws {
         var (gateway, phone, watch) = try Self.pair()
         for number in 0..<3 {
             gateway.say(
@@ -187,7 +187,7 @@ struct MailboxCoreTests {
     }
 
     @Test(arguments: [true, false])
-    func `Whoever watches is told who sends how much to whom, and of refusals`(isWatched: Bool) throws {
+    func `Activity reports name senders, receivers, sizes and refusals`(isWatched: Bool) throws {
         var settings = MailboxSettings()
         settings.tellsActivity = isWatched
         var (gateway, phone, watch) = try Self.pair(settings)
@@ -207,7 +207,10 @@ struct MailboxCoreTests {
             gateway.told == (isWatched ? [.opened(phone), .opened(watch)] + posted + [refused, .closed(watch)] : []))
     }
 
-    @Test func `Who is let in a moment later is asked for once more before it is refused`() throws {
+    @Test
+    func `The store is asked once more before a post is refused, so a sender that was admitted meanwhile succeeds`()
+        throws
+    {
         var gateway = Gateway()
         let (phone, watch) = (try Self.id(1), try Self.id(2))
         gateway.open(1, phone, follows: [watch])
@@ -229,7 +232,10 @@ struct MailboxCoreTests {
     }
 
     /// `plugins-tool simulate mailboxes --mutate opensOvertaken --seed 2000235`: why order is left to the seal's counter.
-    @Test func `What a store has lost and its sender says again comes behind what the store took meanwhile`() throws {
+    @Test
+    func `A message that the store lost and its sender repeats follows the messages that the store accepted meanwhile`()
+        throws
+    {
         var (gateway, phone, watch) = try Self.pair()
         func post(_ number: UInt8) -> MailboxRequest {
             .post(MailboxPost(number: UInt64(number), to: watch, lane: .queue, bytes: [number]))
@@ -431,7 +437,7 @@ struct MailboxCoreTests {
         #expect(gateway.store.values.values(nil, of: watch.description).isEmpty)
     }
 
-    @Test func `A device that can't write whom it admits is told so, and not that all know it`() throws {
+    @Test func `A device whose admissions can't be stored is closed, and gets no following frame`() throws {
         var gateway = Gateway()
         let phone = try Self.id(1)
         gateway.core.open(1, challenge: [UInt8](repeating: 1, count: 32), gateway.now)

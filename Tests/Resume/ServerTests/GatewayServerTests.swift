@@ -43,7 +43,7 @@
             }
         }
 
-        @Test func `What the app's closures throw for comes again, before what follows`() async throws {
+        @Test func `An event for which the app's closure throws comes again, before later events`() async throws {
             try await withServer { server, _ in
                 let calls = Locked<[String]>([])
                 let (arrivals, continuation) = AsyncStream<Int>.makeStream()
@@ -191,7 +191,7 @@
             #expect(try await message { $0.socket.connectionsMax = 1 } == nil)
         }
 
-        @Test func `What a store says goes to the operator, and not to the client`() async throws {
+        @Test func `A store's error goes to the operator, and not to the client`() async throws {
             var settings = GatewayServerSettings()
             let problems = Locked<[GatewayProblem]>([])
             settings.onProblem = { problem in problems.withLock { $0.append(problem) } }

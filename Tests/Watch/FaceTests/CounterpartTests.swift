@@ -10,7 +10,7 @@ import Testing
 @testable import SessionMeshWatchConnectivity
 
 @MainActor
-@Suite("What is known of the counterpart")
+@Suite("Detection of the counterpart")
 struct CounterpartTests {
     // MARK: Who is a peer
 
@@ -45,7 +45,7 @@ struct CounterpartTests {
         #expect(fleet.states[.phone]?.pendingPeerIDs == [] && fleet.states[.phone]?.isSynced == true)
     }
 
-    @Test func `whoever is asked what it speaks is no second peer`() async throws {
+    @Test func `a counterpart that is asked for its dialect isn't a second peer`() async throws {
         let bench = Counterpart(dialect: .mesh)
         bench.transport.take(.reachability(isReachable: true))
         bench.clock.advance(by: .seconds(4))
