@@ -44,13 +44,13 @@
             /// The thread has been woken and will check for messages to write.
             var isWoken = false
             /// IDs of outstanding messages. The library keeps those of QoS 1 over connections.
-            var kept: Set<Int32> = []
+            var unacknowledged: Set<Int32> = []
             var immediate: Set<Int32> = []
             /// IDs reported as done before `publish` had recorded them.
             var early: Set<Int32> = []
             var waiters: [CheckedContinuation<Void, Never>] = []
 
-            var underWayCount: Int { kept.count + immediate.count }
+            var inFlightCount: Int { unacknowledged.count + immediate.count }
 
             func end(_ status: Int32) -> ReconnectBackoff.End {
                 if isReplaced { return .replaced }
@@ -146,7 +146,7 @@
         private func publishNext(_ message: RelayMessage) -> LinkError? {
             let refusal = state.withLock { state -> LinkError? in
                 guard !state.isStopping, state.observer != nil else { return LinkError(.closed) }
-                guard state.isConnected, state.underWayCount < Self.unacknowledgedMax else {
+                guard state.isConnected, state.inFlightCount < Self.unacknowledgedMax else {
                     state.isFull = true
                     return LinkError(.full)
                 }
@@ -173,7 +173,11 @@
             }
             state.withLock { state in
                 guard state.early.remove(identifier) == nil else { return }
-                if message.isAcknowledged { state.kept.insert(identifier) } else { state.immediate.insert(identifier) }
+                if message.isAcknowledged {
+                    state.unacknowledged.insert(identifier)
+                } else {
+                    state.immediate.insert(identifier)
+                }
             }
             wakeThread()
             return nil
@@ -198,7 +202,7 @@
         public func close() async {
             state.withLock { $0.isStopping = true }
             let end = ContinuousClock.now + .seconds(1)
-            while state.withLock({ $0.isConnected && $0.underWayCount > 0 }), ContinuousClock.now < end {
+            while state.withLock({ $0.isConnected && $0.inFlightCount > 0 }), ContinuousClock.now < end {
                 try? await Task.sleep(for: .milliseconds(2))
             }
             state.withLock { $0.mustEnd = true }

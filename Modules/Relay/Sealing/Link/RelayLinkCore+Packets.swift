@@ -21,15 +21,15 @@
             case .latest:
                 let name = own.topicName(of: packet.key, for: id)
                 let topic = RelayTopic.latest(to: id, from: own.id, key: name).name
-                message = try kept(packet.bytes, in: topic, isRetained: true, key)
+                message = try sealKept(packet.bytes, in: topic, isRetained: true, key)
             default:
-                message = try kept(packet.bytes, in: peer.queueTopic, isRetained: false, key)
+                message = try sealKept(packet.bytes, in: peer.queueTopic, isRetained: false, key)
             }
             statistics.packetsSent += 1
             return message
         }
 
-        private mutating func kept(
+        private mutating func sealKept(
             _ bytes: [UInt8], in topic: String, isRetained: Bool, _ key: PeerKey
         ) throws(LinkError) -> RelayMessage {
             do {
@@ -54,13 +54,13 @@
                 self.presence(presence, of: id, now)
             case .hello(own.id, let id): hello(Array(bytes), from: id, now)
             case .datagram(own.id, let id): datagram(bytes, from: id, now)
-            case .queue(own.id, let id): kept(bytes, on: .queue, from: id, name, now)
-            case .latest(own.id, let id, _): kept(bytes, on: .latest, from: id, name, now)
+            case .queue(own.id, let id): receiveKept(bytes, on: .queue, from: id, name, now)
+            case .latest(own.id, let id, _): receiveKept(bytes, on: .latest, from: id, name, now)
             default: return
             }
         }
 
-        private mutating func kept(
+        private mutating func receiveKept(
             _ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from id: PeerID, _ topic: String, _ now: Duration
         ) {
             guard peers[id]?.isGuest != true else {

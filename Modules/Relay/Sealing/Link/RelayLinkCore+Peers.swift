@@ -42,11 +42,11 @@
         }
 
         /// Sends a hello with fresh keys. Repeats it with backoff while the peer is present but doesn't answer.
-        mutating func sendHello(_ id: PeerID, answering heard: [UInt8]? = nil, _ now: Duration) {
+        mutating func sendHello(_ id: PeerID, answering answeredKey: [UInt8]? = nil, _ now: Duration) {
             guard isConnected, let peer = peers[id], let key = peer.key else { return }
             let attempt = peer.attempt ?? LiveSeal()
-            let hello = Hello(key: attempt.publicKey, heard: heard ?? attempt.answered)
-            attempt.answered = hello.heard
+            let hello = Hello(key: attempt.publicKey, answeredKey: answeredKey ?? attempt.answered)
+            attempt.answered = hello.answeredKey
             update(id) {
                 $0.attempt = attempt
                 $0.attemptDue = $0.isHere && $0.live == nil ? now + $0.backoff.next() : nil
@@ -73,13 +73,13 @@
                 return reject(id, "can't open its hello: \(error)", now)
             }
             learn(key, of: id)
-            guard let heard = hello.heard else { return sendHello(id, answering: hello.key, now) }
+            guard let answeredKey = hello.answeredKey else { return sendHello(id, answering: hello.key, now) }
             // An answer to an old key doesn't prove that the peer is present now.
-            guard let attempt = peers[id]?.attempt, attempt.publicKey == heard else {
+            guard let attempt = peers[id]?.attempt, attempt.publicKey == answeredKey else {
                 statistics.replayed += 1
                 return
             }
-            if attempt.answered != hello.key { publish(Hello(key: attempt.publicKey, heard: hello.key), to: key) }
+            if attempt.answered != hello.key { publish(Hello(key: attempt.publicKey, answeredKey: hello.key), to: key) }
             update(id) { ($0.attempt, $0.attemptDue) = (nil, nil) }
             do throws(SealError) {
                 try attempt.agree(with: hello.key, own: own.id, peer: id)

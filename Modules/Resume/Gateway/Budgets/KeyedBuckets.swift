@@ -29,7 +29,7 @@ package struct KeyedBuckets: Sendable {
     ///
     /// - Returns: false when there is none.
     package mutating func take(_ name: String, _ now: Duration) -> Bool {
-        if entries[name] == nil { makeRoom(now) }
+        if entries[name] == nil { evictIfFull(now) }
         var entry =
             entries.removeValue(forKey: name)
             ?? Entry(bucket: TokenBucket(perSecond: perSecond, atOnce: atOnce), usedAt: now)
@@ -48,7 +48,7 @@ package struct KeyedBuckets: Sendable {
         entries[name]?.returned = returned + 1
     }
 
-    private mutating func makeRoom(_ now: Duration) {
+    private mutating func evictIfFull(_ now: Duration) {
         guard entries.count >= namesMax else { return }
         let fillTime = Duration.seconds(Double(atOnce) / max(perSecond, 0.001))
         entries = entries.filter { now - $0.value.usedAt < fillTime }

@@ -56,7 +56,7 @@ package struct ReplayContents: Sendable {
         /// Removes the oldest messages until one more fits.
         ///
         /// - Returns: false if the oldest is another sender's and must stay.
-        mutating func makeRoom(
+        mutating func evict(
             for byteCount: Int, from sender: String, takenUpTo taken: UInt64, _ limits: ReplayLimits
         ) -> Bool {
             let held = senders[sender] ?? (0, 0)
@@ -116,7 +116,7 @@ package struct ReplayContents: Sendable {
         let limits = limits
         return with(name, now) { stream in
             let taken = taken?.epoch == stream.epoch ? taken?.sequence ?? 0 : 0
-            guard stream.makeRoom(for: event.byteCount, from: sender, takenUpTo: taken, limits) else { return nil }
+            guard stream.evict(for: event.byteCount, from: sender, takenUpTo: taken, limits) else { return nil }
             return stream.append(event, from: sender, to: name, now)
         }
     }

@@ -122,7 +122,7 @@ extension GatewayConnection {
 
     /// Reads the next page, if there is one and the socket has capacity.
     mutating func readOn(_ now: Duration) {
-        watchRoom(now)
+        trackBackpressure(now)
         guard case .streaming(var reader) = phase,
             let position = reader.place.nextPage(hasRoom: unsentBytes < settings.unsentBytesMax)
         else { return }

@@ -175,7 +175,7 @@ extension GatewayConnection {
     }
 
     /// Records when the socket stopped taking bytes.
-    mutating func watchRoom(_ now: Duration) {
+    mutating func trackBackpressure(_ now: Duration) {
         let isFull = unsentBytes >= settings.unsentBytesMax
         stalledSince = isFull ? stalledSince ?? now : nil
     }

@@ -5,7 +5,7 @@ import MeshResume
 /// One device's connection to its mailbox, as a value.
 struct MailboxConnection: Sendable {
     enum Phase: Sendable {
-        case greeted
+        case challenged
         case authenticating(MailboxOpening)
         case enrolling(MailboxOpening)
         /// Waiting for the mailbox's values, and then its standing.
@@ -15,7 +15,7 @@ struct MailboxConnection: Sendable {
     }
 
     let challenge: [UInt8]
-    var phase = Phase.greeted
+    var phase = Phase.challenged
     /// The user that the app returned for the token.
     var user: String?
     /// The ID of the proven key. `name` is its text, and the stream of its queue.

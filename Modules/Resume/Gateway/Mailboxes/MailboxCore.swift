@@ -149,7 +149,7 @@ package struct MailboxCore: Sendable {
 extension MailboxCore {
     private mutating func handleOpening(_ opening: MailboxOpening, _ key: Int, _ now: Duration) {
         guard let connection = connections[key] else { return }
-        guard case .greeted = connection.phase else {
+        guard case .challenged = connection.phase else {
             with(key) { $0.close(.alreadyAuthenticated, "this mailbox is already open") }
             return
         }

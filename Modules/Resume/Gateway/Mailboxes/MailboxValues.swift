@@ -56,8 +56,8 @@ package struct MailboxValues: Sendable {
             for idle in own.sorted() where isIdle(idle, now) { removed += remove(idle) }
             guard mailboxes[user, default: []].count < max else { return nil }
             if boxes[mailbox] == nil, boxes.count >= streamsMax {
-                guard let room = makeRoom(for: user, now) else { return nil }
-                removed += room
+                guard let evicted = evictMailboxes(for: user, now) else { return nil }
+                removed += evicted
             }
         }
         var box = boxes.removeValue(forKey: mailbox) ?? Box()
@@ -86,7 +86,7 @@ package struct MailboxValues: Sendable {
         return box.user == nil || now - box.openedAt > MailboxBounds.idle
     }
 
-    private mutating func makeRoom(for user: String, _ now: Duration) -> [String]? {
+    private mutating func evictMailboxes(for user: String, _ now: Duration) -> [String]? {
         if now >= idleAt {
             let idle = boxes.keys.filter { isIdle($0, now) }.sorted()
             idleAt = (boxes.values.map(\.openedAt).min() ?? now) + MailboxBounds.idle

@@ -17,7 +17,7 @@ extension WatchSessionMultiplexer: WCSessionDelegate {
         // Only listeners get the stored context. The app's delegate isn't called, as the session didn't deliver
         // anything.
         let received = self.session.receivedApplicationContext
-        if activationState == .activated, !received.isEmpty { tellContext(received, isNew: false) }
+        if activationState == .activated, !received.isEmpty { deliverContext(received, isNew: false) }
     }
 
     #if !os(watchOS)
@@ -77,7 +77,7 @@ extension WatchSessionMultiplexer: WCSessionDelegate {
     }
 
     public func session(_ session: WCSession, didReceiveApplicationContext applicationContext: [String: Any]) {
-        tellContext(applicationContext, isNew: true)
+        deliverContext(applicationContext, isNew: true)
         guard let part = appPart(of: applicationContext) else { return }
         forward { $0.receive(context: part, session) }
     }

@@ -216,7 +216,7 @@ extension WatchSessionMultiplexer {
         return true
     }
 
-    func tellContext(_ context: [String: Any], isNew: Bool) {
+    func deliverContext(_ context: [String: Any], isNew: Bool) {
         for listener in listeners { listener.takeContext(context, isNew: isNew) }
     }
 

@@ -79,7 +79,7 @@ extension PairCore {
         devices[device].isForeground = false
         devices[device].isSuspended = false
         forgetHandlers(of: process)
-        while let id = devices[device].waiting.popFirst() { failOnTheWayBack(id, .deliveryFailed) }
+        while let id = devices[device].waiting.popFirst() { failOnReturn(id, .deliveryFailed) }
         stateChanged(device)
         return devices[device].onTerminate
     }
@@ -129,7 +129,7 @@ extension PairCore {
     }
 
     /// Notifies the counterparts about a change of the device's installation.
-    mutating func tellOfInstallation(_ device: Int) {
+    mutating func notifyInstallation(_ device: Int) {
         if device == 0 {
             for watch in 1..<devices.count {
                 guard let process = devices[watch].process, process.isActive else { continue }
@@ -143,7 +143,7 @@ extension PairCore {
     /// Removes the app with its data: content waiting for it, received contexts, and transfers that haven't arrived.
     /// Transfers that have arrived at the other device stay there.
     mutating func uninstall(_ device: Int) -> (@Sendable () -> Void)? {
-        let told = kill(device)
+        let onTerminate = kill(device)
         devices[device].isInstalled = false
         for route in routes.indices {
             if routes[route].receiver == device {
@@ -161,7 +161,7 @@ extension PairCore {
         try? FileManager.default.removeItem(at: inbox(of: device))
         if device > 0 { try? FileManager.default.removeItem(at: watchDirectory(of: device)) }
         record(.state(.notInstalled), on: device)
-        return told
+        return onTerminate
     }
 }
 

@@ -92,12 +92,12 @@ extension PairCore {
 
     /// Completes a call after it has returned.
     /// - Returns: A received file to delete, and the function to call if the app has ended.
-    mutating func finish(_ call: AppCall) -> (leftover: URL?, told: (@Sendable () -> Void)?) {
-        var told: (@Sendable () -> Void)?
-        if call.crashes, call.process.isAlive { told = kill(call.process.device) }
+    mutating func finish(_ call: AppCall) -> (leftover: URL?, onTerminate: (@Sendable () -> Void)?) {
+        var onTerminate: (@Sendable () -> Void)?
+        if call.crashes, call.process.isAlive { onTerminate = kill(call.process.device) }
         switch call.content {
         case .message(let id, _, let wantsReply):
-            if call.process.lacksHandler { failOnTheWayBack(id, .deliveryFailed) } else if !wantsReply { forget(id) }
+            if call.process.lacksHandler { failOnReturn(id, .deliveryFailed) } else if !wantsReply { forget(id) }
         case .userInfo(let id, _), .file(let id, _):
             guard let route = delivering?.route else { break }
             delivering = nil
@@ -108,11 +108,11 @@ extension PairCore {
             }
             let transfer = routes[route].inbox.remove { $0.id == id }
             if let transfer, transfer.lane == .file {
-                return (inboxFile(of: transfer, route).deletingLastPathComponent(), told)
+                return (inboxFile(of: transfer, route).deletingLastPathComponent(), onTerminate)
             }
         default:
             break
         }
-        return (nil, told)
+        return (nil, onTerminate)
     }
 }

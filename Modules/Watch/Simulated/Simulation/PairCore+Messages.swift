@@ -92,7 +92,7 @@ extension PairCore {
         guard let message = messages[id] else { return }
         let receiver = routes[message.route].receiver
         guard isOpen(message.route), devices[receiver].isInstalled, canTake(receiver) else {
-            return failOnTheWayBack(id, .deliveryFailed)
+            return failOnReturn(id, .deliveryFailed)
         }
         record(.arrived(.message, id: id), on: receiver)
         devices[receiver].waiting.append(id)
@@ -110,7 +110,7 @@ extension PairCore {
         while let id = devices[process.device].waiting.popFirst() {
             guard let message = messages[id] else { continue }
             guard routes[message.route].back == outgoing(process) else {
-                failOnTheWayBack(id, .deliveryFailed)
+                failOnReturn(id, .deliveryFailed)
                 continue
             }
             messages[id]?.receiver = process
@@ -122,7 +122,7 @@ extension PairCore {
     mutating func expire(_ id: UInt64) {
         guard let message = messages[id] else { return }
         _ = devices[routes[message.route].receiver].waiting.remove { $0 == id }
-        failOnTheWayBack(id, .deliveryFailed)
+        failOnReturn(id, .deliveryFailed)
     }
 
     /// Replies to a message that the app received. Only the first reply counts; nil if it isn't a property list.
@@ -131,7 +131,7 @@ extension PairCore {
         messages[id]?.isAnswered = true
         guard let content, content.fits(payloadBytesMax) else {
             record(.refused(.reply, content == nil ? .payloadUnsupportedTypes : .payloadTooLarge), on: process.device)
-            return failOnTheWayBack(id, .messageReplyFailed)
+            return failOnReturn(id, .messageReplyFailed)
         }
         messages[id]?.replyContent = content
         let back = routes[message.route].back
@@ -156,7 +156,7 @@ extension PairCore {
     }
 
     /// Reports a failure to the sender after the time of a message in the opposite direction.
-    mutating func failOnTheWayBack(_ id: UInt64, _ code: WCError.Code) {
+    mutating func failOnReturn(_ id: UInt64, _ code: WCError.Code) {
         guard let message = messages[id] else { return }
         record(.lost(code == .messageReplyFailed ? .reply : .message, id: id), on: routes[message.route].receiver)
         enter(.messageFails(id, code), at: messageTime(routes[message.route].back))

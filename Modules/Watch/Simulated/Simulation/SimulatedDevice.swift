@@ -107,21 +107,21 @@ extension SimulatedDevice {
             guard !core.devices[index].isInstalled else { return }
             core.devices[index].isInstalled = true
             core.record(.state(.notRunning), on: index)
-            core.tellOfInstallation(index)
+            core.notifyInstallation(index)
             core.resume()
         }
     }
 
     /// Removes the app, its data, and content waiting for it.
     public func uninstall() {
-        let told = core.withCore { core -> (@Sendable () -> Void)? in
+        let onTerminate = core.withCore { core -> (@Sendable () -> Void)? in
             guard core.devices[index].isInstalled else { return nil }
-            let told = core.uninstall(index)
-            core.tellOfInstallation(index)
+            let onTerminate = core.uninstall(index)
+            core.notifyInstallation(index)
             core.resume()
-            return told
+            return onTerminate
         }
-        told?()
+        onTerminate?()
     }
 }
 
@@ -181,7 +181,7 @@ extension SimulatedDevice {
     private func change(tells: Bool = false, _ body: (inout SimulatedDeviceState) -> Void) {
         core.withCore { core in
             body(&core.devices[index])
-            if tells { core.tellOfInstallation(index) }
+            if tells { core.notifyInstallation(index) }
             core.resume()
         }
     }

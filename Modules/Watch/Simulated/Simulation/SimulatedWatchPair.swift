@@ -194,9 +194,9 @@ extension SimulatedWatchPair {
             return 1
         case .call(let call):
             call.perform()
-            let (leftover, told) = core.withCore { $0.finish(call) }
+            let (leftover, onTerminate) = core.withCore { $0.finish(call) }
             if let leftover { try? FileManager.default.removeItem(at: leftover) }
-            told?()
+            onTerminate?()
             return 1
         case .copy(let copy):
             let error = copy.perform()
