@@ -136,7 +136,7 @@
         }
 
         private func post(
-            _ server: GatewayServer, _ path: String, _ headers: [String: String], _ body: String = "1"
+            _ server: GatewayServer, _ path: String, _ headers: [String: String] = [:], _ body: String = "1"
         ) async throws -> Int {
             var request = URLRequest(
                 url: try #require(URL(string: "http://127.0.0.1:\(server.metricsPort ?? 0)\(path)")))
