@@ -49,7 +49,7 @@ extension Budget {
         for number in 0..<MailboxFrame.followedMax {
             connection.following.insert(text(number, bytes: 64))
             connection.unknown.insert(text(number, bytes: 64))
-            connection.told[text(number, bytes: 64)] = [UInt8](repeating: 1, count: 128)
+            connection.sentPresences[text(number, bytes: 64)] = [UInt8](repeating: 1, count: 128)
         }
         return connection
     }

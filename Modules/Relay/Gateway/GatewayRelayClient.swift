@@ -69,14 +69,15 @@
         func publish(_ message: RelayMessage) throws(LinkError) {
             guard let (lane, receiver, key, isHeld) = MailboxLane.of(message.topic),
                 let id = MailboxID(bytes: receiver.bytes)
-            else { throw LinkError(.unreachable, "nothing is published at \(message.topic)") }
-            let taking = perform { core, now in
+            else { throw LinkError(.unreachable, "peers don't publish to \(message.topic)") }
+            let result = perform { core, now in
                 core.post(message.bytes, to: id, on: lane, key: key, isHeld: isHeld, now)
             }
-            switch taking {
+            switch result {
             case .taken: return
             case .full: throw LinkError(state.withLock { $0.isClosed } ? .closed : .full)
-            case .oversized: throw LinkError(.oversized, "a gateway takes \(MailboxFrame.bytesMax) bytes")
+            case .oversized:
+                throw LinkError(.oversized, "a gateway accepts at most \(MailboxFrame.bytesMax) bytes per message")
             }
         }
 
@@ -109,7 +110,7 @@
 
     extension GatewayRelayClient {
         private func connect() async {
-            var pauses = RelayPauses(from: .milliseconds(250), to: .seconds(30))
+            var backoff = ReconnectBackoff(from: .milliseconds(250), to: .seconds(30))
             var random = SplitMix64(seed: .random(in: 0 ... .max))
             while !Task.isCancelled {
                 let connection = Connection(self)
@@ -124,11 +125,12 @@
                 } catch {
                     if !Task.isCancelled { observer?.refused("\(address): \(error)") }
                 }
-                let end = connection.howItEnded.withLock { $0 }
-                let pause = pauses.next(
-                    after: end.wasOpen ? ContinuousClock.now - began : nil, end.isReplaced ? .replaced : .failed,
+                let outcome = connection.outcome.withLock { $0 }
+                let pause = backoff.next(
+                    after: outcome.wasOpen ? ContinuousClock.now - began : nil,
+                    outcome.isReplaced ? .replaced : .failed,
                     &random)
-                if end.isReplaced, let problem = pauses.problem { observer?.refused("\(address): \(problem)") }
+                if outcome.isReplaced, let problem = backoff.problem { observer?.refused("\(address): \(problem)") }
                 try? await Task.sleep(for: pause)
             }
         }
@@ -140,7 +142,7 @@
         @discardableResult
         private func perform<Result>(_ body: (inout MailboxClientCore, Duration) -> Result) -> Result {
             let (result, rest) = state.withLock { state in
-                if state.unsentBytes > Self.unsentBytesMax { state.core.setSocketRoom(false) }
+                if state.unsentBytes > Self.unsentBytesMax { state.core.setSocketWritable(false) }
                 let result = body(&state.core, clock.elapsed)
                 timer.wake(at: state.core.dueAt)
                 var rest: [MailboxClientCore.Directive] = []
@@ -198,11 +200,11 @@
                     return state.challenge.take()
                 }
                 guard let challenge, let observer else { return }
-                guard let token else { return drop("the app has no token now") }
+                guard let token else { return drop("the app returned no token") }
                 let identity = configuration.identity
                 let server = configuration.server
                 guard let signature = try? identity.signature(of: MailboxFrame.signed(challenge, server: server)) else {
-                    return drop("the identity's key signs nothing")
+                    return drop("the identity's key can't sign")
                 }
                 let opening = MailboxOpening(
                     token: token, publicKey: identity.publicKeyDER, signature: signature,
@@ -216,7 +218,7 @@
         /// Forwards a socket's events to the client.
         fileprivate final class Connection: MailboxSocketObserver {
             private let client: GatewayRelayClient
-            let howItEnded = Locked((wasOpen: false, isReplaced: false))
+            let outcome = Locked((wasOpen: false, isReplaced: false))
             let end: Task<Void, Never>
             private let over: AsyncStream<Never>.Continuation
 
@@ -246,7 +248,7 @@
                     state.unsentBytes = max(0, state.unsentBytes - count)
                     return state.unsentBytes < GatewayRelayClient.unsentBytesMax / 2
                 }
-                if hasRoom { client.perform { core, _ in core.setSocketRoom(true) } }
+                if hasRoom { client.perform { core, _ in core.setSocketWritable(true) } }
             }
 
             func closed(_ code: UInt16?) {
@@ -254,10 +256,10 @@
                     state.socket = nil
                     return (state.wasOpen, state.dropReason)
                 }
-                howItEnded.withLock { $0 = (wasOpen, code == Self.replaced) }
+                outcome.withLock { $0 = (wasOpen, code == Self.replaced) }
                 client.perform { core, _ in core.disconnected() }
-                let why = "\(client.address): \(reason ?? code.map(Self.reason) ?? "the connection has broken")"
-                if wasOpen { client.observer?.disconnected(why) } else { client.observer?.refused(why) }
+                let description = "\(client.address): \(reason ?? code.map(Self.reason) ?? "the connection was lost")"
+                if wasOpen { client.observer?.disconnected(description) } else { client.observer?.refused(description) }
                 over.finish()
             }
 
@@ -265,12 +267,12 @@
 
             private static func reason(_ code: UInt16) -> String {
                 switch code {
-                case 4004: "the gateway does not accept this token or this key"
-                case 4008: "the gateway has too much to do, or this user too many devices"
+                case 4004: "the gateway doesn't accept this token or key"
+                case 4008: "the gateway is overloaded, or this user has too many devices"
                 case replaced: "another connection holds this mailbox"
-                case 4015: "the token has expired, or is about to"
+                case 4015: "the token has expired or expires soon"
                 case 4016: "the server's app has disconnected this user"
-                default: "the gateway has closed the connection with \(code)"
+                default: "the gateway closed the connection with code \(code)"
                 }
             }
         }

@@ -8,7 +8,7 @@ public struct GatewayTransportPlugin: Plugin {
     public var descriptor: PluginDescriptor {
         PluginDescriptor(
             id: "transport.gateway", kind: .transport, module: "MeshGatewayTransport", version: "0.1.0",
-            summary: "Paired peers anywhere, through mailboxes at a gateway that reads nothing",
+            summary: "Paired peers anywhere, through mailboxes at a gateway that can't read their messages",
             requires: ["core.transport", "core.delivery", "core.security", "internet.relay", "internet.websocket"],
             capabilities: ["realtime", "queue", "latest", "request-reply", "broadcast"], limits: Self.limits)
     }

@@ -17,7 +17,7 @@
                     return try NIOSSLContext(configuration: configuration)
                 } catch {
                     throw WebSocketError(
-                        .invalidCertificate, "'\(path)' holds no certificates of authorities in PEM", cause: error)
+                        .invalidCertificate, "'\(path)' contains no PEM certificates of authorities", cause: error)
                 }
             }
             let loop = MultiThreadedEventLoopGroup.singleton.next()

@@ -30,7 +30,7 @@
         public var advice: String {
             switch code {
             case .invalidArgument:
-                "Check the broker's address, its certificates and the identity; make a new object for each start."
+                "Check the broker's address, its certificates and the identity; create a new object for each start."
             case .noDescriptor: "Close files and sockets, or raise the limit of open files."
             case .refused: "Check the user name, the password and the rights that the broker grants."
             case .timedOut: "Check the broker's address, open pairing on both devices, then try again."

@@ -8,7 +8,7 @@ public struct MQTTTransportPlugin: Plugin {
     public var descriptor: PluginDescriptor {
         PluginDescriptor(
             id: "transport.mqtt", kind: .transport, module: "MeshMQTTTransport", version: "0.1.0",
-            summary: "Paired peers anywhere, through an MQTT 5 broker that reads nothing",
+            summary: "Paired peers anywhere, through an MQTT 5 broker that can't read their messages",
             requires: ["core.transport", "core.delivery", "core.security", "internet.relay"],
             capabilities: ["realtime", "queue", "latest", "request-reply", "broadcast"], limits: Self.limits)
     }

@@ -88,7 +88,7 @@ public actor SessionCoordinator {
         stream.finish()
     }
 
-    // MARK: - What the app tells
+    // MARK: - Reports from the app
 
     /// Reports that the socket is open. Returns once the handshake has been sent, or can't be.
     /// - Parameter connection: Pass the same ID with later reports of this socket, so that frames of an old socket
@@ -96,14 +96,14 @@ public actor SessionCoordinator {
     public func connectionDidOpen(_ connection: ConnectionID? = nil) async {
         current = connection
         core.open()
-        await carryOut()
+        await performDirectives()
     }
 
     /// Reports that the socket has closed. Keeps the cursor, and saves it.
     public func connectionDidClose(error: (any Error)? = nil, on connection: ConnectionID? = nil) async {
         guard isCurrent(connection) else { return }
         core.close()
-        await carryOut()
+        await performDirectives()
     }
 
     /// Processes a frame that has arrived.
@@ -112,7 +112,7 @@ public actor SessionCoordinator {
     public func didReceive(_ event: IncomingEvent, on connection: ConnectionID? = nil) async -> Reception {
         guard isCurrent(connection) else { return .stale }
         let reception = core.receive(event, time.elapsed())
-        await carryOut()
+        await performDirectives()
         return reception
     }
 
@@ -120,7 +120,7 @@ public actor SessionCoordinator {
     /// gap don't count.
     public func acknowledge(through sequence: UInt64) async {
         core.acknowledge(through: sequence, time.elapsed())
-        await carryOut()
+        await performDirectives()
     }
 
     /// Ends the connection, because the app couldn't process an event. Close the socket. The next connection brings all
@@ -128,16 +128,16 @@ public actor SessionCoordinator {
     public func retryUnacknowledged(on connection: ConnectionID? = nil) async {
         guard isCurrent(connection) else { return }
         core.retryUnacknowledged()
-        await carryOut()
+        await performDirectives()
     }
 
     /// Ends the session, for a logout. Close the socket: later frames on it are stale. The next connection identifies.
     public func clearSession() async {
         core.clear()
-        await carryOut()
+        await performDirectives()
     }
 
-    // MARK: - What the app asks
+    // MARK: - State and events
 
     /// The current state of the session.
     public var state: SessionState { core.state }
@@ -147,12 +147,12 @@ public actor SessionCoordinator {
     public nonisolated var events: AsyncStream<SessionEvent> { stream.subscribe() }
 
     /// Publishes an event noticed by the owner of the socket.
-    nonisolated func tell(_ event: SessionEvent) { stream.publish(event) }
+    nonisolated func publish(_ event: SessionEvent) { stream.publish(event) }
 
     /// Returns the session that the next connection would resume, or nil.
     public func currentSnapshot() async -> SessionSnapshot? {
         if let snapshot = core.snapshot { return snapshot }
-        guard !core.storedIsVoid, core.connectionCount == 0 else { return nil }
+        guard !core.ignoresStoredSession, core.connectionCount == 0 else { return nil }
         return try? await store.load()
     }
 
@@ -161,12 +161,12 @@ public actor SessionCoordinator {
     }
 }
 
-// MARK: - Carrying out
+// MARK: - Directives
 
 extension SessionCoordinator {
     /// Performs the core's directives. Events are published before the first suspension, so that streams keep the
     /// core's order.
-    private func carryOut() async {
+    private func performDirectives() async {
         let directives = core.takeDirectives()
         for case .publish(let event) in directives { stream.publish(event) }
         setTimer()
@@ -177,18 +177,18 @@ extension SessionCoordinator {
             case .publish, .write: break
             case .load(let number):
                 core.loaded(await stored(), connection: number)
-                await carryOut()
+                await performDirectives()
             case .askToken(let number):
                 core.tokenReturned(await token(), connection: number, time.elapsed())
-                await carryOut()
+                await performDirectives()
             case .sendHandshake(let request, let number):
                 core.handshakeReturned(
                     await failure { try await self.transport.sendHandshake(request) }, connection: number)
-                await carryOut()
+                await performDirectives()
             case .sendHeartbeat(let request, let number):
                 core.heartbeatReturned(
                     await failure { try await self.transport.sendHeartbeat(request) }, connection: number)
-                await carryOut()
+                await performDirectives()
             }
         }
         for write in writes { await write.value }
@@ -219,14 +219,14 @@ extension SessionCoordinator {
             await before?.value
             var failure: ResumeError?
             do { try await store.save(snapshot) } catch { failure = ResumeError(error) }
-            self.wrote(failure)
+            self.writeFinished(failure)
         }
         lastWrite = task
         return task
     }
 
-    private func wrote(_ failure: ResumeError?) {
-        core.wrote(failure, time.elapsed())
+    private func writeFinished(_ failure: ResumeError?) {
+        core.writeFinished(failure, time.elapsed())
         for case .publish(let event) in core.takeDirectives() { stream.publish(event) }
         setTimer()
     }
@@ -240,17 +240,17 @@ extension SessionCoordinator {
                 due,
                 Task { [weak self] in
                     do { try await time.sleep(due) } catch { return }
-                    await self?.timeHasCome(due)
+                    await self?.timerFired(due)
                 }
             )
         }
     }
 
     /// Runs due work. `timer` is cleared first, because the next timer must not cancel this task.
-    private func timeHasCome(_ due: Duration) async {
+    private func timerFired(_ due: Duration) async {
         guard timer?.due == due else { return }
         timer = nil
         core.tick(max(due, time.elapsed()))
-        await carryOut()
+        await performDirectives()
     }
 }

@@ -1,16 +1,16 @@
 package import Foundation
 import MeshResume
 
-/// Users that the app has disconnected, for as long as an earlier token can be valid.
+/// The users that the app has disconnected, remembered while earlier tokens can be valid.
 struct DisconnectedUsers: Sendable {
     private struct Moment {
-        /// When the app called.
+        /// The time of the app's call.
         var madeAt: Duration
-        /// When this process heard of it. The clocks of two gateways differ.
-        var heardAt: Duration
+        /// The time at which this process learned of it. The clocks of two gateways differ.
+        var learnedAt: Duration
     }
 
-    /// Beyond it the user that was disconnected first is forgotten.
+    /// Maximum number of users. Beyond it the user that was disconnected first is forgotten.
     static let usersMax = 10_000
 
     private let lifetime: Duration
@@ -20,62 +20,62 @@ struct DisconnectedUsers: Sendable {
 
     mutating func add(_ user: String, madeAt: Duration, _ now: Duration) {
         if moments.count >= Self.usersMax, moments[user] == nil {
-            moments = moments.filter { now - $0.value.heardAt < lifetime }
+            moments = moments.filter { now - $0.value.learnedAt < lifetime }
         }
         if moments.count >= Self.usersMax, moments[user] == nil,
-            let oldest = moments.min(by: { $0.value.heardAt < $1.value.heardAt })
+            let oldest = moments.min(by: { $0.value.learnedAt < $1.value.learnedAt })
         {
             moments[oldest.key] = nil
         }
-        moments[user] = Moment(madeAt: max(madeAt, moments[user]?.madeAt ?? madeAt), heardAt: now)
+        moments[user] = Moment(madeAt: max(madeAt, moments[user]?.madeAt ?? madeAt), learnedAt: now)
     }
 
     /// - Parameters:
     ///   - issued: nil if the app doesn't know.
     ///   - askedAt: when the app was asked about the token. Its answer may be from before the user was disconnected.
     func accepts(_ user: String, issued: Duration?, askedAt: Duration, _ now: Duration) -> Bool {
-        guard let moment = moments[user], now - moment.heardAt < lifetime else { return true }
-        return askedAt > moment.heardAt && issued.map { $0 > moment.madeAt } ?? true
+        guard let moment = moments[user], now - moment.learnedAt < lifetime else { return true }
+        return askedAt > moment.learnedAt && issued.map { $0 > moment.madeAt } ?? true
     }
 }
 
-/// The stream of a buffer by which all its gateways hear of users that were disconnected, and how far this process has read it.
+/// The stream through which all gateways of a buffer learn of disconnected users, and this process's position in it.
 ///
-/// A value without I/O. `page` says what to ask the buffer; its answer, and each notice, go in.
+/// A value without I/O. `page` returns the next question to the buffer; the answer and each notice go in.
 package struct DisconnectionLog: Sendable {
-    /// What came of a page or a notice.
+    /// The outcome of a page or a notice.
     package enum News: Hashable, Sendable {
-        /// These users were disconnected, in this order.
+        /// Users were disconnected, in this order.
         case users([Disconnection])
-        /// Some of the stream was trimmed before it was read here, so any user may have been disconnected.
+        /// Events were trimmed before this process read them, so any user may have been disconnected.
         case missed
     }
 
-    /// No user has this name.
+    /// The stream's name, which no user may have.
     package static let stream = "sessionmesh/disconnected"
 
     private var place: StreamPlace?
-    /// Later the entries before are of no use here: all connections of this process end with the place.
+    /// True once the stream was located. When it is located again, earlier entries don't matter: all connections were closed.
     private var hasBegun = false
 
     package init() {}
 
-    /// The answer of the buffer about the stream as a whole.
+    /// Handles the buffer's answer about the stream's range.
     package mutating func located(_ standing: ReplayStanding, _ now: Duration) {
         let sequence = hasBegun ? standing.newest : standing.oldest - 1
         hasBegun = true
         place = StreamPlace(
             stream: Self.stream, sent: ReplayPosition(epoch: standing.epoch, sequence: sequence),
-            newest: standing.newest, toldAt: now)
+            newest: standing.newest, reportedAt: now)
     }
 
-    /// Whether the buffer is to be asked about the stream as a whole.
+    /// True if the buffer must be asked for the stream's range.
     package var isUnknown: Bool { place == nil }
 
-    /// The page to read next, if there is one: it was noticed, or nothing was heard for long.
+    /// Returns the page to read next, if a notice announced one or none came for `silence`.
     package mutating func page(after silence: Duration, _ now: Duration) -> ReplayPosition? {
         guard var place = self.place else { return nil }
-        if now - place.toldAt >= silence { place.doubt(now) }
+        if now - place.reportedAt >= silence { place.requireCheck(now) }
         let position = place.nextPage(hasRoom: true)
         self.place = place
         return position
@@ -93,7 +93,7 @@ package struct DisconnectionLog: Sendable {
         }
     }
 
-    /// - Parameter notice: of this stream.
+    /// - Parameter notice: a notice of this stream.
     package mutating func noticed(_ notice: ReplayNotice, _ now: Duration) -> News {
         guard var place = self.place else { return .users([]) }
         let isNext = place.take(notice, hasRoom: true, now)
@@ -101,14 +101,14 @@ package struct DisconnectionLog: Sendable {
         return .users(isNext ? [Disconnection(notice.entry.event)].compactMap { $0 } : [])
     }
 
-    /// The buffer has no answer now: it is asked again.
+    /// Reports that the buffer has no answer now, so it is asked again.
     package mutating func failed() { place?.failed() }
 }
 
-/// A user that the app has disconnected, as all gateways of a buffer are told.
+/// A user that the app has disconnected, as sent to all gateways of a buffer.
 package struct Disconnection: Codable, Hashable, Sendable {
     package var user: String
-    /// By the clock of the gateway that was called.
+    /// The time of the call, by the clock of the gateway that was called.
     package var madeAt: Date
 
     private static let type = "DISCONNECTED"
@@ -122,7 +122,7 @@ package struct Disconnection: Codable, Hashable, Sendable {
         self = read
     }
 
-    /// - Throws: `ReplayBufferError` for a name that is too long for an event.
+    /// - Throws: `ReplayBufferError` if the name is too long for an event.
     package func event() throws -> ReplayEvent {
         try ReplayEvent(type: Self.type, json: Array(JSONEncoder().encode(self)))
     }

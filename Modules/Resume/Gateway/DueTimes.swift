@@ -1,5 +1,5 @@
-/// Which connections are to be looked at by when, in slots of a second: entering costs O(1), taking O(slots ahead + what is
-/// taken + what is due later in the present second). An entry is never withdrawn; the core sees when it is outdated.
+/// The times at which connections must be checked, in slots of a second. Entering costs O(1). Taking costs O(slots ahead +
+/// entries taken + entries due later in the current second). Entries are never withdrawn: the core ignores outdated ones.
 struct DueTimes: Sendable {
     struct Entry: Hashable, Sendable {
         let key: Int
@@ -10,7 +10,7 @@ struct DueTimes: Sendable {
 
     mutating func enter(_ entry: Entry) { slots[Self.slot(of: entry.due), default: []].append(entry) }
 
-    /// - Returns: what is due at that time or was before, by key.
+    /// - Returns: the entries due at or before that time, by key.
     mutating func take(_ now: Duration) -> [Entry] {
         var taken: [Entry] = []
         for slot in slots.keys.sorted() where slot <= Self.slot(of: now) {

@@ -1,19 +1,18 @@
 import MeshBase
 public import MeshResume
 
-/// The rate at which new clients are admitted: a number at once, and a number a second. Other clients are told to
-/// return, each at a time of its own within a minute.
+/// The rate at which a gateway admits new clients: a burst, and a number per second. The gateway asks further clients to
+/// return, each at a different time within a minute.
 ///
-/// A quarter of those at once are kept for clients that this process has accepted before. All others share the rest by IP address
-/// (IPv6 by its first 64 bits): refused tokens of one address use half of those at once at most, and then a tenth of those per
-/// second.
+/// A quarter of the burst is reserved for clients that this process has accepted before. All others share the rest by IP address
+/// (IPv6 by its first 64 bits). Refused tokens of one address use at most half of the burst, and then a tenth of the rate.
 public struct GatewayAdmission: Hashable, Sendable {
-    /// Handshakes that are let in each second.
+    /// Maximum number of handshakes admitted per second.
     public var perSecond: Double
-    /// Handshakes that are let in together after a pause.
+    /// Maximum number of handshakes admitted in one burst after a pause.
     public var atOnce: Int
 
-    /// Five hundred of each, unless told otherwise.
+    /// Creates a rate: 500 handshakes per second and 500 in a burst by default.
     public init(perSecond: Double = 500, atOnce: Int = 500) {
         self.perSecond = perSecond
         self.atOnce = atOnce
@@ -23,28 +22,28 @@ public struct GatewayAdmission: Hashable, Sendable {
     public static let unlimited = GatewayAdmission(perSecond: 1e12, atOnce: 1 << 30)
 }
 
-/// The connections of one gateway process as a value: what sockets, the app and the buffer say goes in, each with a time
-/// since the same beginning; frames and directives for each connection come out. No I/O, no clock.
+/// The connections of one gateway process as a value without I/O or clock. Input from sockets, the app and the buffer goes in,
+/// each with the time since a common start. Frames and directives for each connection come out.
 ///
-/// Every call is for the connection with that key. The driver draws a new key for each connection and never uses one
-/// again: a late answer would count for the next user. A call with an unknown key does nothing. A session has one
-/// connection, the newest. A user may have any number of sessions. A call costs O(1), a notice O(connections of its
-/// user) and encodes its frame once for each encoding, `tick` O(connections that are due, or will be within a second).
+/// Every call is for the connection with that key. The driver generates a new key for each connection and never reuses one:
+/// a late answer would count for the next user. A call with an unknown key does nothing. A session has one connection, the
+/// newest. A user may have any number of sessions. A call costs O(1). A notice costs O(connections of its user), and its frame
+/// is encoded once per encoding. `tick` costs O(connections that are due now or within a second).
 public struct GatewayCore: Sendable {
     private let settings: SharedSettings
     private var admission: AdmissionLimit
     private var random: SplitMix64
     private var connections: [Int: GatewayConnection] = [:]
     private var sessions: [GatewaySessionID: Int] = [:]
-    /// By stream, in the order in which they came.
+    /// The connections of each stream, in the order in which they attached.
     private var audience: [String: [Int]] = [:]
     private var disconnected: DisconnectedUsers
-    /// The addresses of connections whose token is not accepted yet.
+    /// The addresses of connections whose token isn't accepted yet.
     private var addresses: [Int: String] = [:]
     private var dueTimes = DueTimes()
     private var directives: [(key: Int, directive: GatewayDirective)] = []
 
-    /// A gateway without connections. Whatever it draws follows from `seed`.
+    /// Creates a gateway without connections. All its random numbers follow from `seed`.
     public init(_ settings: GatewaySettings = .init(), admission: GatewayAdmission = .init(), seed: UInt64) {
         self.settings = SharedSettings(settings)
         self.admission = AdmissionLimit(admission)
@@ -52,9 +51,9 @@ public struct GatewayCore: Sendable {
         random = SplitMix64(seed: seed)
     }
 
-    /// Connections that are open.
+    /// The number of open connections.
     public var connectionCount: Int { connections.count }
-    /// Bytes that wait for sockets. O(connections).
+    /// The number of bytes that wait for sockets. O(connections).
     public var unsentBytes: Int { connections.values.reduce(0) { $0 + $1.unsentBytes } }
 
     /// Returns the instructions since the last call, in order.
@@ -68,8 +67,8 @@ public struct GatewayCore: Sendable {
     /// Adds a connection under a key that was never used before.
     ///
     /// - Parameters:
-    ///   - encoding: what the client and this side have agreed on, for what either says.
-    ///   - address: the client's IP address, which has a share of the admission; nil where it is unknown or doesn't matter.
+    ///   - encoding: the encoding of both directions, as agreed with the client.
+    ///   - address: the client's IP address, which has a share of the admission; nil if it is unknown or doesn't matter.
     public mutating func open(
         _ key: Int, as encoding: FrameEncoding = .json, from address: String? = nil, _ now: Duration
     ) {
@@ -79,24 +78,24 @@ public struct GatewayCore: Sendable {
         with(key, now) { _ in }
     }
 
-    /// A frame of a client has come.
+    /// Handles a frame from a client.
     public mutating func receive(_ bytes: some Collection<UInt8>, on key: Int, _ now: Duration) {
         with(key, now) { $0.receive(bytes, now) }
     }
 
-    /// So many bytes of what was to be sent have left.
+    /// Reports that the socket has taken that many bytes.
     public mutating func flushed(_ count: Int, on key: Int, _ now: Duration) {
         with(key, now) { $0.flushed(count, now) }
     }
 
-    /// The socket has gone.
+    /// Removes a connection whose socket is closed.
     public mutating func remove(_ key: Int) {
         addresses[key] = nil
         guard let connection = connections.removeValue(forKey: key) else { return }
         detach(key, connection.session, connection.stream)
     }
 
-    /// Time has passed: call it about once a second.
+    /// Handles timeouts. Call it about once a second.
     public mutating func tick(_ now: Duration) {
         for entry in dueTimes.take(now) where connections[entry.key]?.watchedUntil == entry.due {
             connections[entry.key]?.watchedUntil = nil
@@ -104,7 +103,7 @@ public struct GatewayCore: Sendable {
         }
     }
 
-    /// Tells every client to come again, each at a time of its own within `spread`.
+    /// Asks every client to reconnect, each at a different time within `spread`.
     public mutating func shutDown(spread: Duration, _ now: Duration) {
         for key in connections.keys.sorted() {
             let wait = spread * random.fraction()
@@ -117,10 +116,10 @@ public struct GatewayCore: Sendable {
     /// Reports the result of checking a client's token.
     ///
     /// - Parameters:
-    ///   - stream: the user's, whatever the app calls it; nil where the token is not accepted.
+    ///   - stream: the user's stream, named by the app; nil if the token isn't accepted.
     ///   - issued: when the token was issued; nil if that isn't known.
     ///   - expires: when the token expires; nil if it doesn't.
-    ///   - ready: what READY tells, where a session begins.
+    ///   - ready: the app's fields for READY, if a session begins.
     public mutating func authenticated(
         _ stream: String?, issued: Duration? = nil, expires: Duration? = nil, ready: ReadyFields = .none, on key: Int,
         _ now: Duration
@@ -129,18 +128,18 @@ public struct GatewayCore: Sendable {
         if let stream, !disconnected.accepts(stream, issued: issued, askedAt: connection.askedAt, now) {
             return with(key, now) { $0.disconnected() }
         }
-        settle(stream != nil, key, now)
+        resolveAdmission(stream != nil, key, now)
         let lead = settings.settings.tokenRenewalLead
         with(key, now) { connection in
-            connection.token = expires.map { TokenLife(expiresAt: $0, lead: lead, now) }
+            connection.token = expires.map { TokenLifetime(expiresAt: $0, lead: lead, now) }
             connection.authenticated(stream == DisconnectionLog.stream ? nil : stream, ready, now)
         }
     }
 
-    /// Closes the connections of a user. Tokens that were issued before aren't accepted any more, for
-    /// `GatewaySettings.tokenLifetimeMax`, and neither is an answer about a token that was asked for before.
+    /// Closes the connections of a user. For `GatewaySettings.tokenLifetimeMax` the gateway refuses tokens issued before this
+    /// call, and answers to token checks that began before it.
     ///
-    /// - Parameter madeAt: when the app said so, which another process may have heard earlier; `now` unless told otherwise.
+    /// - Parameter madeAt: when the app disconnected the user, possibly at another process; `now` by default.
     public mutating func disconnect(_ stream: String, madeAt: Duration? = nil, _ now: Duration) {
         disconnected.add(stream, madeAt: min(madeAt ?? now, now), now)
         for key in connections.keys.sorted() where connections[key]?.user == stream {
@@ -151,23 +150,23 @@ public struct GatewayCore: Sendable {
     /// Closes all connections, resumably, so that the app is asked about each token again.
     package mutating func authenticateAgain(_ now: Duration) {
         for key in connections.keys.sorted() {
-            with(key, now) { $0.failed("the gateway can't tell who was disconnected") }
+            with(key, now) { $0.failed("the gateway doesn't know which users were disconnected") }
         }
     }
 
-    /// The answer to `locate`.
+    /// Handles the buffer's answer to `locate`.
     public mutating func located(_ standing: ReplayStanding, on key: Int, _ now: Duration) {
         with(key, now) { $0.located(standing, now) }
     }
 
-    /// The answer to `read`.
+    /// Handles the buffer's answer to `read`.
     public mutating func read(_ page: ReplayPage, on key: Int, _ now: Duration) {
         with(key, now) { $0.read(page, now) }
     }
 
-    /// Reports that the app can't answer a question now. The client keeps its cursor and comes again.
+    /// Reports that the app or the buffer can't answer now. The client keeps its cursor and resumes later.
     public mutating func failed(_ reason: String, on key: Int, _ now: Duration) {
-        settle(nil, key, now)
+        resolveAdmission(nil, key, now)
         with(key, now) { $0.failed(reason) }
     }
 
@@ -180,14 +179,14 @@ public struct GatewayCore: Sendable {
 }
 
 extension GatewayCore {
-    private mutating func settle(_ isAccepted: Bool?, _ key: Int, _ now: Duration) {
+    private mutating func resolveAdmission(_ isAccepted: Bool?, _ key: Int, _ now: Duration) {
         guard case .authenticating(let frame) = connections[key]?.phase, let token = frame.token else { return }
-        admission.settle(isAccepted, token: token, from: addresses[key], now)
+        admission.resolve(isAccepted, token: token, from: addresses[key], now)
         if isAccepted == true { addresses[key] = nil }
     }
 
     private mutating func with(_ key: Int, _ now: Duration, _ body: (inout GatewayConnection) -> Void) {
-        // Taken out, so that what it holds is not copied.
+        // Removed from the dictionary while it changes, which avoids copying its contents.
         guard var connection = connections.removeValue(forKey: key) else { return }
         let (session, stream) = (connection.session, connection.stream)
         body(&connection)
@@ -206,7 +205,7 @@ extension GatewayCore {
         if let next, session != next { attach(key, next, connection.stream, now) }
     }
 
-    /// An earlier look than the one that is planned; a later one is planned when that has come.
+    /// Schedules a check if it's earlier than the scheduled one. A later check is scheduled when that one runs.
     private mutating func watch(_ connection: inout GatewayConnection, _ key: Int) {
         guard let due = connection.deadline, connection.watchedUntil.map({ due < $0 }) ?? true else { return }
         connection.watchedUntil = due

@@ -8,7 +8,7 @@ public struct ResumeGatewayPlugin: Plugin {
     public var descriptor: PluginDescriptor {
         PluginDescriptor(
             id: "feature.resume-gateway", kind: .feature, module: "MeshResumeGateway", version: "0.1.0",
-            summary: "The server's half of resumable streams: a connection's core, and buffers that number events",
+            summary: "The server side of resumable streams: connections, and buffers that number events",
             requires: ["feature.resume"])
     }
 

@@ -5,7 +5,7 @@
     /// The address of a Redis server: `redis://[:password@]host[:port][/database]`, or
     /// `unix:///path/of/its/socket[?db=database]`.
     ///
-    /// The connection is not encrypted: a Redis elsewhere is reached through a network that is, or a tunnel.
+    /// The connection isn't encrypted. Reach a Redis server on another machine through an encrypted network or a tunnel.
     public struct RedisAddress: Hashable, Sendable, CustomStringConvertible {
         enum Place: Hashable, Sendable {
             case host(String, port: Int32)
@@ -19,14 +19,14 @@
 
         /// Reads an address from a URL.
         ///
-        /// - Parameter password: Takes the place of the URL's, so that a URL in a program's arguments holds no secret.
+        /// - Parameter password: replaces the URL's, so that a URL in a program's arguments contains no secret.
         /// - Throws: `ReplayBufferError.Code.invalidAddress`.
         public init(_ url: String, password: String? = nil) throws(ReplayBufferError) {
             guard let parts = URLComponents(string: url), let scheme = parts.scheme else { throw Self.refusal(url) }
             var database = "0"
             switch scheme {
             case "redis":
-                // A literal of IPv6 stands in brackets.
+                // IPv6 literals have brackets.
                 let host = (parts.host ?? "").trimmingCharacters(in: ["[", "]"])
                 guard !host.isEmpty, let port = Int32(exactly: parts.port ?? 6379), (1...65535).contains(port) else {
                     throw Self.refusal(url)
@@ -53,11 +53,11 @@
             }
         }
 
-        // What was given may hold a password, and stays out of logs.
+        // The URL may contain a password, so it must not appear in logs.
         private static func refusal(_ url: String) -> ReplayBufferError {
             ReplayBufferError(
                 .invalidAddress,
-                "no address of a Redis (\(url.utf8.count) bytes); redis://[:password@]host[:port][/database] is one")
+                "not a Redis address (\(url.utf8.count) bytes); use redis://[:password@]host[:port][/database]")
         }
     }
 #endif

@@ -2,13 +2,14 @@
     internal import MeshBase
     internal import MeshResumeGateway
 
-    /// What is asked of Redis, through one connection and on one thread of its own. Everything that waits goes in one turn.
+    /// Sends questions to Redis, through one connection and on its own thread. All waiting questions go in one batch.
     ///
-    /// 4096 questions and 16 MiB may wait; more are refused at once, as `busy`. Those that wait when a connection cannot be made are
-    /// answered with the reason; the next try comes 50 ms to 2 s later. Safe to use from any thread.
+    /// At most 4096 questions and 16 MiB may wait. Further ones fail at once with `busy`. If no connection can be made, all
+    /// waiting questions fail with the reason, and the next attempt follows 50 ms to 2 s later. Safe to use from any
+    /// thread.
     ///
-    /// Live packets have a queue of their own, of 1024 packets and 4 MiB. They go after the questions, and are dropped when
-    /// that queue is full or the connection is lost.
+    /// Live packets have their own queue of 1024 packets and 4 MiB. They are sent after the questions, and dropped if that
+    /// queue is full or the connection is lost.
     final class RedisCommands: Sendable {
         fileprivate struct Question: Sendable {
             let operation: ReplayScript.Operation
@@ -21,7 +22,7 @@
             var bytes = 0
             var isClosed = false
             var known: ReplayScript.Tail?
-            /// Commands that publish live packets.
+            /// The waiting commands that publish live packets.
             var packets: [[[UInt8]]] = []
             var packetBytes = 0
 
@@ -46,7 +47,7 @@
 
         func start() throws(SystemCallError) { try BlockingThread.start { self.run() } }
 
-        /// Everything that waits is answered, and the thread ends.
+        /// Fails all waiting questions and ends the thread.
         func close() {
             let left = state.withLock { state in
                 state.isClosed = true
@@ -58,12 +59,12 @@
 
         func ask(_ operation: ReplayScript.Operation) async throws(ReplayBufferError) -> RedisValue {
             let result = await withCheckedContinuation { continuation in
-                enter(Question(operation: operation, byteCount: operation.byteCount, continuation: continuation))
+                enqueue(Question(operation: operation, byteCount: operation.byteCount, continuation: continuation))
             }
             return try result.get()
         }
 
-        /// Publishes a live packet, if there is room.
+        /// Publishes a live packet, unless their queue is full.
         func pass(_ bytes: [UInt8], to stream: String) {
             let hasRoom = state.withLock { state in
                 guard !state.isClosed, state.packets.count < Self.packetsMax,
@@ -76,11 +77,12 @@
             if hasRoom { wake.signal() }
         }
 
-        private func enter(_ question: Question) {
+        private func enqueue(_ question: Question) {
             let refusal: ReplayBufferError? = state.withLock { state in
                 if state.isClosed { return ReplayBufferError(.unavailable, "the buffer is closed") }
                 guard state.waiting.count < Self.questionsMax, state.bytes + question.byteCount <= Self.bytesMax else {
-                    return ReplayBufferError(.busy, "\(state.waiting.count) questions to \(address) wait already")
+                    return ReplayBufferError(
+                        .busy, "\(state.waiting.count) questions to \(address) are already waiting")
                 }
                 state.waiting.append(question)
                 state.bytes += question.byteCount
@@ -100,7 +102,7 @@
                 wake.clear()
                 if state.withLock({ $0.isClosed }) { return }
                 if state.withLock({ $0.isIdle }) { continue }
-                if connection?.isSpoilt == true { connection = nil }
+                if connection?.isUnusable == true { connection = nil }
                 do {
                     let open = try connection ?? ScriptConnection(address, timeout: script.settings.timeout)
                     connection = try perform(open) ? open : nil
@@ -114,7 +116,7 @@
             }
         }
 
-        /// - Returns: whether this connection leads to a server that takes questions.
+        /// - Returns: true if the connection's server accepts questions.
         private func perform(_ connection: ScriptConnection) throws(RedisFailure) -> Bool {
             let (questions, packets, known) = state.withLock { ($0.takeAll(), $0.takePackets(), $0.known) }
             let requests = questions.map { script.arguments($0.operation, known: known) }
@@ -132,14 +134,14 @@
                     }
                 }
             } catch {
-                fail(unanswered.sorted().map { questions[$0] }, "\(address): \(error); it may have been done")
+                fail(unanswered.sorted().map { questions[$0] }, "\(address): \(error); the operation may have happened")
                 throw error
             }
             try connection.callPlain(packets)
             return isServing
         }
 
-        /// What one process knows never becomes less within an incarnation.
+        /// Remembers the store's count. Within an incarnation it never decreases.
         private func learn(_ tail: ReplayScript.Tail) {
             state.withLock { state in
                 if let known = state.known, known.incarnation == tail.incarnation, known.count >= tail.count { return }

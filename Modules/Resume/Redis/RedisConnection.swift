@@ -8,11 +8,11 @@
         init(_ description: String) { self.description = description }
     }
 
-    /// One connection, of one thread: every call blocks until it is done or the time is over. After a throw it is of no use.
+    /// One connection, used by one thread. Every call blocks until it is done or times out. After an error it can't be used.
     final class RedisConnection {
         private let context: UnsafeMutablePointer<redisContext>
 
-        /// - Parameter timeout: of connecting, and of each read and write.
+        /// - Parameter timeout: the maximum time for connecting, and for each read and write.
         init(_ address: RedisAddress, timeout: Duration) throws(RedisFailure) {
             let time = Self.time(timeout)
             let made =
@@ -20,7 +20,7 @@
                 case .host(let host, let port): redisConnectWithTimeout(host, port, time)
                 case .socket(let path): redisConnectUnixWithTimeout(path, time)
                 }
-            guard let made else { throw RedisFailure("no memory for a connection") }
+            guard let made else { throw RedisFailure("not enough memory for a connection") }
             context = made
             guard made.pointee.err == 0 else { throw failure() }
             guard redisSetTimeout(made, time) == REDIS_OK else { throw failure() }
@@ -32,10 +32,10 @@
 
         deinit { redisFree(context) }
 
-        /// Whether the other end has closed it or spoken unasked; asked while no answer is awaited.
-        var isSpoilt: Bool { WakePipe.isReady(context.pointee.fd, 1) }
+        /// True if the server has closed the connection or sent something unasked. Valid only while no answer is awaited.
+        var isUnusable: Bool { WakePipe.isReady(context.pointee.fd, 1) }
 
-        /// The descriptor to wait on for what the server sends unasked.
+        /// The descriptor to poll for published messages.
         var descriptor: Int32 { context.pointee.fd }
 
         func call(_ arguments: [[UInt8]]) throws(RedisFailure) -> RedisValue {
@@ -43,7 +43,7 @@
             return try receive()
         }
 
-        /// Into the buffer of what is to be written; the next `receive` writes it.
+        /// Adds a command to the output buffer. The next `receive` or `flush` writes it.
         func send(_ arguments: [[UInt8]]) throws(RedisFailure) {
             var bytes = arguments.flatMap { $0 }
             // An empty array has no address.
@@ -67,13 +67,13 @@
             return RedisValue(UnsafePointer(reply.assumingMemoryBound(to: redisReply.self)))
         }
 
-        /// Writes everything that was sent.
+        /// Writes the output buffer to the socket.
         func flush() throws(RedisFailure) {
             var isDone: Int32 = 0
             while isDone == 0 { guard redisBufferWrite(context, &isDone) == REDIS_OK else { throw failure() } }
         }
 
-        /// Reads what has arrived: once from the socket, which must be readable, and all that is complete by then.
+        /// Reads once from the socket, which must be readable, and returns all complete values.
         func receiveAvailable() throws(RedisFailure) -> [RedisValue] {
             guard redisBufferRead(context) == REDIS_OK else { throw failure() }
             var values: [RedisValue] = []
@@ -86,7 +86,7 @@
             }
         }
 
-        /// - Throws: also for an answer that is an error.
+        /// - Throws: `RedisFailure`, also if Redis answers with an error.
         @discardableResult
         func expect(_ arguments: [String]) throws(RedisFailure) -> RedisValue {
             let answer = try call(arguments.map { Array($0.utf8) })

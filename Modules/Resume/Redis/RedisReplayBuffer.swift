@@ -5,27 +5,27 @@
     /// A gateway's streams in Redis Streams (Redis 6.2 or newer, not a cluster of several masters), shared by all processes that
     /// use the same database and prefix.
     ///
-    /// **One step.** A script in Redis numbers, keeps, trims and publishes, and no other client comes in between. It is run by
-    /// its digest, and sent again to a Redis that has forgotten it.
+    /// **Atomicity.** A script in Redis numbers, keeps, trims and publishes each event in one step. It is called by its digest,
+    /// and sent again if Redis has forgotten it.
     ///
-    /// **The fence.** Redis replicates and, by default, writes to disk after it has answered, so what takes the place of a
-    /// store may lack the newest events. Numbers must not go on there, since clients have seen those that are missing. So each
-    /// call compares, in the script:
-    /// - the server's replication id with the one that the store's last user saw. Redis draws a new id whenever it starts as
-    ///   a master and whenever a replica is promoted;
-    /// - how many events the store counts with how many the calling process has seen it count.
+    /// **The fence.** Redis replicates and, by default, writes to disk after it has answered. So a restarted server or a promoted
+    /// replica may lack the newest events. It must not continue the numbers, because clients have already seen the missing ones.
+    /// Each call of the script therefore compares:
+    /// - the server's replication ID with the one that the previous call saw. Redis generates a new ID whenever it starts as a
+    ///   master, and whenever a replica is promoted;
+    /// - the store's count of events with the highest count that the calling process has seen.
     ///
-    /// Where either shows another or an older store, and where there is none, the store gets a new incarnation, and
-    /// every stream in it another epoch when it is next used. No process has to do this, and none has to be running.
+    /// If either comparison shows another or an older store, or there is none, the store gets a new incarnation, and each of its
+    /// streams a new epoch when it is next used. The script does this itself, on the first call of any process.
     ///
-    /// **Notices.** They come by Redis Pub/Sub. A process that says which streams it serves (`notices(of:)`, as a gateway does)
-    /// receives only theirs. After a lost connection each of these streams gets a `ReplayNotice.missed`.
+    /// **Notices.** They arrive through Redis Pub/Sub. A process that names the streams it serves (`notices(of:)`, as a gateway
+    /// does) receives only their notices. After a lost connection each of these streams gets a `ReplayNotice.missed`.
     ///
-    /// **Threads.** Two, of our own: questions go over one connection, all that wait at a time; notices come over another. No
-    /// call blocks Swift's pool. Copies of one buffer share both; they end when the last copy goes.
+    /// **Threads.** The buffer has two threads, each with a connection: one for questions in batches, one for notices. No call
+    /// blocks Swift's pool. Copies of one buffer share both, and they end with the last copy.
     ///
-    /// An append that throws `unavailable` may have happened, and is not tried again here. Cancelling does nothing: every call
-    /// ends within a few times `RedisReplaySettings.timeout`.
+    /// An append that throws `unavailable` may have happened, and the buffer doesn't repeat it. Cancellation has no effect: every
+    /// call ends within a few times `RedisReplaySettings.timeout`.
     public struct RedisReplayBuffer: MailboxStore {
         private final class Parts: Sendable {
             let commands: RedisCommands
@@ -42,7 +42,7 @@
                     try commands.start()
                     try subscriber.start()
                 } catch {
-                    throw ReplayBufferError(.unavailable, "no thread for \(address)", cause: error)
+                    throw ReplayBufferError(.unavailable, "can't start a thread for \(address)", cause: error)
                 }
             }
 
@@ -63,7 +63,7 @@
             try await RedisReplayBuffer(address, ReplayScript(settings: settings, database: address.database))
         }
 
-        /// - Parameter skew: what time the store's clock is ahead.
+        /// - Parameter skew: the time by which the store's clock is ahead.
         package static func connect(
             to address: RedisAddress, _ settings: RedisReplaySettings, skew: @escaping @Sendable () -> Duration
         ) async throws(ReplayBufferError) -> RedisReplayBuffer {
@@ -83,7 +83,7 @@
         }
 
         public func standing(of stream: String) async throws -> ReplayStanding {
-            // What is appended after the answer is noticed.
+            // Subscribed before the question, so that every append after the answer is noticed.
             await parts.subscriber.waitUntilReceived(stream)
             return try await ask(.standing(stream: stream)).standing
         }
@@ -99,7 +99,7 @@
             let isWhole = answer.entries.enumerated().allSatisfy { offset, entry in
                 entry.sequence == position.sequence + 1 + UInt64(offset)
             }
-            guard isWhole else { throw ReplayBufferError(.unavailable, "'\(stream)' has a hole in Redis") }
+            guard isWhole else { throw ReplayBufferError(.unavailable, "'\(stream)' lacks events in Redis") }
             return .entries(answer.entries, standing)
         }
 
@@ -118,12 +118,12 @@
 
         private static func places(of user: String) -> String { "user/" + user }
 
-        /// - Returns: false where there is no room.
+        /// - Returns: false if the store or the mailbox is full.
         private func change(_ operation: ReplayScript.Operation) async throws -> Bool {
             try ReplayScript.values(try await parts.commands.ask(operation)) != nil
         }
 
-        /// 4096 notices wait for each reader; of more the oldest go.
+        /// Each reader holds up to 4096 notices. Beyond that the oldest are dropped.
         public func notices() -> AsyncStream<ReplayNotice> {
             parts.subscriber.receiveAll()
             return parts.topic.subscribe()
@@ -143,11 +143,11 @@
             return try ReplayScript.values(try await parts.commands.ask(.values(names, stream: stream))) ?? [:]
         }
 
-        /// Returns at once. The bytes, at most 64 KiB, are dropped while Redis can't be reached, and when 1024 packets or 4 MiB
-        /// wait already.
+        /// Returns at once. The bytes, at most 64 KiB, are dropped if Redis can't be reached, or if 1024 packets or 4 MiB
+        /// already wait.
         public func pass(_ bytes: [UInt8], to stream: String) async throws { parts.commands.pass(bytes, to: stream) }
 
-        /// 4096 words wait for each reader; of more the oldest go.
+        /// Each reader holds up to 4096 changes. Beyond that the oldest are dropped.
         public func words() -> AsyncStream<MailboxWord> {
             parts.subscriber.receiveAll()
             return parts.words.subscribe()
@@ -169,7 +169,7 @@
         private func ask(_ operation: ReplayScript.Operation) async throws -> ReplayScript.Answer {
             let value = try await parts.commands.ask(operation)
             guard let answer = ReplayScript.answer(value) else {
-                throw ReplayBufferError(.unavailable, "Redis has answered something else")
+                throw ReplayBufferError(.unavailable, "unexpected answer from Redis")
             }
             return answer
         }

@@ -5,26 +5,26 @@
     public struct RedisReplaySettings: Hashable, Sendable {
         /// The reaction to a Redis server that was restarted, or replaced by its replica.
         public enum Restart: Hashable, Sendable {
-            /// Every stream gets another epoch. Safe with any persistence and any replication.
+            /// Every stream gets a new epoch. Safe with any persistence and any replication.
             case newEpoch
-            /// Streams go on after a restart from the append-only file. Safe only where Redis has `appendonly yes` and
-            /// `appendfsync always`, and no replica ever takes its place: with `everysec` numbers that were given come
-            /// again. A promoted replica, and a store that has less than a process of ours knows, is found out even so.
+            /// Streams continue after a restart from the append-only file. Safe only if Redis has `appendonly yes` and
+            /// `appendfsync always`, and no replica ever replaces it: with `everysec` a number may be given twice. A promoted
+            /// replica, and a store that is older than a running process knows, is detected even so.
             case continues
         }
 
-        /// The prefix of all its keys.
+        /// The prefix of all keys.
         public var prefix: String
-        /// The number of streams is not limited, only how long one is kept that is not used.
+        /// The bounds of each stream. The number of streams is unlimited; an unused one is kept for `idle`.
         public var limits: ReplayLimits
-        /// What becomes of streams when Redis was started again.
+        /// The treatment of streams after a restart of Redis.
         package var restart: Restart
-        /// Maximum time for connecting and for each answer. Beyond it the connection is given up.
+        /// Maximum time for connecting and for each answer. Beyond it the connection is closed.
         public var timeout: Duration
-        /// A stream that was not used for so long has another epoch when it is next.
+        /// The time after which an unused stream is removed. It gets a new epoch when it is next used.
         public var idle: Duration
 
-        /// The defaults are safe with any persistence and any replication.
+        /// Creates settings. The defaults are safe with any persistence and any replication.
         public init(
             prefix: String = "mesh", limits: ReplayLimits = ReplayLimits(), restart: Restart = .newEpoch,
             timeout: Duration = .seconds(2), idle: Duration = .seconds(86400)

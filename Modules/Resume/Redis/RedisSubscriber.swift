@@ -2,7 +2,7 @@
     internal import MeshBase
     internal import MeshResumeGateway
 
-    /// Receives what all processes publish about the streams that this process serves, by Redis Pub/Sub, on one connection
+    /// Receives the messages of all processes about the streams that this process serves, by Redis Pub/Sub, on one connection
     /// and one thread.
     ///
     /// Redis keeps nothing for a subscriber whose connection is lost. When the subscription is back, each stream gets
@@ -21,7 +21,7 @@
 
         fileprivate struct State {
             var isClosed = false
-            /// Whether all channels are received, because a reader didn't say which streams it serves.
+            /// True if all channels must be received, because a reader didn't name the streams that it serves.
             var receivesAll = true
             var channels: [String: Channel] = [:]
             /// Streams whose channel must be subscribed or unsubscribed, if they still are.
@@ -77,7 +77,7 @@
             wake.signal()
         }
 
-        /// From now on only the served streams are received.
+        /// Receives only the served streams from now on.
         func receive(_ streams: ServedStreams) {
             state.withLock { $0.receivesAll = false }
             streams.observe { [weak self] stream, isServed in self?.serve(stream, isServed) }
@@ -92,8 +92,8 @@
             wake.signal()
         }
 
-        /// Returns once what is published to a served stream is received, or when the connection is lost. The stream's readers
-        /// get `missed` in that case.
+        /// Returns once the stream's channel is subscribed, if the stream is served, or when the connection is lost. In
+        /// that case the stream's readers get `missed`.
         func waitUntilReceived(_ stream: String) async {
             await withCheckedContinuation { continuation in
                 let isReady = state.withLock { state in
@@ -159,7 +159,7 @@
             }
         }
 
-        /// The connection is lost, and its subscriptions with it.
+        /// Handles a lost connection: all subscriptions are gone.
         private func noteLoss() {
             state.withLock { state in
                 state.lossCount += 1
@@ -175,7 +175,7 @@
             }
         }
 
-        /// Returns when the subscriber was closed.
+        /// Receives until the subscriber is closed.
         private func receive(on connection: RedisConnection, hasBegun: () -> Void) throws(RedisFailure) {
             var subscribesAll = false
             var silentCount = 0
@@ -186,7 +186,7 @@
                 case .ready:
                     silentCount = 0
                     hasBegun()
-                    take(try connection.receiveAvailable())
+                    handle(try connection.receiveAvailable())
                 case .timedOut:
                     silentCount += 1
                     guard silentCount < 3 else { throw RedisFailure("no answer to a ping") }
@@ -199,7 +199,7 @@
 
         private var pingMilliseconds: Int32 { Int32(clamping: max(100, script.settings.timeout.milliseconds)) }
 
-        /// Tells Redis which channels are wanted.
+        /// Subscribes to new channels and unsubscribes from unused ones.
         private func subscribe(on connection: RedisConnection, _ subscribesAll: inout Bool) throws(RedisFailure) {
             let (receivesAll, added, removed) = state.withLock { state in
                 var (added, removed): ([String], [String]) = ([], [])
@@ -236,19 +236,19 @@
 
         // MARK: Messages
 
-        private func take(_ values: [RedisValue]) {
-            var (notices, told): ([ReplayNotice], [MailboxWord]) = ([], [])
+        private func handle(_ values: [RedisValue]) {
+            var (notices, changes): ([ReplayNotice], [MailboxWord]) = ([], [])
             for value in values {
                 guard let parts = value.list, let kind = parts.first?.string, parts.count >= 3 else { continue }
                 switch kind {
                 case "message", "pmessage":
-                    // A channel that is subscribed by name too, while all are.
+                    // While all channels are subscribed, a channel that is also subscribed by name delivers twice.
                     if kind == "message", state.withLock({ $0.isReceivingAll }) { continue }
                     let channel = parts[parts.count - 2].string ?? ""
                     switch ReplayScript.message(parts[parts.count - 1].bytes ?? [], stream: script.stream(of: channel))
                     {
                     case .notice(let notice): notices.append(notice)
-                    case .word(let word): told.append(word)
+                    case .word(let word): changes.append(word)
                     case nil: state.withLock { $0.skippedCount += 1 }
                     }
                 case "subscribe", "unsubscribe":
@@ -256,20 +256,20 @@
                         continue
                     }
                     notices.append(.missed(in: stream))
-                    told.append(.missed(stream: stream))
+                    changes.append(.missed(stream: stream))
                 case "psubscribe": state.withLock { $0.isReceivingAll = true }
                 case "punsubscribe": state.withLock { $0.isReceivingAll = false }
                 default: break
                 }
             }
             if !notices.isEmpty { topic.publish(contentsOf: notices) }
-            if !told.isEmpty { words.publish(contentsOf: told) }
+            if !changes.isEmpty { words.publish(contentsOf: changes) }
             resumeReady()
         }
 
-        /// Redis has carried out a command for a stream's channel.
+        /// Handles Redis's answer to a command for a stream's channel.
         ///
-        /// - Returns: whether something may have been missed before.
+        /// - Returns: true if messages may have been missed before.
         private func confirm(_ stream: String) -> Bool {
             state.withLock { state in
                 guard var channel = state.channels[stream] else { return false }

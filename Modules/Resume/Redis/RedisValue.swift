@@ -1,7 +1,7 @@
 #if Redis
     internal import CHiredis
 
-    /// What Redis answers.
+    /// An answer from Redis.
     enum RedisValue: Sendable {
         case none
         case integer(Int64)
@@ -9,7 +9,7 @@
         case list([RedisValue])
         case error(String)
 
-        /// hiredis reads seven levels at most.
+        /// Recurses safely: hiredis reads seven levels at most.
         init(_ reply: UnsafePointer<redisReply>) {
             let value = reply.pointee
             switch value.type {
@@ -33,7 +33,7 @@
         var list: [RedisValue]? { if case .list(let values) = self { values } else { nil } }
         var bytes: [UInt8]? { if case .text(let bytes) = self { bytes } else { nil } }
         var string: String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
-        /// Lua's numbers and Redis' are signed or inexact; ours travel as decimal text.
+        /// The value as a number. Numbers travel as decimal text, because Lua's are inexact and Redis's are signed.
         var number: UInt64? {
             if case .integer(let number) = self { return UInt64(exactly: number) }
             return string.flatMap { UInt64($0) }

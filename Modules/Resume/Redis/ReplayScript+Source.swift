@@ -1,9 +1,10 @@
 #if Redis
     extension ReplayScript {
-        /// Redis runs a script as one step: no other client sees or does anything in between, and replicas and the append-only
-        /// file get all of its writes or none. Its first part is the fence, see `RedisReplayBuffer`.
+        /// The script's source. Redis runs a script atomically: no other client sees or does anything in between, and
+        /// replicas and the append-only file get all of its writes or none. The first part is the fence described at
+        /// `RedisReplayBuffer`.
         ///
-        /// An entry's id is its number and, behind it, the time at which it came, in milliseconds.
+        /// An entry's ID is its number, followed by the time of the append in milliseconds.
         static let source = """
             local home, meta, stream, values, senders = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
             local operation, fresh, known, knownCount = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])

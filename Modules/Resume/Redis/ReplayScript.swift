@@ -2,27 +2,27 @@
     internal import MeshBase
     internal import MeshResumeGateway
 
-    /// What is asked of the script, and how its answers are read.
+    /// The questions to the script, and the reading of its answers.
     struct ReplayScript: Sendable {
         enum Operation: Sendable {
-            /// How far all streams together have come.
+            /// Asks for the store's incarnation and its count of events.
             case tail
             case append(ReplayEvent, stream: String)
-            /// Within the sender's share of a mailbox.
+            /// Appends within the sender's share of a mailbox.
             case post(ReplayEvent, stream: String)
             case standing(stream: String)
             case page(stream: String, after: ReplayPosition, limit: Int)
             case set([UInt8], name: String, stream: String)
-            /// nil for all names.
+            /// Asks for values by name; nil for all.
             case values([String]?, stream: String)
-            /// A mailbox among those of its user, whose stream holds their names.
+            /// Registers a mailbox with its user. The user's stream holds the mailboxes' names.
             case enrol(mailbox: String, stream: String, max: Int)
             case leave(mailbox: String, stream: String)
-            /// All of a mailbox.
+            /// Removes a mailbox and its contents.
             case drop(stream: String)
         }
 
-        /// How far a process knows the store to have come: how many events of all streams, since when.
+        /// The count of events of all streams that a process has seen, and the incarnation that it belongs to.
         struct Tail: Hashable, Sendable {
             var incarnation: UInt64
             var count: UInt64
@@ -41,9 +41,9 @@
         }
 
         let settings: RedisReplaySettings
-        /// Channels are shared by all databases of a Redis, keys aren't.
+        /// Part of the channels' names, because all databases of a Redis server share channels, but not keys.
         let database: Int
-        /// What time the store's clock is ahead; for tests.
+        /// The time by which the store's clock is ahead. For tests.
         var skew: @Sendable () -> Duration = { .zero }
 
         // MARK: Channels
@@ -70,7 +70,7 @@
 
         // MARK: The script
 
-        /// All that follows the script in EVAL and EVALSHA.
+        /// Returns the arguments that follow the script in EVAL and EVALSHA.
         func arguments(_ operation: Operation, known: Tail?) -> [[UInt8]] {
             let limits = settings.limits
             let (word, stream, operands) = Self.parts(operation)
@@ -125,14 +125,14 @@
             }
         }
 
-        /// Of each admitted sender its name, and the beginning of its queued messages.
+        /// Returns the name of each admitted sender and the beginning of its queued messages.
         private static func senders(_ admitted: [UInt8]) -> [[UInt8]] {
             MailboxValue.ids(admitted).sorted().flatMap { name in
                 [Array(name.utf8), QueuedPacket.mark(of: name)]
             }
         }
 
-        /// A hundred years at most: Redis counts further, Lua not exactly.
+        /// Returns at most a hundred years, because Lua isn't exact beyond that.
         private static func milliseconds(_ duration: Duration) -> String {
             "\(min(max(duration, .zero), .seconds(3_155_760_000)).components.seconds * 1000 + rest(duration))"
         }
@@ -161,10 +161,10 @@
                 entries: entries)
         }
 
-        /// - Returns: nil where there is no room; else values by name.
+        /// - Returns: nil if the mailbox is full; else values by name.
         static func values(_ value: RedisValue) throws(ReplayBufferError) -> [String: [UInt8]]? {
             guard tail(value) != nil, let list = value.list, list.count == 6, let parts = list[5].list else {
-                throw ReplayBufferError(.unavailable, "Redis has answered something else")
+                throw ReplayBufferError(.unavailable, "unexpected answer from Redis")
             }
             if parts.count == 1, parts[0].string == "full" { return nil }
             var values: [String: [UInt8]] = [:]
@@ -204,7 +204,7 @@
                 ReplayNotice(stream: stream, epoch: epoch, entry: ReplayEntry(sequence: number, event: event)))
         }
 
-        /// An entry of a Redis stream: the first half of its id, and its fields.
+        /// Reads an entry of a Redis stream: the first half of its ID, and its fields.
         private static func item(_ value: RedisValue) -> (number: UInt64, fields: [RedisValue])? {
             guard let pair = value.list, pair.count == 2, let id = pair[0].string, let fields = pair[1].list,
                 let number = id.split(separator: "-").first.flatMap({ UInt64($0) })

@@ -1,7 +1,7 @@
 #if Redis
     import MeshBase
 
-    /// A connection to a Redis that has the script.
+    /// A connection to a Redis server that has loaded the script.
     final class ScriptConnection {
         private let connection: RedisConnection
         private let digest: [UInt8]
@@ -9,15 +9,16 @@
         init(_ address: RedisAddress, timeout: Duration) throws(RedisFailure) {
             connection = try RedisConnection(address, timeout: timeout)
             guard let digest = try connection.expect(["SCRIPT", "LOAD", ReplayScript.source]).bytes else {
-                throw RedisFailure("the script has no name")
+                throw RedisFailure("Redis returned no digest for the script")
             }
             self.digest = digest
         }
 
-        var isSpoilt: Bool { connection.isSpoilt }
+        var isUnusable: Bool { connection.isUnusable }
 
-        /// All at once. A Redis that has forgotten the script has not done what it says so of, and is sent that anew.
-        /// - Parameter answer: is told each answer once.
+        /// Sends all requests in one batch. If Redis has forgotten the script, it hasn't executed the request, which is
+        /// sent again with the script's source.
+        /// - Parameter answer: called once for each request.
         func call(
             _ requests: [[[UInt8]]], answer: (_ index: Int, RedisValue) -> Void
         ) throws(RedisFailure) {
@@ -25,7 +26,7 @@
             var forgotten: [Int] = []
             for index in requests.indices {
                 let value = try connection.receive()
-                // Another client may have brought the script meanwhile: what comes after was done.
+                // Another client may load the script meanwhile, so later requests may have been executed.
                 if case .error(let text) = value, text.hasPrefix("NOSCRIPT") {
                     forgotten.append(index)
                 } else {
@@ -44,7 +45,7 @@
             return result
         }
 
-        /// Calls commands all at once, whatever their answers are.
+        /// Sends all commands in one batch and ignores the answers.
         func callPlain(_ commands: [[[UInt8]]]) throws(RedisFailure) {
             for command in commands { try connection.send(command) }
             for _ in commands { _ = try connection.receive() }

@@ -3,7 +3,7 @@
     import MeshWebSocket
 
     extension ClientAddressing {
-        /// Clients behind these proxies are known by the addresses that the proxies report.
+        /// Creates an addressing that uses the addresses that these proxies report for their clients.
         init(trusting proxies: [String], usesProxyProtocol: Bool) {
             self.init(
                 isProxy: { peer in proxies.contains { ClientAddress.isIn($0, peer) } },

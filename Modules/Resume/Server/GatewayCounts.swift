@@ -1,8 +1,8 @@
 /// The counters of a gateway since it started.
 public struct GatewayCounts: Hashable, Sendable {
-    /// Sockets that are open.
+    /// The number of open sockets.
     public var connections = 0
-    /// Sockets that became WebSockets.
+    /// The number of sockets that became WebSockets.
     public var accepted = 0
     /// The number of frames received from clients.
     public var framesReceived = 0
@@ -10,34 +10,34 @@ public struct GatewayCounts: Hashable, Sendable {
     public var framesSent = 0
     /// The number of bytes in the frames sent to clients.
     public var bytesSent = 0
-    /// Frames' bytes that no socket has taken yet.
+    /// The number of bytes in frames that no socket has taken yet.
     public var unsentBytes = 0
-    /// Identifies and resumes that the app was asked about.
+    /// The number of identify and resume frames that the app was asked about.
     public var handshakes = 0
-    /// Pages read from the buffer.
+    /// The number of pages read from the buffer.
     public var pagesRead = 0
-    /// Events that this process has appended.
+    /// The number of events that this process has appended.
     public var published = 0
-    /// The number of questions that the app or a store could not answer.
+    /// The number of questions that the app or a store couldn't answer.
     public var unanswered: [GatewayProblem.Source: Int] = [:]
     /// The number of closed connections by close code.
     public var closed: [UInt16: Int] = [:]
 
-    /// Prometheus' text format, version 0.0.4.
+    /// The counters in Prometheus text format, version 0.0.4.
     public var text: String {
         var lines = [
             Self.lines("connections", "gauge", "Open sockets.", connections),
             Self.lines("accepted_total", "counter", "Sockets that became WebSockets.", accepted),
-            Self.lines("frames_received_total", "counter", "Frames of clients.", framesReceived),
-            Self.lines("frames_sent_total", "counter", "Frames to clients.", framesSent),
-            Self.lines("sent_bytes_total", "counter", "Bytes of these.", bytesSent),
-            Self.lines("unsent_bytes", "gauge", "Bytes that wait for sockets.", unsentBytes),
+            Self.lines("frames_received_total", "counter", "Frames received from clients.", framesReceived),
+            Self.lines("frames_sent_total", "counter", "Frames sent to clients.", framesSent),
+            Self.lines("sent_bytes_total", "counter", "Bytes in frames sent to clients.", bytesSent),
+            Self.lines("unsent_bytes", "gauge", "Bytes waiting for sockets.", unsentBytes),
             Self.lines(
-                "handshakes_total", "counter", "Identifies and resumes that the app was asked about.", handshakes),
+                "handshakes_total", "counter", "Identify and resume frames that the app was asked about.", handshakes),
             Self.lines("pages_read_total", "counter", "Pages read from the buffer.", pagesRead),
             Self.lines("published_total", "counter", "Events that this process appended.", published),
         ]
-        lines.append("# HELP sessionmesh_gateway_unanswered_total Questions without an answer.\n")
+        lines.append("# HELP sessionmesh_gateway_unanswered_total Questions that the app or a store couldn't answer.\n")
         lines.append("# TYPE sessionmesh_gateway_unanswered_total counter\n")
         for source in [GatewayProblem.Source.app, .events, .mailboxes] {
             lines.append(

@@ -6,26 +6,26 @@
     import MeshWebSocket
     import NIOCore
 
-    /// Drives the core on its event loop: sockets, answers and notices go in, frames and questions come out. All of it
-    /// belongs to the loop, so nothing is locked.
+    /// Drives the core on its event loop: sockets, answers and notices go in, frames and questions come out. Used on the
+    /// loop only, so it needs no locks.
     final class GatewayLoop: WebSocketObserver {
         private let loop: any EventLoop
         private let app: GatewayApp
         private let buffer: any ReplayBuffer
         private let served: ServedStreams
-        /// The stream that each connection has asked for.
+        /// The stream of each connection.
         private var streams: [Int: String] = [:]
         private let onProblem: (@Sendable (GatewayProblem) -> Void)?
         private let turns: StoreTurns
         private let start = ContinuousClock.now
         private var core: GatewayCore
         private var sockets: [Int: WebSocket] = [:]
-        /// The frame that was made last. All sockets of a user get the same bytes one after another.
+        /// The last frame that was prepared. All sockets of a user get the same bytes in succession.
         private var prepared: (bytes: [UInt8], message: PreparedMessage)?
         private var disconnections = DisconnectionLog()
         private var isReadingDisconnections = false
         private let catchUpInterval: Duration
-        /// Where mailboxes hear of them. The server holds it.
+        /// Receives disconnections too. The server holds it.
         weak var mailboxes: MailboxLoop?
         private var isShuttingDown = false
         private var whenEmpty: EventLoopPromise<Void>?
@@ -51,26 +51,27 @@
         // MARK: Sockets
 
         func opened(_ socket: WebSocket) {
-            guard !isShuttingDown else { return socket.close(1001, "this gateway ends") }
+            guard !isShuttingDown else { return socket.close(1001, "this gateway is shutting down") }
             sockets[socket.key] = socket
             counts.accepted += 1
             core.open(socket.key, as: FrameEncoding(subprotocol: socket.subprotocol), from: socket.address, now)
-            carryOut()
+            performDirectives()
         }
 
         func received(_ message: [UInt8], isText: Bool, on socket: WebSocket) {
             let isAgreed = isText == (FrameEncoding(subprotocol: socket.subprotocol) == .json)
             guard isAgreed else {
-                return socket.close(CloseCode.decodeError.rawValue, "frames are \(isText ? "binary" : "text") here")
+                return socket.close(
+                    CloseCode.decodeError.rawValue, "this connection uses \(isText ? "binary" : "text") frames")
             }
             counts.framesReceived += 1
             core.receive(message, on: socket.key, now)
-            carryOut()
+            performDirectives()
         }
 
         func flushed(_ count: Int, on socket: WebSocket) {
             core.flushed(count, on: socket.key, now)
-            carryOut()
+            performDirectives()
         }
 
         func closed(_ code: UInt16?, _ socket: WebSocket) {
@@ -80,7 +81,7 @@
             if sockets.isEmpty { whenEmpty?.succeed() }
         }
 
-        // MARK: The rest
+        // MARK: Notices and time
 
         func noticed(_ notices: [ReplayNotice]) {
             let now = now
@@ -89,21 +90,21 @@
                     core.noticed(notice, now)
                     continue
                 }
-                hear(disconnections.noticed(notice, now))
+                apply(disconnections.noticed(notice, now))
                 readDisconnections()
             }
-            carryOut()
+            performDirectives()
         }
 
         func tick() {
             core.tick(now)
-            carryOut()
+            performDirectives()
             readDisconnections()
         }
 
         func published() { counts.published += 1 }
 
-        /// - Parameter cause: for the operator. Clients don't learn it.
+        /// - Parameter cause: the description for the operator, which clients don't get.
         func failed(_ source: GatewayProblem.Source, _ cause: String) {
             counts.unanswered[source, default: 0] += 1
             onProblem?(GatewayProblem(source: source, cause: cause))
@@ -121,11 +122,11 @@
             return counts
         }
 
-        /// - Returns: succeeds when all sockets have gone.
+        /// - Returns: a future that succeeds when all sockets are closed.
         func shutDown(spread: Duration) -> EventLoopFuture<Void> {
             isShuttingDown = true
             core.shutDown(spread: spread, now)
-            carryOut()
+            performDirectives()
             let promise = loop.makePromise(of: Void.self)
             if sockets.isEmpty { promise.succeed() } else { whenEmpty = promise }
             return promise.futureResult
@@ -139,7 +140,7 @@
     // MARK: - Users that were disconnected
 
     extension GatewayLoop {
-        private func hear(_ news: DisconnectionLog.News) {
+        private func apply(_ news: DisconnectionLog.News) {
             switch news {
             case .users(let users):
                 for user in users {
@@ -150,10 +151,10 @@
                 core.authenticateAgain(now)
                 mailboxes?.authenticateAgain()
             }
-            carryOut()
+            performDirectives()
         }
 
-        /// Asks the buffer, one question at a time. One without an answer is asked again with the next tick.
+        /// Asks the buffer, one question at a time. The next tick repeats a question that got no answer.
         func readDisconnections() {
             guard !isReadingDisconnections else { return }
             if disconnections.isUnknown {
@@ -169,7 +170,7 @@
                         try await buffer.page(of: DisconnectionLog.stream, after: position, limit: 1000)
                     },
                     { gateway, page in
-                        gateway.hear(gateway.disconnections.take(page, gateway.now))
+                        gateway.apply(gateway.disconnections.take(page, gateway.now))
                         gateway.readDisconnections()
                     })
             }
@@ -177,7 +178,7 @@
 
         private func askForDisconnections<Answer: Sendable>(
             _ question: @escaping @Sendable () async throws -> Answer,
-            _ tell: @escaping @Sendable (GatewayLoop, Answer) -> Void
+            _ handle: @escaping @Sendable (GatewayLoop, Answer) -> Void
         ) {
             isReadingDisconnections = true
             let (bound, loop) = (NIOLoopBound(self, eventLoop: loop), loop)
@@ -185,16 +186,16 @@
                 let answer = try? await question()
                 loop.execute {
                     bound.value.isReadingDisconnections = false
-                    if let answer { tell(bound.value, answer) } else { bound.value.disconnections.failed() }
+                    if let answer { handle(bound.value, answer) } else { bound.value.disconnections.failed() }
                 }
             }
         }
     }
 
-    // MARK: - Carrying out
+    // MARK: - Directives
 
     extension GatewayLoop {
-        private func carryOut() {
+        private func performDirectives() {
             for (key, directive) in core.takeDirectives() {
                 switch directive {
                 case .send(let bytes): send(bytes, to: key)
@@ -213,7 +214,7 @@
                                 expires: user?.expires.map { now.advanced(to: $0) }, ready: ready, on: key, now)
                         })
                 case .locate(let stream):
-                    // Asked for users only.
+                    // The core asks this only after authentication.
                     sockets[key]?.markAuthenticated()
                     if sockets[key] != nil { serve(stream, key) }
                     askBuffer(
@@ -229,7 +230,7 @@
             }
         }
 
-        /// - Parameter stream: the stream of that connection; nil once it has gone.
+        /// - Parameter stream: the connection's stream; nil once the connection is closed.
         private func serve(_ stream: String?, _ key: Int) {
             let former = streams[key]
             guard former != stream else { return }
@@ -245,7 +246,7 @@
             socket.send(message(of: bytes, FrameEncoding(subprotocol: socket.subprotocol)))
         }
 
-        /// Made anew only for other bytes. Compares where the bytes are, not what they are.
+        /// Returns the message of some bytes, and reuses the last one for the same array. Compares addresses, not contents.
         private func message(of bytes: [UInt8], _ encoding: FrameEncoding) -> PreparedMessage {
             if let prepared, Self.areSame(prepared.bytes, bytes) { return prepared.message }
             let message = encoding == .json ? PreparedMessage(text: bytes) : PreparedMessage(binary: bytes)
@@ -260,42 +261,42 @@
                 }
         }
 
-        /// Asks the app, and tells the core on the loop.
+        /// Asks the app, and passes the answer to the core on the loop.
         private func ask<Answer: Sendable>(
             _ source: GatewayProblem.Source, _ key: Int, _ question: @escaping @Sendable () async throws -> Answer,
-            _ tell: @escaping @Sendable (inout GatewayCore, Answer, Duration) -> Void
+            _ handle: @escaping @Sendable (inout GatewayCore, Answer, Duration) -> Void
         ) {
             let bound = NIOLoopBound(self, eventLoop: loop)
             let loop = loop
             Task {
                 let answer: Result<Answer, any Error>
                 do { answer = .success(try await question()) } catch { answer = .failure(error) }
-                loop.execute { bound.value.answered(answer, source, key, tell) }
+                loop.execute { bound.value.answered(answer, source, key, handle) }
             }
         }
 
-        /// Asks the buffer in the user's turn, and tells the core.
+        /// Asks the buffer in the user's turn, and passes the answer to the core.
         private func askBuffer<Answer: Sendable>(
             _ key: Int, of user: String, _ question: @escaping @Sendable () async throws -> Answer,
-            _ tell: @escaping @Sendable (inout GatewayCore, Answer, Duration) -> Void
+            _ handle: @escaping @Sendable (inout GatewayCore, Answer, Duration) -> Void
         ) {
             let bound = NIOLoopBound(self, eventLoop: loop)
             turns.ask(
                 of: user, isWanted: { bound.value.sockets[key] != nil }, question,
-                answered: { bound.value.answered($0, .events, key, tell) })
+                answered: { bound.value.answered($0, .events, key, handle) })
         }
 
         private func answered<Answer>(
             _ answer: Result<Answer, any Error>, _ source: GatewayProblem.Source, _ key: Int,
-            _ tell: (inout GatewayCore, Answer, Duration) -> Void
+            _ handle: (inout GatewayCore, Answer, Duration) -> Void
         ) {
             switch answer {
-            case .success(let answer): tell(&core, answer, now)
+            case .success(let answer): handle(&core, answer, now)
             case .failure(let error):
                 failed(source, "\(error)")
-                core.failed("no answer now", on: key, now)
+                core.failed("temporarily unavailable", on: key, now)
             }
-            carryOut()
+            performDirectives()
         }
     }
 
@@ -310,7 +311,7 @@
     }
 
     extension Duration {
-        /// In the time of a core for which it is this time now.
+        /// Converts a date to the time of a core whose present is `self`.
         func advanced(to date: Date) -> Duration { self + .seconds(date.timeIntervalSinceNow) }
     }
 #endif

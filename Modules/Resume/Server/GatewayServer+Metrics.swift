@@ -6,8 +6,7 @@
     import NIOCore
 
     extension GatewayServer {
-        /// Serves operators and backends on loopback, whatever address the gateway has: metrics, and with the token publishing and
-        /// disconnecting.
+        /// Serves operators and backends, always on loopback: metrics, and with the token also publishing and disconnecting.
         static func startMetrics(
             _ settings: GatewayServerSettings, _ buffer: any ReplayBuffer, _ gateway: NIOLoopBound<GatewayLoop>,
             _ loop: any EventLoop
@@ -51,7 +50,7 @@
                     return .init(status: 400, text: "\(error.message)\n")
                 }
                 loop.execute { gateway.value.failed(.events, "\(error)") }
-                return .init(status: 503, text: "no answer now\n")
+                return .init(status: 503, text: "temporarily unavailable\n")
             }
         }
     }

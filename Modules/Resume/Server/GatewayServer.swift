@@ -11,17 +11,16 @@
     /// A gateway over WebSockets: resumable streams of numbered events for an app's users, and mailboxes of their devices.
     ///
     /// ```swift
-    /// let server = try await GatewayServer.start(settings, app: GatewayApp { token, _ in await user(of: token) }, buffer: buffer)
-    /// try await server.publish(ReplayEvent(type: "MESSAGE", json: Array("1".utf8)), to: "user 7")
-    /// await server.shutDown()
-    /// ```
+    /// let server = try await GatewayServer.start(settings, app: GatewayApp { token, _ in await user(of: token) }, buffer:
+    /// buffer) try await server.publish(ReplayEvent(type: "MESSAGE", json: Array("1".utf8)), to: "user 7") await
+    /// server.shutDown() ```
     ///
-    /// All sockets live on one thread, beside which only the app's closures and the buffer run. A process of more cores runs
-    /// more servers on one shared buffer.
+    /// All sockets run on one thread. Only the app's closures and the buffer run elsewhere. To use more cores, start more
+    /// servers on one shared buffer.
     public final class GatewayServer: Sendable {
         /// The TCP port at which the gateway serves clients.
         public let port: Int
-        /// The port on loopback at which the metrics are; nil if there are none.
+        /// The loopback port of the metrics; nil if there are none.
         public let metricsPort: Int?
         private let settings: GatewayServerSettings
         private let buffer: any ReplayBuffer
@@ -29,7 +28,7 @@
         private let loop: any EventLoop
         private let gateway: NIOLoopBound<GatewayLoop>
         private let mailboxes: NIOLoopBound<MailboxLoop?>
-        /// Sockets hold it weakly.
+        /// Kept here, because sockets hold it weakly.
         private let reception: NIOLoopBound<any WebSocketObserver>
         private let listener: WebSocketServer
         private let metrics: HTTPService?
@@ -54,14 +53,14 @@
 
         /// Starts a gateway that serves clients from a buffer.
         ///
-        /// - Parameter store: where those of devices are kept; without it there are none.
+        /// - Parameter store: the store of devices' mailboxes; nil for none.
         /// - Throws: `WebSocketError`: `invalidSettings` for a port, a `publishToken` or a `connectionsMax` that can't be used.
         public static func start(
             _ settings: GatewayServerSettings = .init(), app: GatewayApp, buffer: any ReplayBuffer,
             mailboxes store: (any MailboxStore)? = nil
         ) async throws -> GatewayServer {
             if let token = settings.publishToken, token.utf8.count < 16 {
-                throw WebSocketError(.invalidSettings, "a publishToken has at least 16 bytes")
+                throw WebSocketError(.invalidSettings, "publishToken must have at least 16 bytes")
             }
             let tls = try ServerCertificate.context(settings.certificateFile, settings.keyFile)
             let settings = settings.withServerNames()
@@ -98,16 +97,16 @@
             var readers = [read(buffer.notices(of: served), loop) { gateway.value.noticed($0) }]
             if let store {
                 readers.append(read(store.notices(of: servedMailboxes), loop) { mailboxes.value?.noticed($0) })
-                readers.append(read(store.words(of: servedMailboxes), loop) { mailboxes.value?.heard($0) })
+                readers.append(read(store.words(of: servedMailboxes), loop) { mailboxes.value?.changed($0) })
             }
-            // After the subscription, so that none is missed.
+            // After the subscription, so that no disconnection is missed.
             loop.execute { gateway.value.readDisconnections() }
             return GatewayServer(
                 settings, buffer, store, loop, gateway, mailboxes, reception, listener, metrics, readers)
         }
 
-        /// Appends an event to a user's stream. When it returns, the buffer has the event: no client misses it while
-        /// the buffer's limits keep it.
+        /// Appends an event to a user's stream. When this returns, the buffer has the event, and no client misses it while the
+        /// buffer's limits keep it.
         ///
         /// - Throws: `ReplayBufferError`; the event may have been appended.
         @discardableResult
@@ -119,25 +118,26 @@
 
         /// Closes a user's connections, streams and mailboxes, at every gateway on the same buffer, with close code 4016.
         ///
-        /// Every gateway hears of it at once, or, after a time without the buffer, before it serves on. It then refuses the
-        /// user's tokens that were issued before (`GatewayUser.issued`), for `GatewaySettings.tokenLifetimeMax`. Whether the
-        /// user may come again is up to `GatewayApp.authenticate`. A gateway that starts later knows of it for as long as the
-        /// buffer keeps an event.
+        /// Every gateway learns of it at once, or as soon as it reaches the buffer again. For
+        /// `GatewaySettings.tokenLifetimeMax` it then refuses the user's tokens that were issued before
+        /// (`GatewayUser.issued`). `GatewayApp.authenticate` decides whether the user may return. A gateway that starts
+        /// later learns of it while the buffer keeps the event.
         ///
-        /// - Parameter user: its name, as `authenticate` returns it.
-        /// - Throws: `ReplayBufferError`; some gateways may have heard of it.
+        /// - Parameter user: the user's name, as `authenticate` returns it.
+        /// - Throws: `ReplayBufferError`; some gateways may have learned of it.
         public func disconnect(user: String) async throws {
             _ = try await buffer.append(Disconnection(user: user, madeAt: Date()).event(), to: DisconnectionLog.stream)
         }
 
-        /// Removes a user's device: its mailbox and all that waits in it. Frees its place among the user's devices, and closes its
-        /// connection at any gateway with code 4004. If the app still accepts the device's token, the device may come back with an
-        /// empty mailbox.
+        /// Removes a user's device: its mailbox and all messages in it. The device no longer counts as one of the user's, and its
+        /// connection at any gateway is closed with code 4004. If the app still accepts the device's token, the device may return
+        /// with an empty mailbox.
         ///
         /// - Parameters:
         ///   - deviceID: the ID of the device's key (`PeerID`), in 64 hexadecimal digits.
         ///   - user: the user's stream, as `GatewayApp.authenticate` returns it.
-        /// - Throws: `ReplayBufferError.Code.unavailable`, also for a gateway without mailboxes; the mailbox may have been removed.
+        /// - Throws: `ReplayBufferError.Code.unavailable`, also for a gateway without mailboxes; the mailbox may have been
+        ///   removed.
         public func removeDevice(_ deviceID: String, of user: String) async throws {
             guard let store else { throw ReplayBufferError(.unavailable, "this gateway has no mailboxes") }
             try await store.remove(deviceID, of: user)
@@ -149,8 +149,7 @@
             return (try? await loop.submit { gateway.value.currentCounts() }.get()) ?? GatewayCounts()
         }
 
-        /// Tells every client to come again, each at a time of its own, waits until they have gone, for a few seconds at most,
-        /// and ends.
+        /// Asks every client to reconnect, each at a different time. Waits a few seconds at most until they have gone, and ends.
         public func shutDown() async {
             ticks.cancel()
             await listener.stop()
@@ -167,7 +166,7 @@
             await metrics?.stop()
         }
 
-        /// Ends as a crash would: no client hears a word.
+        /// Ends as a crash would, without a message to any client.
         package func crash() async {
             ticks.cancel()
             await listener.stop()
@@ -185,14 +184,14 @@
             }.get()
         }
 
-        /// What comes together crosses to the loop together. While 1024 wait for it, the store's subscription keeps the rest, and
-        /// drops what it cannot keep.
+        /// Forwards a subscription's elements to the loop in batches. While 1024 wait for the loop, the subscription
+        /// buffers the rest, and drops elements beyond its own limit.
         private static func read<Element: Sendable>(
-            _ stream: AsyncStream<Element>, _ loop: any EventLoop, _ tell: @escaping @Sendable ([Element]) -> Void
+            _ stream: AsyncStream<Element>, _ loop: any EventLoop, _ handle: @escaping @Sendable ([Element]) -> Void
         ) -> Task<Void, Never> {
             let waiting = Locked<[Element]>([])
             let handOver: @Sendable () -> Void = {
-                tell(
+                handle(
                     waiting.withLock { waiting in
                         defer { waiting = [] }
                         return waiting

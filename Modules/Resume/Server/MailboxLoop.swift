@@ -8,13 +8,13 @@
     import MeshWebSocket
     import NIOCore
 
-    /// Drives the mailboxes' core on its event loop, as `GatewayLoop` does that of streams.
+    /// Drives the mailboxes' core on its event loop, as `GatewayLoop` drives the core of streams.
     final class MailboxLoop: WebSocketObserver {
         private let loop: any EventLoop
         private let app: GatewayApp
         private let store: any MailboxStore
         private let served: ServedStreams
-        private let watch: (@Sendable (MailboxActivity) -> Void)?
+        private let onActivity: (@Sendable (MailboxActivity) -> Void)?
         private let failed: (GatewayProblem.Source, _ cause: String) -> Void
         private let start = ContinuousClock.now
         private var core: MailboxCore
@@ -22,11 +22,11 @@
         /// The user of each connection whose token was accepted.
         private var users: [Int: String] = [:]
         private let turns: StoreTurns
-        /// What each connection has to write, one after another. The first is being written.
+        /// The writes of each connection, in order. The first one is in progress.
         private var writes: [Int: WriteQueue] = [:]
         private var isShuttingDown = false
         private(set) var acceptedCount = 0
-        /// By close code.
+        /// The number of closed connections by close code.
         private(set) var closedCounts: [UInt16: Int] = [:]
 
         private struct WriteQueue {
@@ -35,16 +35,16 @@
             var failure: MailboxOutcome?
         }
 
-        /// - Parameter failed: told of a question that the app or the store could not answer.
+        /// - Parameter failed: called for each question that the app or the store couldn't answer.
         init(
             _ settings: GatewayServerSettings, _ app: GatewayApp, _ store: any MailboxStore, _ served: ServedStreams,
             on loop: any EventLoop, failed: @escaping (GatewayProblem.Source, _ cause: String) -> Void
         ) {
             (self.loop, self.app, self.store, self.served) = (loop, app, store, served)
-            watch = settings.onMailboxActivity
+            onActivity = settings.onMailboxActivity
             self.failed = failed
             var mailbox = settings.mailbox
-            mailbox.tellsActivity = watch != nil
+            mailbox.tellsActivity = onActivity != nil
             mailbox.tokenRenewalLead = settings.connection.tokenRenewalLead
             mailbox.tokenLifetimeMax = settings.connection.tokenLifetimeMax
             turns = StoreTurns(settings.userBudget, on: loop)
@@ -53,7 +53,7 @@
             }
             turns.onStrain = { [weak self] user, isStrained in
                 self?.core.strain(user, isStrained)
-                self?.carryOut()
+                self?.performDirectives()
             }
         }
 
@@ -64,7 +64,7 @@
         // MARK: Sockets
 
         func opened(_ socket: WebSocket) {
-            guard !isShuttingDown else { return socket.close(1001, "this gateway ends") }
+            guard !isShuttingDown else { return socket.close(1001, "this gateway is shutting down") }
             sockets[socket.key] = socket
             acceptedCount += 1
             var random = SystemRandomNumberGenerator()
@@ -72,59 +72,61 @@
                 UInt8.random(in: 0 ... .max, using: &random)
             }
             core.open(socket.key, challenge: challenge, from: socket.address, now)
-            carryOut()
+            performDirectives()
         }
 
         func received(_ message: [UInt8], isText: Bool, on socket: WebSocket) {
-            guard !isText else { return socket.close(CloseCode.decodeError.rawValue, "frames are binary here") }
+            guard !isText else {
+                return socket.close(CloseCode.decodeError.rawValue, "this connection uses binary frames")
+            }
             core.receive(message, on: socket.key, now)
-            carryOut()
+            performDirectives()
         }
 
         func flushed(_ count: Int, on socket: WebSocket) {
             core.flushed(count, on: socket.key, now)
-            carryOut()
+            performDirectives()
         }
 
         func closed(_ code: UInt16?, _ socket: WebSocket) {
             guard sockets.removeValue(forKey: socket.key) != nil else { return }
             core.remove(socket.key)
-            carryOut()
+            performDirectives()
             users[socket.key] = nil
             if writes[socket.key]?.waiting.isEmpty == true { writes[socket.key] = nil }
         }
 
-        // MARK: The rest
+        // MARK: Notices and time
 
         func noticed(_ notices: [ReplayNotice]) {
             for notice in notices { core.noticed(notice, now) }
-            carryOut()
+            performDirectives()
         }
 
-        func heard(_ words: [MailboxWord]) {
-            for word in words { core.heard(word, now) }
-            carryOut()
+        func changed(_ words: [MailboxWord]) {
+            for word in words { core.changed(word, now) }
+            performDirectives()
         }
 
         func tick() {
             core.tick(now)
-            carryOut()
+            performDirectives()
         }
 
         func disconnect(_ user: String, madeAt: Date) {
             core.disconnect(user, madeAt: now.advanced(to: madeAt), now)
-            carryOut()
+            performDirectives()
         }
 
         func authenticateAgain() {
             core.authenticateAgain()
-            carryOut()
+            performDirectives()
         }
 
         func shutDown() {
             isShuttingDown = true
             core.shutDown()
-            carryOut()
+            performDirectives()
         }
 
         func drop(where isCut: (Int) -> Bool) {
@@ -132,14 +134,14 @@
         }
     }
 
-    // MARK: - Carrying out
+    // MARK: - Directives
 
     extension MailboxLoop {
-        private func carryOut() {
-            for (key, directive) in core.takeDirectives() { carryOut(directive, key) }
+        private func performDirectives() {
+            for (key, directive) in core.takeDirectives() { perform(directive, key) }
         }
 
-        private func carryOut(_ directive: MailboxDirective, _ key: Int) {
+        private func perform(_ directive: MailboxDirective, _ key: Int) {
             switch directive {
             case .send(let bytes): sockets[key]?.send(PreparedMessage(binary: bytes))
             case .pause: sockets[key]?.pause()
@@ -150,7 +152,7 @@
             case .write(let write): enter(write, key)
             case .authenticate(let token): authenticate(token, key)
             case .locate(let stream):
-                // Asked for users only.
+                // The core asks this only after authentication.
                 sockets[key]?.markAuthenticated()
                 ask(
                     key, { [store] in try await store.standing(of: stream) },
@@ -164,13 +166,13 @@
                     key, { [store] in try await store.page(of: stream, after: position, limit: limit) },
                     { core, page, now in core.read(page, on: key, now) })
             case .view(let stream):
-                // Without an answer it is asked again by time.
+                // If there is no answer, the core asks again after a time.
                 ask(
                     key, endsWithoutAnswer: false,
                     { [store] in try await store.values(MailboxCore.viewedNames, of: stream) },
                     { core, values, now in core.viewed(values, of: stream, now) })
             case .serve(let stream, let isServed): isServed ? served.add(stream) : served.remove(stream)
-            case .tell(let activity): watch?(activity)
+            case .report(let activity): onActivity?(activity)
             case .pass(let bytes, let stream):
                 guard let user = users[key], !turns.dropsLivePackets(of: user) else { return }
                 ask(
@@ -198,16 +200,16 @@
                         mailboxes.failed(.app, "\(error)")
                         mailboxes.core.failed(on: key, mailboxes.now)
                     }
-                    mailboxes.carryOut()
+                    mailboxes.performDirectives()
                 }
             }
         }
 
-        /// - Parameter endsWithoutAnswer: whether the connection ends where there is no answer.
+        /// - Parameter endsWithoutAnswer: true to close the connection if there is no answer.
         private func ask<Answer: Sendable>(
             _ key: Int, endsWithoutAnswer: Bool = true, byteCount: Int = 0,
             _ question: @escaping @Sendable () async throws -> Answer,
-            _ tell: @escaping @Sendable (inout MailboxCore, Answer, Duration) -> Void
+            _ handle: @escaping @Sendable (inout MailboxCore, Answer, Duration) -> Void
         ) {
             guard let user = users[key] else { return }
             let bound = NIOLoopBound(self, eventLoop: loop)
@@ -216,12 +218,12 @@
                 answered: { answer in
                     let mailboxes = bound.value
                     switch answer {
-                    case .success(let answer): tell(&mailboxes.core, answer, mailboxes.now)
+                    case .success(let answer): handle(&mailboxes.core, answer, mailboxes.now)
                     case .failure(let error):
                         mailboxes.failed(.mailboxes, "\(error)")
                         if endsWithoutAnswer { mailboxes.core.failed(on: key, mailboxes.now) }
                     }
-                    mailboxes.carryOut()
+                    mailboxes.performDirectives()
                 })
         }
     }
@@ -235,12 +237,13 @@
             if writes[key]?.waiting.count == 1 { writeNext(key) }
         }
 
-        /// After a failed write no later post of its connection is written: it would overtake what the device posts again.
+        /// Starts a connection's next write. After a failed write, later posts fail too: they would overtake the post that
+        /// the device repeats.
         private func writeNext(_ key: Int) {
             guard let queue = writes[key], let write = queue.waiting.first else { return }
-            // A device whose connection has gone posts again on the next one.
+            // A device whose connection is closed posts again on the next one.
             let isGone = sockets[key] == nil && write.isPost
-            if let failure = isGone ? .failed("the connection has gone") : write.isPost ? queue.failure : nil {
+            if let failure = isGone ? .failed("the connection is closed") : write.isPost ? queue.failure : nil {
                 let bound = NIOLoopBound(self, eventLoop: loop)
                 return loop.execute { bound.value.wrote(write, failure, key) }
             }
@@ -260,7 +263,7 @@
         private func wrote(_ write: MailboxWrite, _ outcome: MailboxOutcome, _ key: Int) {
             if case .failed = outcome { writes[key]?.failure = outcome }
             core.wrote(write, outcome, on: key, now)
-            carryOut()
+            performDirectives()
             writes[key]?.waiting.removeFirst()
             if writes[key]?.waiting.isEmpty == true, sockets[key] == nil { writes[key] = nil }
             writeNext(key)

@@ -2,7 +2,7 @@
     import MeshMailbox
     import MeshWebSocket
 
-    /// Leads each socket to what its subprotocol is for.
+    /// Forwards each socket's events to the loop of its subprotocol.
     final class SocketReception: WebSocketObserver {
         private let streams: GatewayLoop
         private let mailboxes: MailboxLoop?

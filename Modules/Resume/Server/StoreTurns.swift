@@ -3,9 +3,9 @@
     import MeshResumeGateway
     import NIOCore
 
-    /// Asks a store on behalf of users, each within its share. Belongs to the event loop.
+    /// Asks a store on behalf of users, each within its share. Used on the event loop only.
     ///
-    /// A store that is busy is asked again: no connection ends for it.
+    /// It asks a busy store again, so that no connection is closed for it.
     final class StoreTurns {
         /// Starts a question. Must call `finish` for its user once it is answered.
         typealias Question = @Sendable () -> Void
@@ -17,7 +17,7 @@
         private var queue: FairQueue<Question>
         private var isWaiting = false
         private var isStarting = false
-        /// Called when the devices of a user are to be read no more, or again.
+        /// Called when a user's devices must be paused (true) or resumed (false).
         var onStrain: (String, Bool) -> Void = { _, _ in }
 
         init(_ budget: UserBudget, on loop: any EventLoop) {
@@ -27,10 +27,10 @@
 
         func dropsLivePackets(of user: String) -> Bool { queue.dropsLivePackets(of: user) }
 
-        /// Asks in this user's turn.
+        /// Asks a question in this user's turn.
         ///
         /// - Parameters:
-        ///   - isWanted: false where the question has become pointless before its turn.
+        ///   - isWanted: returns false if the question has become pointless before its turn.
         ///   - answered: called on the loop.
         func ask<Answer: Sendable>(
             of user: String, byteCount: Int = 0, isWanted: @escaping @Sendable () -> Bool = { true },
@@ -79,7 +79,7 @@
             while let (_, question) = queue.take(start.duration(to: .now)) { question() }
             isStarting = false
             for (user, isStrained) in queue.takeStrained() { onStrain(user, isStrained) }
-            // What waits for its user's rate, while nothing is asked whose answer would come here.
+            // Work that waits for its user's rate needs a timer: perhaps no answer arrives that would start it.
             guard !queue.isEmpty, !isWaiting else { return }
             isWaiting = true
             let bound = NIOLoopBound(self, eventLoop: loop)

@@ -33,7 +33,7 @@
         }
 
         static let bodyBytesMax = 128 << 10
-        static let patience = TimeAmount.seconds(10)
+        static let requestTimeout = TimeAmount.seconds(10)
         private let channel: any Channel
 
         package var port: Int { channel.localAddress?.port ?? 0 }
@@ -53,7 +53,7 @@
                     .bind(host: "127.0.0.1", port: port).get()
                 return HTTPService(channel)
             } catch {
-                throw WebSocketError(.unavailable, "cannot serve at 127.0.0.1:\(port)", cause: error)
+                throw WebSocketError(.unavailable, "can't listen on 127.0.0.1:\(port)", cause: error)
             }
         }
 
@@ -112,7 +112,7 @@
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
         private func limitTime(of channel: any Channel) {
-            deadline = channel.eventLoop.scheduleTask(in: HTTPService.patience) { channel.close(promise: nil) }
+            deadline = channel.eventLoop.scheduleTask(in: HTTPService.requestTimeout) { channel.close(promise: nil) }
         }
 
         private func write(_ response: HTTPService.Response, to channel: any Channel) {

@@ -31,7 +31,7 @@ struct MessageAssembler: Sendable {
         guard isLast else { return nil }
         let message = bytes
         (kind, bytes) = (nil, [])
-        if now == .text, !Self.isUTF8(message) { throw Violation(code: 1007, reason: "a text is UTF-8") }
+        if now == .text, !Self.isUTF8(message) { throw Violation(code: 1007, reason: "a text message must be UTF-8") }
         return (now, message)
     }
 

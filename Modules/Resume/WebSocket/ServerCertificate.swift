@@ -21,9 +21,9 @@
                     return try NIOSSLContext(configuration: configuration)
                 } catch {
                     throw WebSocketError(
-                        .invalidCertificate, "no TLS with '\(certificate)' and '\(key)'", cause: error)
+                        .invalidCertificate, "can't use TLS with '\(certificate)' and '\(key)'", cause: error)
                 }
-            default: throw WebSocketError(.invalidCertificate, "a certificate and its key go together")
+            default: throw WebSocketError(.invalidCertificate, "specify both a certificate and its key")
             }
         }
 

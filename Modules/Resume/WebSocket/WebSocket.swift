@@ -29,7 +29,7 @@
         /// The name under which the server counts this client; nil on a client.
         package internal(set) var address: String?
         private weak var observer: (any WebSocketObserver)?
-        private var kept: (any WebSocketObserver)?
+        private var retainedObserver: (any WebSocketObserver)?
         private let isServer: Bool
         private let closeTimeout: Duration
         private var assembler: MessageAssembler
@@ -62,10 +62,10 @@
             key: Int, keeping observer: any WebSocketObserver, subprotocol: String?, _ limits: WebSocketLimits
         ) {
             self.init(key: key, observer, isServer: false, subprotocol: subprotocol, limits)
-            kept = observer
+            retainedObserver = observer
         }
 
-        // MARK: What its owner does
+        // MARK: Owner
 
         package func send(_ message: PreparedMessage) {
             guard let encoder, !isClosing else { return }
@@ -74,6 +74,7 @@
         }
 
         package func send(_ bytes: [UInt8], isText: Bool) {
+            guard context != nil, !isClosing else { return }
             write(isText ? .text : .binary, ByteBuffer(bytes: bytes))
             planFlush(bytes.count)
         }
@@ -108,7 +109,7 @@
         /// Closes the connection without a close frame.
         package func drop() { context?.close(promise: nil) }
 
-        // MARK: What the channel does
+        // MARK: Channel
 
         package func handlerAdded(context: ChannelHandlerContext) {
             self.context = context
@@ -131,9 +132,9 @@
         package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             var frame = unwrapInboundIn(data)
             if frame.maskKey != nil { frame.data = frame.unmaskedData }
-            if isServer, frame.maskKey == nil { return close(1002, "a client masks its frames") }
+            if isServer, frame.maskKey == nil { return close(1002, "a client must mask its frames") }
             switch frame.opcode {
-            case .connectionClose: otherSideCloses(frame.data)
+            case .connectionClose: receiveClose(frame.data)
             case _ where isClosing: break
             case .ping:
                 write(.pong, frame.data)
@@ -142,7 +143,7 @@
             case .text: take(frame, .text)
             case .binary: take(frame, .binary)
             case .continuation: take(frame, nil)
-            default: close(1002, "there is no such frame")
+            default: close(1002, "unknown kind of frame")
             }
         }
 
@@ -160,7 +161,9 @@
 
     extension WebSocket {
         private func take(_ frame: WebSocketFrame, _ kind: MessageAssembler.Kind?) {
-            guard !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return close(1002, "no extension was agreed on") }
+            guard !frame.rsv1, !frame.rsv2, !frame.rsv3 else {
+                return close(1002, "a reserved bit is set, but no extension was negotiated")
+            }
             do throws(MessageAssembler.Violation) {
                 guard
                     let (kind, bytes) = try assembler.take(frame.data.readableBytesView, kind: kind, isLast: frame.fin)
@@ -177,7 +180,7 @@
             context.read()
         }
 
-        private func otherSideCloses(_ data: ByteBuffer) {
+        private func receiveClose(_ data: ByteBuffer) {
             closeCode = data.getInteger(at: data.readerIndex) ?? 1005
             if !isClosing {
                 write(
@@ -220,7 +223,7 @@
             isOver = true
             (context, encoder) = (nil, nil)
             observer?.closed(closeCode, self)
-            kept = nil
+            retainedObserver = nil
         }
     }
 #endif

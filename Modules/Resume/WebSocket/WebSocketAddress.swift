@@ -17,7 +17,7 @@ package struct WebSocketAddress: Hashable, Sendable {
         let (authority, tail) = (rest[..<end], rest[end...])
         path = tail.hasPrefix("/") ? String(tail) : "/" + tail
         guard path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
-            throw WebSocketError(.invalidAddress, "'\(text)': a path is printable ASCII")
+            throw WebSocketError(.invalidAddress, "'\(text)': the path must be printable ASCII")
         }
         let colon = authority.lastIndex(of: ":").flatMap { authority[$0...].contains("]") ? nil : $0 }
         let name = authority[..<(colon ?? authority.endIndex)]
@@ -27,7 +27,7 @@ package struct WebSocketAddress: Hashable, Sendable {
             !host.isEmpty,
             host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "@") })
         else {
-            throw WebSocketError(.invalidAddress, "'\(text)' names no host and port")
+            throw WebSocketError(.invalidAddress, "'\(text)' has no valid host and port")
         }
         self.port = port
         guard isSecure || allowsClearText || Loopback.contains(host) else {
@@ -39,6 +39,6 @@ package struct WebSocketAddress: Hashable, Sendable {
         for scheme in ["wss", "ws"] where text.lowercased().hasPrefix(scheme + "://") {
             return (scheme, text.dropFirst(scheme.count + 3))
         }
-        throw WebSocketError(.invalidAddress, "'\(text)' begins neither with wss:// nor with ws://")
+        throw WebSocketError(.invalidAddress, "'\(text)' doesn't begin with wss:// or ws://")
     }
 }

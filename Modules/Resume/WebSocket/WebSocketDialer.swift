@@ -53,14 +53,16 @@
                 }
                 let late = loop.scheduleTask(in: TimeAmount(limits.upgradeTimeout)) { channel.close(promise: nil) }
                 channel.closeFuture.whenComplete { _ in
-                    upgraded.fail(WebSocketError(.refused, "\(address.host):\(address.port) made it no WebSocket"))
+                    upgraded.fail(
+                        WebSocketError(
+                            .refused, "\(address.host):\(address.port) didn't upgrade the connection to a WebSocket"))
                 }
                 try await upgraded.futureResult.get()
                 late.cancel()
             } catch {
                 throw error as? WebSocketError
                     ?? WebSocketError(
-                        .unavailable, "cannot connect to \(address.host):\(address.port)", cause: error)
+                        .unavailable, "can't connect to \(address.host):\(address.port)", cause: error)
             }
         }
 
@@ -80,7 +82,7 @@
                         let agreed = head.headers.first(name: "Sec-WebSocket-Protocol")
                         guard agreed.map(protocols.contains) ?? true else {
                             channel.close(promise: nil)
-                            throw WebSocketError(.refused, "the server chose a subprotocol that was not offered")
+                            throw WebSocketError(.refused, "the server chose a subprotocol that wasn't offered")
                         }
                         let request = try channel.pipeline.syncOperations.context(handlerType: RequestHandler.self)
                         channel.pipeline.syncOperations.removeHandler(context: request, promise: nil)

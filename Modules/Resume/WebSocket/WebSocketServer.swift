@@ -32,7 +32,8 @@
                 let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
                 guard tls != nil || address.isLoopback else {
                     throw WebSocketError(
-                        .invalidAddress, "'\(host)' is for others too, and needs a certificate and its key")
+                        .invalidAddress,
+                        "'\(host)' can be reached from other machines, so it needs a certificate and its key")
                 }
                 let policy = OriginPolicy(isSecure: tls != nil, allowedOrigins: allowedOrigins)
                 let admission = NIOLoopBoundBox.makeBoxSendingValue(SocketAdmission(limits), eventLoop: loop)
@@ -69,7 +70,7 @@
                 return WebSocketServer(channel)
             } catch {
                 throw error as? WebSocketError
-                    ?? WebSocketError(.unavailable, "cannot serve at \(host):\(port)", cause: error)
+                    ?? WebSocketError(.unavailable, "can't listen on \(host):\(port)", cause: error)
             }
         }
 

@@ -22,7 +22,7 @@ final class SessionFileCarrier: FileCarrier, WatchSessionListener {
 
     private struct State {
         weak var observer: (any FileCarrierObserver)?
-        var isLooking = false
+        var isPolling = false
     }
 
     private let counterpart: CounterpartTransport
@@ -39,7 +39,7 @@ final class SessionFileCarrier: FileCarrier, WatchSessionListener {
     func begin(_ observer: any FileCarrierObserver) {
         state.withLock { $0.observer = observer }
         multiplexer.attach(self)
-        look()
+        startPolling()
     }
 
     func carry(_ file: URL, id: UUID, header: Data) throws(ConnectionError) {
@@ -49,7 +49,7 @@ final class SessionFileCarrier: FileCarrier, WatchSessionListener {
         metadata[Self.headerKey] = header
         metadata[Self.idKey] = id.uuidString
         multiplexer.session.transferFile(file, metadata: metadata)
-        look()
+        startPolling()
     }
 
     func cancel(_ id: UUID) {
@@ -64,7 +64,7 @@ final class SessionFileCarrier: FileCarrier, WatchSessionListener {
         (transfer.file.metadata?[idKey] as? String).flatMap(UUID.init(uuidString:))
     }
 
-    // MARK: What the session tells
+    // MARK: Events of the session
 
     func session(_ event: WatchSessionEvent, _ state: WCSessionState) {}
 
@@ -96,22 +96,22 @@ final class SessionFileCarrier: FileCarrier, WatchSessionListener {
     private var observer: (any FileCarrierObserver)? { state.withLock { $0.observer } }
 
     /// Polls progress: the session doesn't report it.
-    private func look() {
-        let isMine = state.withLock { state in
-            defer { state.isLooking = true }
-            return !state.isLooking
+    private func startPolling() {
+        let isFirst = state.withLock { state in
+            defer { state.isPolling = true }
+            return !state.isPolling
         }
-        if isMine { lookLater() }
+        if isFirst { pollProgress() }
     }
 
-    private func lookLater() {
+    private func pollProgress() {
         let transfers = multiplexer.session.outstandingFileTransfers
-        guard !transfers.isEmpty, let observer else { return state.withLock { $0.isLooking = false } }
+        guard !transfers.isEmpty, let observer else { return state.withLock { $0.isPolling = false } }
         for transfer in transfers {
             if let id = Self.id(of: transfer) {
                 observer.carried(id, fractionCompleted: transfer.progress.fractionCompleted)
             }
         }
-        clock.wake(at: clock.elapsed + Self.progressGap) { [weak self] in self?.lookLater() }
+        clock.wake(at: clock.elapsed + Self.progressGap) { [weak self] in self?.pollProgress() }
     }
 }

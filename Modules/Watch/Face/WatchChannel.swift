@@ -69,7 +69,7 @@ final class WatchChannel {
         do {
             requests = try SessionRequests(connection: core, encoder: encoder, decoder: decoder)
         } catch {
-            preconditionFailure("a new connection has requests already: \(error)")
+            preconditionFailure("a new connection already has requests: \(error)")
         }
         self.core = core
         self.mesh = mesh
@@ -88,11 +88,11 @@ final class WatchChannel {
         let carrier = SessionFileCarrier(counterpart: counterpart, clock: clock)
         let files = folder.appendingPathComponent("Files")
         self.files = files
-        let whenCounted = WeakChannel()
+        let channelReference = WeakChannel()
         holder = FilesHolder(
             make: { try FileTransfers(connection: core, folder: files, carrier: carrier) },
-            onChange: { whenCounted.channel?.countFiles() })
-        whenCounted.channel = self
+            onChange: { channelReference.channel?.countFiles() })
+        channelReference.channel = self
         if let storeError {
             core.board.report(.storeFailed(of: "store", "the connection's store can't be used", storeError))
         }
@@ -161,7 +161,7 @@ final class WatchChannel {
 
     private func countFiles() { for user in users { user.connection?.countFiles() } }
 
-    // MARK: What comes
+    // MARK: Events
 
     private func listen() {
         let dialects = counterpart.dialects.subscribe()
@@ -169,7 +169,7 @@ final class WatchChannel {
         let (foreign, continuation) = AsyncStream.makeStream(
             of: AnySessionSyncEnvelope.self, bufferingPolicy: .bufferingOldest(Self.foreignMax))
         listeners.hold([
-            Task { for await dialect in dialects { mirror.turn(on: dialect != .mesh) } },
+            Task { for await dialect in dialects { mirror.setEnabled(dialect != .mesh) } },
             Task { [weak core] in for await envelope in foreign { await core?.pass(envelope) } },
         ])
         counterpart.open(
@@ -184,7 +184,7 @@ final class WatchChannel {
                     diagnostics.publish(
                         .deliveryFailed(requestType: "application context", error: error, willRetry: true))
                 }
-                Task { @MainActor in mirror?.wrote(error) }
+                Task { @MainActor in mirror?.contextWriteFinished(error) }
             },
             onIncompatible: { type, reason in
                 diagnostics.publish(

@@ -11,7 +11,7 @@ extension WatchConnection {
     /// - Throws: `WatchConnectionError`: `fileNotFound`, `fileAccessDenied`, `notActivated` and others.
     @discardableResult
     public func transferFile(_ fileURL: URL, metadata: [String: Any]? = nil) async throws -> FileTransfer {
-        try await waitForActivation(timeout: Self.activationPatience)
+        try await waitForActivation(timeout: Self.activationTimeout)
         let files = try holder.files()
         defer { countFiles() }
         return try await files.transferFile(fileURL, metadata: metadata)

@@ -3,7 +3,7 @@ import MeshConnection
 
 extension WatchConnection {
     /// Maximum time for the counterpart to answer a probe.
-    static let probePatience = Duration.seconds(5)
+    static let probeTimeout = Duration.seconds(5)
 
     /// Activates the session again, then checks it with a round trip. `diagnosticEvents` and `sessionHealth` report the
     /// result.
@@ -11,8 +11,8 @@ extension WatchConnection {
         core.diagnostics.publish(.recoveryAttempted)
         session.activate()
         do {
-            try await waitForActivation(timeout: Self.activationPatience)
-            try await requests.probe(timeout: Self.probePatience)
+            try await waitForActivation(timeout: Self.activationTimeout)
+            try await requests.probe(timeout: Self.probeTimeout)
             core.diagnostics.publish(.recoverySucceeded)
         } catch {
             core.health.recoveryFailed()

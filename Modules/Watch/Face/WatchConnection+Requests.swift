@@ -5,9 +5,9 @@ import MeshTransport
 
 extension WatchConnection {
     /// Maximum time that a request waits for the session to be activated.
-    static let activationPatience = Duration.seconds(5)
+    static let activationTimeout = Duration.seconds(5)
     /// Maximum time that a request waits to learn which frames a reachable counterpart speaks.
-    static let dialectPatience = Duration.seconds(2)
+    static let dialectTimeout = Duration.seconds(2)
 
     /// Sends a request to the counterpart and returns its answer.
     ///
@@ -22,7 +22,7 @@ extension WatchConnection {
         retryPolicy: RetryPolicy = .default
     ) async throws -> R.Response {
         let start = core.clock.elapsed
-        try await getReady(for: R.self, within: retryPolicy.timeout)
+        try await prepareToSend(for: R.self, within: retryPolicy.timeout)
         let left = retryPolicy.timeout - (core.clock.elapsed - start)
         let policy = RetryPolicy(maxAttempts: retryPolicy.maxAttempts, timeout: left)
         return try await requests.send(request, strategy: strategy, delivery: delivery, retryPolicy: policy)
@@ -33,7 +33,7 @@ extension WatchConnection {
     public func send<R: FireAndForgetRequest>(
         _ request: R, strategy: DeliveryStrategy = .liveThenQueue
     ) async {
-        try? await getReady(for: R.self, within: Self.activationPatience)
+        try? await prepareToSend(for: R.self, within: Self.activationTimeout)
         await requests.send(request, strategy: strategy)
     }
 
@@ -44,7 +44,7 @@ extension WatchConnection {
         _ request: R, strategy: DeliveryStrategy = .liveThenQueue, maxAttempts: Int = 3,
         connectionTimeout: Duration = .seconds(30)
     ) async throws -> R.Response {
-        try await getReady(for: R.self, within: connectionTimeout)
+        try await prepareToSend(for: R.self, within: connectionTimeout)
         return try await requests.sendWhenReady(
             request, strategy: strategy, maxAttempts: maxAttempts, connectionTimeout: connectionTimeout)
     }
@@ -81,7 +81,7 @@ extension WatchConnection {
     ///
     /// - Throws: `notActivated` after the timeout; the session's error if activation failed; `cancelled`.
     public func waitForActivation(timeout: Duration = .seconds(10)) async throws {
-        let isActive = try await waiting.wait(until: core.clock.elapsed + timeout, core.clock) { [weak self] in
+        let isActive = try await waiters.wait(until: core.clock.elapsed + timeout, core.clock) { [weak self] in
             try self?.activationState.get() == .activated
         }
         guard isActive else { throw WatchConnectionError.notActivated }
@@ -93,23 +93,23 @@ extension WatchConnection {
     public func waitForConnection(timeout: Duration? = nil) async throws {
         let deadline = timeout.map { core.clock.elapsed + $0 }
         try await waitForActivation(timeout: min(timeout ?? .seconds(10), .seconds(10)))
-        let isThere = try await waiting.wait(until: deadline, core.clock) { [weak self] in self?.isReachable ?? true }
+        let isThere = try await waiters.wait(until: deadline, core.clock) { [weak self] in self?.isReachable ?? true }
         guard isThere else { throw WatchConnectionError.timeout }
     }
 
     /// Waits for the session. If the counterpart is reachable, also waits until its dialect is known.
     /// - Throws: `notActivated`, `cancelled`.
-    private func getReady<R: WatchRequest>(for type: R.Type, within timeout: Duration) async throws {
+    private func prepareToSend<R: WatchRequest>(for type: R.Type, within timeout: Duration) async throws {
         counterpart.names.note(type)
-        try await waitForActivation(timeout: min(timeout, Self.activationPatience))
+        try await waitForActivation(timeout: min(timeout, Self.activationTimeout))
         guard isReachable, !requests.isReachable() else { return }
-        await counterpart.settle()
+        await counterpart.resolveDialect()
         do {
-            try await requests.waitUntilReachable(timeout: min(timeout / 2, Self.dialectPatience))
+            try await requests.waitUntilReachable(timeout: min(timeout / 2, Self.dialectTimeout))
         } catch ConnectionError.timeout {
             // The session reports a reachable counterpart that doesn't answer. The strategy decides what happens next,
             // unless the counterpart turns out to speak the other dialect.
-            await counterpart.askIfSilent()
+            await counterpart.sendHelloIfSilent()
         }
     }
 }

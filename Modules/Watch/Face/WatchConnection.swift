@@ -90,7 +90,7 @@ public final class WatchConnection: NSObject {
     nonisolated let core: TransportConnection
     nonisolated let counterpart: CounterpartTransport
     nonisolated let multiplexer: WatchSessionMultiplexer
-    let waiting = Waiting()
+    let waiters = ConditionWaiters()
     var holder: FilesHolder { channel.holder }
     let channel: WatchChannel
     private let notices: SessionNotices
@@ -135,7 +135,7 @@ public final class WatchConnection: NSObject {
         multiplexer.detach(notices)
         notices.finish()
         contexts.finish()
-        waiting.end()
+        waiters.end()
         await channel.leave(self)
     }
 }
@@ -193,7 +193,7 @@ extension WatchConnection {
                 isPaired = state.isPaired
                 isWatchAppInstalled = state.isWatchAppInstalled
             #endif
-            waiting.look()
+            waiters.recheck()
         }
     }
 

@@ -37,7 +37,7 @@ public final class WatchConnectivitySessionSyncTransport: DeliveringTransport {
         do {
             try self.init(localPeer: localPeer, session: WCSession.default)
         } catch {
-            preconditionFailure("without a store, and with lanes of its own, nothing can fail: \(error)")
+            preconditionFailure("a transport without a store can't fail: \(error)")
         }
     }
 

@@ -141,7 +141,7 @@
                 diagnostics: diagnostics)
             try link.open(Ear())
             for await case .rejected(_, let reason) in events {
-                #expect(reason.contains("does not accept this token"))
+                #expect(reason.contains("doesn't accept this token"))
                 break
             }
             await link.close()

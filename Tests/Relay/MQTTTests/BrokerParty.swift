@@ -56,7 +56,7 @@
                 } catch { return false }
             }
             try await eventually("the broker to have it") {
-                clients[index].state.withLock { $0.underWayCount == 0 }
+                clients[index].state.withLock { $0.inFlightCount == 0 }
             }
         }
 
@@ -106,7 +106,7 @@
 
         func publish(_ message: RelayMessage) async throws {
             try await eventually("room for the stranger") { (try? client.publish(message)) != nil }
-            try await eventually("the broker to have it") { client.state.withLock { $0.underWayCount == 0 } }
+            try await eventually("the broker to have it") { client.state.withLock { $0.inFlightCount == 0 } }
         }
 
         func close() async { await client.close() }

@@ -38,7 +38,7 @@
             await party.close()
         }
 
-        @Test func `What a broker drops because a queue is full arrives all the same, once and in order`() async throws
+        @Test func `Messages that a broker drops because a queue is full still arrive, once and in order`() async throws
         {
             let broker = try MosquittoBroker(["allow_anonymous true"] + settings)
             let configurations = try LinkFixture.configurations([PeerIdentity(), PeerIdentity()], broker.broker)

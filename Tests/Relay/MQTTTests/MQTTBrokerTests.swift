@@ -99,7 +99,7 @@
         }
 
         @Test(arguments: [
-            ("allow_anonymous false", "Not authorized"), ("retain_available false", "no retained messages"),
+            ("allow_anonymous false", "Not authorized"), ("retain_available false", "doesn't keep retained messages"),
             ("max_qos 0", "QoS 0 only"),
         ])
         func `A broker's refusal is reported in its own words, and in no others`(
@@ -133,7 +133,7 @@
             reader.cancel()
         }
 
-        @Test func `What a stranger has retained under the peers' names is not believed`() async throws {
+        @Test func `Messages that a stranger retained under the peers' names are rejected`() async throws {
             let party = try await BrokerParty(isKnown: false)
             let stranger = try await Stranger(at: party.broker.broker)
             let key = PeerIdentity()
@@ -156,7 +156,7 @@
             await stranger.close()
         }
 
-        @Test func `A stranger at the broker reads no plaintext, and what it repeats and changes reaches nobody`()
+        @Test func `A stranger at the broker reads no plaintext, and messages that it repeats or changes are rejected`()
             async throws
         {
             let party = try await BrokerParty()

@@ -48,7 +48,7 @@
         private let secret = PairingSecret()
 
         @Test(arguments: [[0, 1], [1, 0]])
-        func `Two that know one secret pair, whoever comes first`(order: [Int]) throws {
+        func `Two devices with the same secret pair in either order`(order: [Int]) throws {
             var meeting = Meeting([secret, secret], ids: ids)
             for index in order {
                 meeting.present.append(index)
@@ -58,7 +58,7 @@
             #expect(meeting.paired[1] == [TrustedPeer(id: ids[0], name: "device 0")])
         }
 
-        @Test func `Who has another secret hears nothing, and opens nothing that it is shown`() throws {
+        @Test func `A device with another secret receives nothing, and can't open messages that it is shown`() throws {
             var meeting = Meeting([secret, PairingSecret()], ids: ids)
             meeting.present = [0, 1]
             try meeting.come(0)
@@ -71,7 +71,11 @@
             #expect(meeting.paired == [[], []])
         }
 
-        @Test func `What a broker repeats, changes, cuts or makes up is ignored, and two pair in spite of it`() throws {
+        @Test
+        func
+            `Messages that a broker repeats, changes, cuts or forges are ignored, and two devices pair in spite of them`()
+            throws
+        {
             var meeting = Meeting([secret, secret], ids: ids)
             meeting.present = [0]
             try meeting.come(0)
@@ -103,7 +107,7 @@
             #expect(meeting.paired.map(\.count) == [1, 1, 0])
         }
 
-        @Test func `What is said shows neither names nor ids`() throws {
+        @Test func `Pairing messages reveal neither names nor IDs`() throws {
             var meeting = Meeting([secret, secret], ids: ids)
             meeting.present = [0, 1]
             try meeting.come(0)
@@ -135,7 +139,7 @@
         }
 
         @Test(.enabled(if: MosquittoBroker.isInstalled, "needs mosquitto"))
-        func `A window that nobody comes to is closed by cancelling`() async throws {
+        func `Cancelling closes a window that no device has joined`() async throws {
             let broker = try MosquittoBroker()
             let pairing = try MQTTPairing(
                 identity: PeerIdentity(), trustedPeers: TrustedPeers(), name: "alone", secret: secret,

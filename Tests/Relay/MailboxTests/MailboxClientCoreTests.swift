@@ -17,6 +17,10 @@ struct MailboxClientCoreTests {
 
         init() throws {
             watch = try #require(MailboxID(bytes: [UInt8](repeating: 2, count: MailboxID.byteCount)))
+            try connect()
+        }
+
+        mutating func connect() throws {
             core.connected(now)
             try hear(.challenge([UInt8](repeating: 9, count: 32), heartbeat: 30_000))
             core.open(
@@ -30,7 +34,7 @@ struct MailboxClientCoreTests {
             said = []
         }
 
-        mutating func hear(_ news: MailboxNews) throws {
+        mutating func hear(_ news: MailboxServerFrame) throws {
             core.received(news.bytes, now)
             try run()
         }
@@ -95,6 +99,19 @@ struct MailboxClientCoreTests {
             #expect((19...20).contains(device.heartbeats), "sends: \(sends)")
             #expect(device.dropped == 0)
         }
+    }
+
+    @Test func `The taken position is reported again on a new connection, because the last report may be lost`() throws
+    {
+        var device = try Device()
+        let position = MailboxPosition(epoch: 1, sequence: 7)
+        try device.hear(.packet(MailboxPacket(from: device.watch, lane: .queue, position: position, bytes: [1])))
+        try device.wait(1)
+        #expect(device.said == [.taken(position)])
+        device.core.disconnected()
+        try device.connect()
+        try device.wait(1)
+        #expect(device.said == [.taken(position)])
     }
 
     @Test func `A gateway that answers nothing is left after 60 seconds, whatever is sent to it`() throws {

@@ -20,7 +20,7 @@ struct MailboxFrameTests {
         .taken(MailboxPosition(epoch: 1, sequence: .max)), .heartbeat,
     ]
 
-    private static let news: [MailboxNews] = [
+    private static let news: [MailboxServerFrame] = [
         .challenge([UInt8](repeating: 9, count: 32), heartbeat: 30_000), .opened, .following,
         .presence(of: id(4), [1, 2]), .heartbeat, .posted(7, refusal: nil), .posted(8, refusal: "no"),
         .packet(
@@ -43,12 +43,12 @@ struct MailboxFrameTests {
     }
 
     @Test(arguments: news) func `News are read as they were written, and cut short they are none or others`(
-        _ news: MailboxNews
+        _ news: MailboxServerFrame
     ) throws {
         let bytes = news.bytes
-        #expect(try MailboxNews(bytes) == news)
+        #expect(try MailboxServerFrame(bytes) == news)
         for count in 0..<bytes.count {
-            if let other = try? MailboxNews(Array(bytes[..<count])) { #expect(other != news) }
+            if let other = try? MailboxServerFrame(Array(bytes[..<count])) { #expect(other != news) }
         }
     }
 
@@ -62,25 +62,27 @@ struct MailboxFrameTests {
                     if let request = try? MailboxRequest(bytes) {
                         #expect((try? MailboxRequest(request.bytes)) == request)
                     }
-                    if let news = try? MailboxNews(bytes) { #expect((try? MailboxNews(news.bytes)) == news) }
+                    if let news = try? MailboxServerFrame(bytes) {
+                        #expect((try? MailboxServerFrame(news.bytes)) == news)
+                    }
                 }
             }
         }
         for _ in 0..<20_000 {
             let bytes = (0..<Int(random.next() % 80)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
             if let request = try? MailboxRequest(bytes) { #expect((try? MailboxRequest(request.bytes)) == request) }
-            if let news = try? MailboxNews(bytes) { #expect((try? MailboxNews(news.bytes)) == news) }
+            if let news = try? MailboxServerFrame(bytes) { #expect((try? MailboxServerFrame(news.bytes)) == news) }
         }
     }
 
-    @Test func `What exceeds a bound is refused by name`() {
+    @Test func `A field that exceeds its bound is refused by name`() {
         let long = MailboxPost(
             number: 1, to: Self.id(1), lane: .queue, bytes: [UInt8](repeating: 0, count: MailboxFrame.bytesMax + 1))
         #expect(throws: MailboxError("a message has at most \(MailboxFrame.bytesMax) bytes")) {
             try MailboxRequest(MailboxRequest.post(long).bytes)
         }
         let many = (0...MailboxFrame.followedMax).map { Self.id(UInt8(truncatingIfNeeded: $0)) }
-        #expect(throws: MailboxError("at most \(MailboxFrame.followedMax) are followed")) {
+        #expect(throws: MailboxError("a device follows at most \(MailboxFrame.followedMax) others")) {
             try MailboxRequest(MailboxRequest.follow(many).bytes)
         }
         let token = MailboxOpening(

@@ -19,7 +19,7 @@
             try bytes.withUnsafeBytes { bytes throws(SealError) in try opener.open(bytes, from: topic) }
         }
 
-        @Test func `What is sealed is opened, in order, and adds 91 bytes`() throws {
+        @Test func `A sealed message is opened, in order, and adds 91 bytes`() throws {
             var sealer = try KeptSealer(from: sender, to: receiverKey)
             var opener = KeptOpener(from: sender.id, to: receiver)
             for size in [0, 1, 256, 130_000] {
@@ -55,7 +55,10 @@
             }
         }
 
-        @Test func `What is dropped keeps nothing after it from being opened, and comes too late afterwards`() throws {
+        @Test
+        func `A dropped message doesn't keep later ones from being opened, and is refused when it arrives after them`()
+            throws
+        {
             var sealer = try KeptSealer(from: sender, to: receiverKey)
             var opener = KeptOpener(from: sender.id, to: receiver)
             let messages = try (0..<5 as Range<UInt8>).map { try sealer.seal([$0], for: "t") }
@@ -89,7 +92,7 @@
             #expect(try open(known, &opener, topic: "0") == [1])
         }
 
-        @Test func `What a sender sealed many launches ago is not opened again`() throws {
+        @Test func `A message that its sender sealed many launches ago isn't opened again`() throws {
             var opener = KeptOpener(from: sender.id, to: receiver)
             var messages: [[UInt8]] = []
             for launch in 0..<3 * KeptOpener.contextsMax {

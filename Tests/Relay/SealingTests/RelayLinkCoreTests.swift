@@ -105,6 +105,16 @@
             #expect(network.partings(0) == 0 && network.partings(1) == 0)
         }
 
+        @Test func `A packet that can't be sealed isn't counted as sent`() throws {
+            var network = try Network()
+            network.meet()
+            let (peer, packet) = (network.id(1), LinkPacket(lane: .datagram, bytes: [1], key: ""))
+            _ = try network.cores[0].seal(packet, to: peer)
+            network.cores[0].relayDisconnected()
+            #expect(throws: LinkError.self) { _ = try network.cores[0].seal(packet, to: peer) }
+            #expect(network.cores[0].statistics.packetsSent == 1)
+        }
+
         @Test func `A peer that is back is greeted again soon, however long it was silent before`() throws {
             var network = try Network()
             let ids = (0..<2).map(network.id)
@@ -127,7 +137,7 @@
         /// A relay may hand over what it has kept of a peer before that peer's presence. Delivery lets go what comes from
         /// somebody whom the link has not found, and the relay does not repeat it.
         @Test(arguments: [LinkLane.queue, .latest])
-        func `A peer whose presence has not come is found by what it has sealed, and that is passed on`(lane: LinkLane)
+        func `A peer whose presence hasn't arrived is found by its sealed message, which is delivered`(lane: LinkLane)
             throws
         {
             var network = try Network()
@@ -147,7 +157,8 @@
             #expect(network.told[1].count { $0 == .found(network.id(0)) } == 1)
         }
 
-        @Test func `A will that fires while the peer lives parts nobody, and the peer says again that it is there`()
+        @Test
+        func `A will that fires while the peer is present disconnects no peer, and the peer announces itself again`()
             throws
         {
             var network = try Network()

@@ -8,7 +8,9 @@
     @testable import MeshRelay
 
     struct RelayLinkTests {
-        @Test func `What ends a connection while its beginning is told is told after it`() async throws {
+        @Test func `The end of a connection is reported after its beginning, even if it comes during that report`()
+            async throws
+        {
             let relay = MemoryRelay()
             let identities = [PeerIdentity(), PeerIdentity()]
             let links = try identities.indices.map { index in

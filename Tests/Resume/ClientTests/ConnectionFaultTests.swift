@@ -31,7 +31,7 @@ import Testing
         #expect(world.stored == nil)
     }
 
-    @Test func `K9 a Ready that comes after the logout saves nobody`() {
+    @Test func `K9 a READY after the logout saves no session`() {
         prove(.trustsLateFrames) { world in
             world.open()
             world.clear()
@@ -164,7 +164,7 @@ import Testing
             for case .write in core.takeDirectives() { writes += 1 }
         }
         #expect(writes == 1)
-        core.wrote(nil, .seconds(200))
+        core.writeFinished(nil, .seconds(200))
         core.tick(.seconds(201))
         #expect(core.takeDirectives() == [.write(SessionSnapshot(sessionId: "s", lastSeq: 100))])
     }
@@ -196,7 +196,7 @@ import Testing
         #expect(world.told.contains(.startedFresh(.rejected)))
     }
 
-    @Test func `A handshake that nobody answers is told`() {
+    @Test func `A handshake without an answer is reported`() {
         var world = ResumeWorld(.init(autoHeartbeat: false))
         world.open()
         world.advance(by: .seconds(31))

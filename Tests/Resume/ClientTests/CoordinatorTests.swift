@@ -153,7 +153,7 @@ private final class Socket: SessionTransport {
         #expect(await coordinator.currentSnapshot() == SessionSnapshot(sessionId: "s", lastSeq: 3))
     }
 
-    @Test func `What only the app keeps is let go with it`() async {
+    @Test func `A coordinator is released with its last reference`() async {
         var coordinator: SessionCoordinator? = coordinator(Socket())
         weak let remembered = coordinator
         await coordinator?.connectionDidOpen()

@@ -130,7 +130,7 @@ struct ResumeWorld {
             case .write(let snapshot):
                 writeCount += 1
                 if !storeFails { stored = snapshot }
-                core.wrote(storeFails ? ResumeError(.unavailable, "no store") : nil, now)
+                core.writeFinished(storeFails ? ResumeError(.unavailable, "no store") : nil, now)
             }
             directives += core.takeDirectives()
         }

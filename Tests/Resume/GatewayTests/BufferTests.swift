@@ -146,7 +146,7 @@ struct BrokenBuffer: ReplayBuffer {
         #expect(third.newest == 0)
     }
 
-    @Test func `What is no JSON, and what cannot name an event, is refused`() {
+    @Test func `Invalid JSON and invalid event names are refused`() {
         for (type, json) in [
             ("", "1"), ("READY", "1"), ("A B", "1"), ("A\"", "1"), ("A", "{"), ("A", "1,2"), ("A", ""),
         ] {

@@ -124,7 +124,7 @@ private struct Desk {
         #expect(faulty != nil)
     }
 
-    @Test func `What cannot be resumed is refused, and the client may identify on the same connection`() throws {
+    @Test func `A resume that isn't possible is refused, and the client may identify on the same connection`() throws {
         var desk = Desk(limits: ReplayLimits(count: 2))
         let id = desk.identify(1)
         for _ in 0..<5 { try desk.append(to: "u") }
@@ -166,7 +166,7 @@ private struct Desk {
         (#"{"op":2,"d":{"token":"bad"}}"#, .authenticationFailed),
         (#"{"op":6,"d":{"token":"u","session_id":"","seq":-1}}"#, .decodeError),
     ])
-    func `What a client may not say closes it, with a code of its own`(text: String, code: CloseCode) {
+    func `A forbidden frame closes the client's connection with its own code`(text: String, code: CloseCode) {
         var desk = Desk()
         desk.open(1)
         desk.say(text, on: 1)

@@ -7,7 +7,7 @@ import Testing
 /// Looking at every connection every second would cost more than the events.
 @Suite struct DueTimesTests {
     @Test(arguments: 0..<50 as Range<UInt64>)
-    func `What is due is taken once, when it is due, as if everything were looked at`(seed: UInt64) {
+    func `An entry is taken once, when it is due, as a full scan would take it`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var (dueTimes, all): (DueTimes, [DueTimes.Entry]) = (DueTimes(), [])
         var now = Duration.zero
@@ -39,7 +39,7 @@ import Testing
         #expect(core.connectionCount == 0)
     }
 
-    @Test func `A connection that never identifies is closed in time, whoever is served before`() {
+    @Test func `A connection that never identifies is closed in time, even if others are served first`() {
         var core = GatewayCore(seed: 1)
         for key in 0..<100 { core.open(key, .milliseconds(key * 10)) }
         core.tick(.milliseconds(10_490))

@@ -78,7 +78,7 @@ import Testing
         #expect((14...16).contains(store.asked.count { $0 == "eve" }) && store.asked.contains("anna"))
     }
 
-    @Test func `The devices of a user of whom little waits are read again`() {
+    @Test func `The devices of a user with little waiting work are read again`() {
         var store = Store(Self.budget())
         for _ in 0..<8 { store.ask("eve") }
         let strained = store.queue.takeStrained()

@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `What is cut from a binary frame with lengths, or follows its last field, is refused`() throws {
+    @Test func `A binary frame that is cut, or has bytes after its last field, is refused`() throws {
         let frame = try ClientFrame.resume(token: "token", sessionId: "session", lastSeq: 5).encoded(as: .binary)
         for end in 0..<frame.count {
             #expect(throws: FrameError.self) { try ClientFrame(frame[..<end], as: .binary) }
@@ -167,7 +167,7 @@ import Testing
         #expect(try ServerFrame([99, 1, 2, 3], as: .binary).event == nil)
     }
 
-    @Test func `What READY tells beside the session's id is a JSON object without one`() throws {
+    @Test func `The app's fields for READY must be a JSON object without a session ID`() throws {
         for json in [
             "", "[]", "1", "{", #"{"session_id":"x"}"#, "{\"a\":\"\(String(repeating: "x", count: 17_000))\"}",
         ] {

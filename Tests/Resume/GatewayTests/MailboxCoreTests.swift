@@ -11,7 +11,7 @@ struct MailboxCoreTests {
         var core: MailboxCore
         var store = MailboxContents(MailboxBounds.queue, seed: 1)
         var now = Duration.seconds(1)
-        var news: [Int: [MailboxNews]] = [:]
+        var news: [Int: [MailboxServerFrame]] = [:]
         var closed: [Int: CloseCode] = [:]
         var told: [MailboxActivity] = []
         var paused: Set<Int> = []
@@ -61,9 +61,10 @@ struct MailboxCoreTests {
 
         private mutating func carryOut(_ directive: MailboxDirective, _ key: Int) {
             switch directive {
-            case .send(let bytes): if let news = try? MailboxNews(bytes) { self.news[key, default: []].append(news) }
+            case .send(let bytes):
+                if let news = try? MailboxServerFrame(bytes) { self.news[key, default: []].append(news) }
             case .close(let code, _): closed[key] = code
-            case .tell(let activity): told.append(activity)
+            case .report(let activity): told.append(activity)
             case .serve(let stream, let isServed): served[stream, default: 0] += isServed ? 1 : -1
             case .pause: paused.insert(key)
             case .resume: paused.remove(key)
@@ -74,7 +75,7 @@ struct MailboxCoreTests {
                 core.read(store.queues.page(of: stream, after: position, limit: limit, now), on: key, now)
             case .view(let stream):
                 core.viewed(store.values.values(MailboxCore.viewedNames, of: stream), of: stream, now)
-            case .pass(let bytes, let stream): core.heard(.passed(bytes, stream: stream), now)
+            case .pass(let bytes, let stream): core.changed(.passed(bytes, stream: stream), now)
             case .write(let write):
                 writes.append(write)
                 if answersWrites || !write.isPost { perform(write, key) }
@@ -84,7 +85,7 @@ struct MailboxCoreTests {
         mutating func perform(_ write: MailboxWrite, _ key: Int) {
             let change = store.perform(write, now)
             if let notice = change?.notice { core.noticed(notice, now) }
-            for word in change?.words ?? [] { core.heard(word, now) }
+            for word in change?.words ?? [] { core.changed(word, now) }
             core.wrote(write, change == nil ? .full : .done, on: key, now)
         }
 
@@ -131,7 +132,7 @@ struct MailboxCoreTests {
         #expect(Set(gateway.packets(3).map(\.lane)) == [.queue, .latest])
     }
 
-    @Test func `What was taken does not come again to another process of the device`() throws {
+    @Test func `Taken messages don't return to another process of the device`() throws {
         var (gateway, phone, watch) = try Self.pair()
         for number in 0..<3 {
             gateway.say(
@@ -186,7 +187,7 @@ struct MailboxCoreTests {
     }
 
     @Test(arguments: [true, false])
-    func `Whoever watches is told who sends how much to whom, and of refusals`(isWatched: Bool) throws {
+    func `Activity reports name senders, receivers, sizes and refusals`(isWatched: Bool) throws {
         var settings = MailboxSettings()
         settings.tellsActivity = isWatched
         var (gateway, phone, watch) = try Self.pair(settings)
@@ -201,12 +202,15 @@ struct MailboxCoreTests {
         }
         let refused = MailboxActivity.posted(
             from: phone, to: watch, lane: .presence, byteCount: 1,
-            refusal: "a device says of itself alone whether it is there")
+            refusal: "a device can post only its own presence")
         #expect(
             gateway.told == (isWatched ? [.opened(phone), .opened(watch)] + posted + [refused, .closed(watch)] : []))
     }
 
-    @Test func `Who is let in a moment later is asked for once more before it is refused`() throws {
+    @Test
+    func `The store is asked once more before a post is refused, so a sender that was admitted meanwhile succeeds`()
+        throws
+    {
         var gateway = Gateway()
         let (phone, watch) = (try Self.id(1), try Self.id(2))
         gateway.open(1, phone, follows: [watch])
@@ -228,7 +232,10 @@ struct MailboxCoreTests {
     }
 
     /// `plugins-tool simulate mailboxes --mutate opensOvertaken --seed 2000235`: why order is left to the seal's counter.
-    @Test func `What a store has lost and its sender says again comes behind what the store took meanwhile`() throws {
+    @Test
+    func `A message that the store lost and its sender repeats follows the messages that the store accepted meanwhile`()
+        throws
+    {
         var (gateway, phone, watch) = try Self.pair()
         func post(_ number: UInt8) -> MailboxRequest {
             .post(MailboxPost(number: UInt64(number), to: watch, lane: .queue, bytes: [number]))
@@ -250,7 +257,7 @@ struct MailboxCoreTests {
     @Test func `A will that comes after the word of a newer connection is corrected`() throws {
         var (gateway, _, watch) = try Self.pair()
         _ = gateway.store.values.set([0], MailboxValue.presence, of: watch.description)
-        gateway.core.heard(.changed(name: MailboxValue.presence, stream: watch.description), gateway.now)
+        gateway.core.changed(.changed(name: MailboxValue.presence, stream: watch.description), gateway.now)
         gateway.carryOut()
         #expect(gateway.store.values.values([MailboxValue.presence], of: watch.description).values.first == [1, 2])
     }
@@ -376,8 +383,8 @@ struct MailboxCoreTests {
         var (gateway, phone, watch) = try Self.pair()
         _ = gateway.core.takeDirectives()
         for number in 0..<100 {
-            gateway.core.heard(.changed(name: "latest/\(phone)/\(number)", stream: watch.description), gateway.now)
-            gateway.core.heard(.changed(name: MailboxValue.presence, stream: phone.description), gateway.now)
+            gateway.core.changed(.changed(name: "latest/\(phone)/\(number)", stream: watch.description), gateway.now)
+            gateway.core.changed(.changed(name: MailboxValue.presence, stream: phone.description), gateway.now)
         }
         let directives = gateway.core.takeDirectives()
         #expect(directives.count { if case .find(_, watch.description) = $0.directive { true } else { false } } == 1)
@@ -407,7 +414,7 @@ struct MailboxCoreTests {
     @Test func `Where changes may be missing, the store is asked for all of them`() throws {
         var (gateway, phone, watch) = try Self.pair()
         _ = gateway.core.takeDirectives()
-        gateway.core.heard(.missed(stream: watch.description), gateway.now)
+        gateway.core.changed(.missed(stream: watch.description), gateway.now)
         let directives = gateway.core.takeDirectives().map(\.directive)
         #expect(directives == [.view(stream: watch.description), .find(names: nil, stream: watch.description)])
         gateway.core.noticed(.missed(in: phone.description), gateway.now)
@@ -420,17 +427,17 @@ struct MailboxCoreTests {
     @Test func `A device that the app removes is closed, leaves nothing, and is written to no more`() throws {
         var (gateway, _, watch) = try Self.pair()
         gateway.say(.post(MailboxPost(number: 2, to: watch, lane: .queue, bytes: [9])), 1)
-        for word in gateway.store.remove(watch.description).words { gateway.core.heard(word, gateway.now) }
+        for word in gateway.store.remove(watch.description).words { gateway.core.changed(word, gateway.now) }
         gateway.carryOut()
         #expect(gateway.closed == [2: .authenticationFailed])
         gateway.core.remove(2)
         gateway.say(.post(MailboxPost(number: 3, to: watch, lane: .queue, bytes: [9])), 1)
         gateway.carryOut()
-        #expect(gateway.refusals(1) == ["that mailbox does not take from this device"])
+        #expect(gateway.refusals(1) == ["that mailbox doesn't admit this device"])
         #expect(gateway.store.values.values(nil, of: watch.description).isEmpty)
     }
 
-    @Test func `A device that can't write whom it admits is told so, and not that all know it`() throws {
+    @Test func `A device whose admissions can't be stored is closed, and gets no following frame`() throws {
         var gateway = Gateway()
         let phone = try Self.id(1)
         gateway.core.open(1, challenge: [UInt8](repeating: 1, count: 32), gateway.now)
@@ -451,7 +458,7 @@ struct MailboxCoreTests {
         let write = try #require(gateway.writes.last)
         gateway.core.wrote(write, .full, on: 1, gateway.now)
         gateway.carryOut()
-        #expect(gateway.refusals(1) == ["that mailbox has no more room for this device"])
+        #expect(gateway.refusals(1) == ["that mailbox is full for this device"])
     }
 
     @Test func `Values beyond either bound change nothing`() {

@@ -56,7 +56,7 @@
                 for number in 0..<count {
                     group.addTask {
                         do { _ = try await buffer.append(event(number), to: "s") } catch {
-                            if "\(error)".contains("wait already") { refusals.withLock { $0 += 1 } }
+                            if "\(error)".contains("already waiting") { refusals.withLock { $0 += 1 } }
                         }
                     }
                 }

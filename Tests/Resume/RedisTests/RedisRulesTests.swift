@@ -79,7 +79,7 @@
             "http://localhost", "redis://", "redis://h:0", "redis://h:70000", "redis://h/x", "redis://h/-1", "unix:x",
             "",
         ])
-        func `What names no Redis is refused`(url: String) {
+        func `A URL that isn't a Redis address is refused`(url: String) {
             #expect(throws: ReplayBufferError.self) { try RedisAddress(url) }
         }
 

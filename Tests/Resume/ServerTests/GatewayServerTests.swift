@@ -43,7 +43,7 @@
             }
         }
 
-        @Test func `What the app's closures throw for comes again, before what follows`() async throws {
+        @Test func `An event for which the app's closure throws comes again, before later events`() async throws {
             try await withServer { server, _ in
                 let calls = Locked<[String]>([])
                 let (arrivals, continuation) = AsyncStream<Int>.makeStream()
@@ -136,7 +136,7 @@
         }
 
         private func post(
-            _ server: GatewayServer, _ path: String, _ headers: [String: String], _ body: String = "1"
+            _ server: GatewayServer, _ path: String, _ headers: [String: String] = [:], _ body: String = "1"
         ) async throws -> Int {
             var request = URLRequest(
                 url: try #require(URL(string: "http://127.0.0.1:\(server.metricsPort ?? 0)\(path)")))
@@ -184,14 +184,14 @@
                 }
             }
             for port in [99_999, 65_536, -1] {
-                #expect(try await message { $0.port = port } == "port \(port) is not from 0 to 65535")
-                #expect(try await message { $0.metricsPort = port } == "port \(port) is not from 0 to 65535")
+                #expect(try await message { $0.port = port } == "port \(port) is outside 0 to 65535")
+                #expect(try await message { $0.metricsPort = port } == "port \(port) is outside 0 to 65535")
             }
-            #expect(try await message { $0.publishToken = "short" } == "a publishToken has at least 16 bytes")
+            #expect(try await message { $0.publishToken = "short" } == "publishToken must have at least 16 bytes")
             #expect(try await message { $0.socket.connectionsMax = 1 } == nil)
         }
 
-        @Test func `What a store says goes to the operator, and not to the client`() async throws {
+        @Test func `A store's error goes to the operator, and not to the client`() async throws {
             var settings = GatewayServerSettings()
             let problems = Locked<[GatewayProblem]>([])
             settings.onProblem = { problem in problems.withLock { $0.append(problem) } }
@@ -200,7 +200,7 @@
             socket.send(text: Array(PlainClient.identify("anna").utf8))
             var said = ""
             await socket.read { if case .text(let bytes) = $0 { said += String(decoding: bytes, as: UTF8.self) } }
-            #expect(said.contains(#""reason":"no answer now""#))
+            #expect(said.contains(#""reason":"temporarily unavailable""#))
             #expect(!said.contains("10.0.0.7"), "\(said)")
             #expect(problems.withLock { $0.map(\.source) } == [.events])
             #expect(problems.withLock { $0.allSatisfy { $0.cause.contains("10.0.0.7") } })

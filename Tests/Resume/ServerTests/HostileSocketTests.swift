@@ -32,7 +32,8 @@
             ("binary, which was not agreed on", RawSocket.frame(0x82, [1]), 4002),
         ]
 
-        @Test func `What breaks the protocol is closed by its code, and others are served on`() async throws {
+        @Test func `A client that breaks the protocol is closed with a code, and others are still served`() async throws
+        {
             var settings = GatewayServerSettings()
             settings.socket.closeTimeout = .milliseconds(50)
             let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
@@ -48,7 +49,7 @@
             await server.shutDown()
         }
 
-        @Test func `Cut anywhere, what a client says harms nobody`() async throws {
+        @Test func `Frames that are cut anywhere don't affect other clients`() async throws {
             try await withServer { server, _ in
                 let whole =
                     Array(RawSocket.upgrade(server).utf8) + RawSocket.frame(0x81, Array(PlainClient.identify("u").utf8))
@@ -63,7 +64,9 @@
             }
         }
 
-        @Test func `What becomes no WebSocket in time is closed, and a page is refused`() async throws {
+        @Test func `A connection that doesn't become a WebSocket in time is closed, and a page is refused`()
+            async throws
+        {
             var settings = GatewayServerSettings()
             settings.socket.upgradeTimeout = .milliseconds(100)
             let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
@@ -86,7 +89,7 @@
             await server.shutDown()
         }
 
-        @Test func `Who does not identify in time is closed, and may come again`() async throws {
+        @Test func `A client that doesn't identify in time is closed, and may reconnect`() async throws {
             var settings = GatewayServerSettings()
             settings.connection.identifyTimeout = .milliseconds(100)
             settings.socket.closeTimeout = .milliseconds(50)

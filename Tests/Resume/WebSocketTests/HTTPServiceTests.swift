@@ -32,7 +32,7 @@
             }
             try await channel.writeInbound(ByteBuffer(string: "GET /slow HTTP/1.1\r\nHost: localhost:8080\r\n\r\n"))
             for await _ in begun {}
-            await channel.testingEventLoop.advanceTime(by: HTTPService.patience * 6)
+            await channel.testingEventLoop.advanceTime(by: HTTPService.requestTimeout * 6)
             #expect(channel.isActive)
             // A second request on the same connection is none.
             try await channel.writeInbound(ByteBuffer(string: "GET /second HTTP/1.1\r\nHost: localhost:8080\r\n\r\n"))
@@ -59,7 +59,7 @@
         @Test(arguments: ["", "GET / HTTP/1.1\r\nHost: here\r\n", "PUT / HTTP/1.1\r\nContent-Length: 9\r\n\r\nhalf"])
         func `A request that does not end is not waited for`(half: String) async throws {
             let channel = try await connection { _ in .init(status: 200, text: "") }
-            await channel.testingEventLoop.advanceTime(by: HTTPService.patience - .seconds(1))
+            await channel.testingEventLoop.advanceTime(by: HTTPService.requestTimeout - .seconds(1))
             try await channel.writeInbound(ByteBuffer(string: half))
             #expect(channel.isActive)
             await channel.testingEventLoop.advanceTime(by: .seconds(1))

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `What breaks the order of fragments, the limit or UTF-8 is told by its close code`() {
+    @Test func `A message that breaks the order of fragments, the limit or UTF-8 gets its own close code`() {
         #expect(code([([1], nil, true)]) == 1002)
         #expect(code([([1], .binary, false), ([1], .binary, true)]) == 1002)
         #expect(code([(Array(repeating: 1, count: 9), .binary, true)]) == 1009)

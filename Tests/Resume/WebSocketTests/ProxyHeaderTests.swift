@@ -38,7 +38,7 @@
             }
         }
 
-        @Test func `What is no header is refused as soon as that is known`() {
+        @Test func `An invalid header is refused as soon as it is recognized`() {
             let long = Array("PROXY TCP4 ".utf8) + Array(repeating: UInt8(ascii: "1"), count: 200)
             let refused: [[UInt8]] = [
                 Array("GET / HTTP/1.1\r\n\r\n".utf8), [0x16, 3, 1], Array("PROXZ".utf8), long,

@@ -16,7 +16,7 @@ extension MailboxRun {
                 writes[key, default: []].append(write)
                 if writes[key]?.count == 1 { enter(.write(key: key), within: storeDelay) }
             // A socket that is not read: what comes next stays in it.
-            case .pause, .resume, .tell: break
+            case .pause, .resume, .report: break
             case .serve(let stream, let isServed): served[gateway][stream, default: 0] += isServed ? 1 : -1
             case .authenticate: enter(.answer(key: key, directive), within: 20)
             case .locate, .find, .read, .view, .pass: enter(.answer(key: key, directive), within: storeDelay)

@@ -194,7 +194,7 @@ extension MailboxRun {
             gateways[gateway].noticed(notice, time)
             carryOut(gateway: gateway)
         case .word(let word, let gateway):
-            gateways[gateway].heard(word, time)
+            gateways[gateway].changed(word, time)
             carryOut(gateway: gateway)
         case .deviceHears(let key): deviceHears(end: key)
         case .gatewayHears(let key):

@@ -114,7 +114,7 @@ extension ResumeRun {
             case .sendHeartbeat(let request, _): sendUp(ClientFrame(request), client)
             case .write(let snapshot):
                 clients[client].stored = snapshot
-                clients[client].core.wrote(nil, time)
+                clients[client].core.writeFinished(nil, time)
             }
             directives += clients[client].core.takeDirectives()
         }

@@ -10,7 +10,7 @@ import Testing
 @testable import SessionMeshWatchConnectivity
 
 @MainActor
-@Suite("What is known of the counterpart")
+@Suite("Detection of the counterpart")
 struct CounterpartTests {
     // MARK: Who is a peer
 
@@ -45,7 +45,7 @@ struct CounterpartTests {
         #expect(fleet.states[.phone]?.pendingPeerIDs == [] && fleet.states[.phone]?.isSynced == true)
     }
 
-    @Test func `whoever is asked what it speaks is no second peer`() async throws {
+    @Test func `a counterpart that is asked for its dialect isn't a second peer`() async throws {
         let bench = Counterpart(dialect: .mesh)
         bench.transport.take(.reachability(isReachable: true))
         bench.clock.advance(by: .seconds(4))
@@ -88,7 +88,7 @@ struct CounterpartTests {
         for _ in 0...1 {
             Thread.detachNewThread {
                 for number in 0..<1000 {
-                    transport.become(number.isMultiple(of: 2) ? .reference : .mesh, isProven: true)
+                    transport.setDialect(number.isMultiple(of: 2) ? .reference : .mesh, isProven: true)
                 }
                 endedCount.withLock { $0 += 1 }
             }
@@ -100,8 +100,8 @@ struct CounterpartTests {
         let store = SlowStore()
         let transport = Counterpart(store: store).transport
         // Meanwhile another writer would have the time to be first.
-        store.duringFirst { transport.become(.mesh) }
-        transport.become(.reference)
+        store.duringFirst { transport.setDialect(.mesh) }
+        transport.setDialect(.reference)
         for _ in 0..<2000 where store.written.count < 2 { await turns() }
         #expect(store.written == ["reference", "mesh"])
         #expect(transport.dialect == .mesh)

@@ -24,7 +24,7 @@ struct EndToEndTests {
         #expect(pair.watch.sums.withLock { $0.count } == 6)
     }
 
-    @Test func `what nobody answers runs once, on every lane`() async throws {
+    @Test func `a fire-and-forget request runs once, on every lane`() async throws {
         let pair = try PhoneAndWatch()
         await pair.meet()
         for app in [pair.phone, pair.watch] {

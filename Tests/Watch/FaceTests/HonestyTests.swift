@@ -4,7 +4,7 @@ import SessionMeshWatchConnectivity
 import Testing
 
 @MainActor
-@Suite("What goes wrong is said, in the words of whoever knows")
+@Suite("Failures are reported in the words of the component that found them")
 struct HonestyTests {
     @Test func `a refused context is told, and shown by the states that are in it`() async throws {
         let bench = Bench(MockWCSession())

@@ -9,7 +9,7 @@ import Testing
 
 /// Requests that were sent as the mesh sends them, and are kept for a counterpart that did not understand.
 @MainActor
-@Suite("A kept request goes to an old app while somebody wants it, and only then")
+@Suite("A kept request goes to an old app only while its caller waits")
 struct KeptRequestTests {
     /// A phone that has met an updated watch, and is launched again while the watch's app is not running.
     private func phone(in fleet: Fleet) async throws -> WatchConnection {
@@ -33,7 +33,7 @@ struct KeptRequestTests {
     }
 
     @Test(arguments: [DeliveryStrategy.messageOnly, .messageWithUserInfoFallback, .userInfoOnly])
-    func `whose caller was told of a timeout does not run an hour later`(strategy: DeliveryStrategy) async throws {
+    func `a request that timed out doesn't run an hour later`(strategy: DeliveryStrategy) async throws {
         let fleet = Fleet(remembers: true)
         let phone = try await phone(in: fleet)
         let error = await fleet.failure { try await phone.send(Add(left: 2, right: 3), strategy: strategy) }
@@ -42,7 +42,7 @@ struct KeptRequestTests {
         #expect(try await rollBack(fleet).seen.requests == [])
     }
 
-    @Test func `whose caller was told of a timeout does not run a second later either, nor what was cancelled`()
+    @Test func `a request that timed out doesn't run a second later either, nor does a cancelled one`()
         async throws
     {
         let fleet = Fleet(remembers: true)

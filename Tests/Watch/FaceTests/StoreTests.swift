@@ -5,7 +5,7 @@ import SessionMeshWatchConnectivity
 import Testing
 
 @MainActor
-@Suite("What outlives a launch")
+@Suite("State that outlives a launch")
 struct StoreTests {
     private let folder: TemporaryFolder
 

@@ -62,7 +62,7 @@ import Testing
         #expect(pair.statistics.contextsDelivered == 2)
     }
 
-    @Test func `What does not fit beside the rest is refused, and everything else is delivered`() throws {
+    @Test func `A value that doesn't fit into the context is refused, and all others are delivered`() throws {
         let (pair, writer, watch) = try running()
         let limit = PayloadLimit.wcSessionApplicationContext
         try writer.set(Data(count: 200_000), for: "large")
@@ -84,7 +84,7 @@ import Testing
         #expect(received["small"] as? Data == Data([3]))
     }
 
-    @Test func `What is set before the session is activated is written then, and what failed is tried again`() throws {
+    @Test func `A value set before activation is written after it, and a failed write is repeated`() throws {
         let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
         let (phone, watch) = (try #require(pair.phone.launch()), try #require(pair.watch.launch()))
         let receiver = Recorder(watch)
@@ -101,7 +101,7 @@ import Testing
         withExtendedLifetime(receiver) {}
     }
 
-    @Test func `What is refused is tried again at one pace, however often the session changes meanwhile`() throws {
+    @Test func `A refused write is repeated at one pace, however often the session changes meanwhile`() throws {
         let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
         let session = InjectedSession()
         let multiplexer = WatchSessionMultiplexer.of(session, clock: pair.clock)

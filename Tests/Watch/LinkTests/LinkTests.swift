@@ -70,7 +70,8 @@ import Testing
         #expect(ends.phone.told.last == "connected")
     }
 
-    @Test func `Who switches watches talks to another address, and finds what waited when he comes back`() throws {
+    @Test func `Switching watches changes the address, and waiting packets are delivered after switching back`() throws
+    {
         let ends = try Ends(watches: 2)
         let first = try #require(ends.phone.address)
         ends.pair.switchTo(ends.pair.watches[1])
@@ -90,7 +91,7 @@ import Testing
         #expect(ends.watch.told.filter { $0.hasPrefix("latest") || $0.hasPrefix("queue") } == ["latest 2", "queue 1"])
     }
 
-    @Test func `Who asks first for a watch's name, and who asks at the same time, get the same`() throws {
+    @Test func `Concurrent callers get the same name for a watch`() throws {
         for seed in 1...20 as ClosedRange<UInt64> {
             let pair = SimulatedWatchPair(seed: seed, conditions: .ideal)
             let session = try #require(pair.phone.launch())
@@ -107,7 +108,9 @@ import Testing
         }
     }
 
-    @Test func `Who can be reached is there, even while the session says that its app is not installed`() throws {
+    @Test func `A reachable counterpart is present, even while the session reports that its app isn't installed`()
+        throws
+    {
         let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
         let session = InjectedSession()
         let link = WatchConnectivityLink(session, clock: pair.clock)
@@ -184,7 +187,8 @@ import Testing
         #expect(ends.watch.told.filter { $0.hasPrefix("queue") }.sorted() == ["queue 1", "queue 2"])
     }
 
-    @Test func `What an earlier life has queued is delivered once, or taken back where a store offers it again`() throws
+    @Test func `Packets that an earlier launch queued are delivered once, or cancelled if a store offers them again`()
+        throws
     {
         for cancels in [false, true] {
             let ends = try Ends()

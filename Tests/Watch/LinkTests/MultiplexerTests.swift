@@ -76,7 +76,7 @@ import Testing
         CapturingDelegate(session, isMesh: { $0["sessionmesh.test"] != nil }, onMesh: onMesh)
     }
 
-    @Test func `A session has one multiplexer, which gives the slot back when nobody holds it`() throws {
+    @Test func `A session has one multiplexer, which restores the delegate when it is released`() throws {
         let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
         let session = try #require(pair.phone.launch())
         let app = Recorder(session)
@@ -88,7 +88,7 @@ import Testing
         #expect(session.delegate === app)
     }
 
-    @Test func `What is the mesh's waits for a listener that comes late`() throws {
+    @Test func `The mesh's messages wait for a listener that attaches late`() throws {
         let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
         let phone = try #require(pair.phone.launch())
         let watch = try #require(pair.watch.launch())
@@ -110,7 +110,7 @@ import Testing
         withExtendedLifetime(sender) {}
     }
 
-    @Test func `A delegate that passes on to whoever it found in the slot makes no circle`() throws {
+    @Test func `A delegate that forwards to the previous delegate creates no cycle`() throws {
         let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
         let phone = try #require(pair.phone.launch())
         let watch = try #require(pair.watch.launch())
@@ -125,7 +125,7 @@ import Testing
         withExtendedLifetime(sender) {}
     }
 
-    @Test func `Requests that the mesh does not take are answered by the app, or by nobody`() throws {
+    @Test func `Requests that the mesh doesn't accept are answered by the app, or not at all`() throws {
         let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
         let phone = try #require(pair.phone.launch())
         let watch = try #require(pair.watch.launch())

@@ -10,7 +10,7 @@ import Testing
 /// The whole transport, on both devices.
 @Suite struct TransportTests {
     @Test(arguments: [SessionDeliveryMode.realtimeBestEffort, .reliableEventually])
-    func `What one side sends the other gets, both ways`(mode: SessionDeliveryMode) async throws {
+    func `Each side receives messages from the other`(mode: SessionDeliveryMode) async throws {
         let world = try World.running()
         let (phone, watch) = (try world[.phone], try world[.watch])
         #expect(phone.knownPeers == [World.peer(.watch)])
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [SessionDeliveryMode.realtimeBestEffort, .reliableEventually])
-    func `What is sent to an app that does not run goes as user info`(mode: SessionDeliveryMode) async throws {
+    func `A message to an app that isn't running goes as user info`(mode: SessionDeliveryMode) async throws {
         let world = try World.running()
         let phone = try world[.phone]
         world.kill(.watch)

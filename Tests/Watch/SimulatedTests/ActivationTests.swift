@@ -74,7 +74,7 @@ import Testing
         #expect(app.events.last == .activated(.activated, nil))
     }
 
-    @Test("What a session says of the counterpart is false and empty until it has been activated")
+    @Test("A session's properties of the counterpart are false and empty until it has been activated")
     func blankBeforeActivation() throws {
         let running = try Running()
         try running.watch.session.updateApplicationContext(["n": 1])

@@ -17,7 +17,7 @@ import Testing
         #expect(running.watch.session.applicationContext.isEmpty)
     }
 
-    @Test("What is sent while another is on its way follows it")
+    @Test("A context that is sent while another is in flight follows it")
     func following() throws {
         let running = try Running(.calm)
         try running.phone.session.updateApplicationContext(["n": 1])

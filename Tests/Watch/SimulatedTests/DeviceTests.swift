@@ -37,7 +37,7 @@ import Testing
         #expect(phone.events.contains(.userInfo(2)) && running.watch.events.contains(.userInfo(1)))
     }
 
-    @Test("What came before the switch is delivered before the session is deactivated")
+    @Test("Content that arrived before the switch is delivered before the session is deactivated")
     func switchingLate() throws {
         let running = try Running(watches: 2)
         running.pair.phone.suspend()

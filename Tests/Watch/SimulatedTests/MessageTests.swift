@@ -110,7 +110,7 @@ import Testing
         #expect(running.pair.phone.state == .background)
     }
 
-    @Test("Who does not answer in time is reported, and a late reply is dropped")
+    @Test("A reply that doesn't come in time is reported as an error, and a late one is dropped")
     func replyTimeout() throws {
         let running = try Running()
         running.phone.answers.withLock { $0 = false }
@@ -205,7 +205,7 @@ import Testing
         #expect(running.watch.events.isEmpty)
     }
 
-    @Test("What cannot be sent is refused with its code")
+    @Test("A message that can't be sent is refused with its code")
     func refusals() throws {
         let running = try Running()
         let phone = running.phone

@@ -31,7 +31,7 @@ import Testing
         #expect((content["empty"] as? [String: Any])?.isEmpty == true)
     }
 
-    @Test("What no property list can hold is refused, at any depth")
+    @Test("Values that a property list can't hold are refused, at any depth")
     func unsupported() throws {
         let running = try Running()
         let url = try #require(URL(string: "https://example.com"))

@@ -4,7 +4,9 @@ import MeshSimulatedWatch
 import Testing
 
 @Suite struct ScheduleTests {
-    @Test("Whatever happens, nothing queued is lost, nothing is out of order, and nobody is told what he must not be")
+    @Test(
+        "Under any schedule nothing queued is lost, everything is in order, and no app gets a call that it must not get"
+    )
     func invariants() throws {
         var totals = SimulatedWatchStatistics()
         for seed in 0..<3_000 as Range<UInt64> {

@@ -40,7 +40,7 @@ import Testing
         #expect(sender.events == [.activated(.activated, nil)] + (1...3).map { .finishedUserInfo($0, nil) })
     }
 
-    @Test("What an app was handed when it died it is handed again, in order")
+    @Test("User infos that an app was receiving when it died are delivered again, in order")
     func crash() throws {
         var conditions = SimulatedWatchConditions.ideal
         conditions.crashRate = 0.3

@@ -26,8 +26,8 @@
                 properties, Int32(MQTT_PROP_RECEIVE_MAXIMUM.rawValue), &receiveMaximum, false)
         }
 
-        private static let noRetained = "it keeps no retained messages, so peers don't find each other; allow them"
-        private static let lowQuality = "it takes QoS 0 only, so messages can be lost; allow QoS 1"
+        private static let noRetained = "it doesn't keep retained messages, so peers can't find each other; allow them"
+        private static let lowQuality = "it accepts QoS 0 only, so messages can be lost; allow QoS 1"
 
         /// Returns advice if the broker refused the connection because of a limit that the link's will exceeds.
         static func advice(refusal code: Int32) -> String? {
@@ -43,14 +43,14 @@
             var problems: [String] = []
             if packetBytes < MosquittoClient.packetBytesMax {
                 problems.append(
-                    "it takes packets of at most \(packetBytes) bytes, so larger messages can't be sent; raise its packet size "
+                    "it accepts packets of at most \(packetBytes) bytes, so larger messages can't be sent; raise its packet size "
                         + "to \(MosquittoClient.packetBytesMax)")
             }
             if !keepsRetained { problems.append(Self.noRetained) }
             if qualityOfServiceMax < 1 { problems.append(Self.lowQuality) }
             if receiveMaximum < Self.receiveMaximumMin {
                 problems.append(
-                    "it takes \(receiveMaximum) messages at a time (Receive Maximum), so sending is slow; allow "
+                    "it accepts \(receiveMaximum) messages at a time (Receive Maximum), so sending is slow; allow "
                         + "\(Self.receiveMaximumMin) or more")
             }
             return problems

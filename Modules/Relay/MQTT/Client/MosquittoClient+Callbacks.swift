@@ -66,10 +66,10 @@
 
         private func published(_ identifier: Int32, _ reason: Int32) {
             let hasRoom = state.withLock { state in
-                if state.kept.remove(identifier) == nil, state.immediate.remove(identifier) == nil {
+                if state.unacknowledged.remove(identifier) == nil, state.immediate.remove(identifier) == nil {
                     state.early.insert(identifier)
                 }
-                guard state.isFull, state.isConnected, state.underWayCount <= Self.unacknowledgedMax / 2 else {
+                guard state.isFull, state.isConnected, state.inFlightCount <= Self.unacknowledgedMax / 2 else {
                     return false
                 }
                 state.isFull = false

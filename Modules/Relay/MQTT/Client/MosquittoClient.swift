@@ -44,15 +44,15 @@
             /// The thread has been woken and will check for messages to write.
             var isWoken = false
             /// IDs of outstanding messages. The library keeps those of QoS 1 over connections.
-            var kept: Set<Int32> = []
+            var unacknowledged: Set<Int32> = []
             var immediate: Set<Int32> = []
             /// IDs reported as done before `publish` had recorded them.
             var early: Set<Int32> = []
             var waiters: [CheckedContinuation<Void, Never>] = []
 
-            var underWayCount: Int { kept.count + immediate.count }
+            var inFlightCount: Int { unacknowledged.count + immediate.count }
 
-            func end(_ status: Int32) -> RelayPauses.End {
+            func end(_ status: Int32) -> ReconnectBackoff.End {
                 if isReplaced { return .replaced }
                 let isClosed = isConnected && !isDropped && !isStopping && brokerReason == nil
                 return isClosed && status == Int32(MOSQ_ERR_CONN_LOST.rawValue) ? .closed : .failed
@@ -86,10 +86,10 @@
             do throws(SystemCallError) {
                 wake = try WakePipe()
             } catch {
-                throw MQTTError(.noDescriptor, "the client cannot make a pipe", cause: error)
+                throw MQTTError(.noDescriptor, "can't create a pipe for the client", cause: error)
             }
             guard let handle = mosquitto_new(clientID, false, nil) else {
-                throw MQTTError(.invalidArgument, "'\(clientID)' cannot be a client's id")
+                throw MQTTError(.invalidArgument, "'\(clientID)' can't be used as a client ID")
             }
             self.handle = handle
             try configure()
@@ -114,7 +114,7 @@
                 guard status == Int32(MOSQ_ERR_SUCCESS.rawValue) else {
                     throw MQTTError(
                         .invalidArgument,
-                        "TLS cannot be set up with '\(broker.authoritiesPath ?? "the system's certificates")': "
+                        "can't set up TLS with '\(broker.authoritiesPath ?? "the system's certificates")': "
                             + Self.text(status))
                 }
             }
@@ -146,7 +146,7 @@
         private func publishNext(_ message: RelayMessage) -> LinkError? {
             let refusal = state.withLock { state -> LinkError? in
                 guard !state.isStopping, state.observer != nil else { return LinkError(.closed) }
-                guard state.isConnected, state.underWayCount < Self.unacknowledgedMax else {
+                guard state.isConnected, state.inFlightCount < Self.unacknowledgedMax else {
                     state.isFull = true
                     return LinkError(.full)
                 }
@@ -173,7 +173,11 @@
             }
             state.withLock { state in
                 guard state.early.remove(identifier) == nil else { return }
-                if message.isAcknowledged { state.kept.insert(identifier) } else { state.immediate.insert(identifier) }
+                if message.isAcknowledged {
+                    state.unacknowledged.insert(identifier)
+                } else {
+                    state.immediate.insert(identifier)
+                }
             }
             wakeThread()
             return nil
@@ -198,7 +202,7 @@
         public func close() async {
             state.withLock { $0.isStopping = true }
             let end = ContinuousClock.now + .seconds(1)
-            while state.withLock({ $0.isConnected && $0.underWayCount > 0 }), ContinuousClock.now < end {
+            while state.withLock({ $0.isConnected && $0.inFlightCount > 0 }), ContinuousClock.now < end {
                 try? await Task.sleep(for: .milliseconds(2))
             }
             state.withLock { $0.mustEnd = true }
@@ -224,10 +228,10 @@
         /// is sent.
         private static let keepAliveSeconds: Int32 = 35
         /// The interval at which the library checks whether a ping is due.
-        private static let lookMilliseconds: Int32 = 5_000
+        private static let pingCheckMilliseconds: Int32 = 5_000
 
         private func run() {
-            var pauses = RelayPauses(from: .milliseconds(50), to: .seconds(5))
+            var backoff = ReconnectBackoff(from: .milliseconds(50), to: .seconds(5))
             var random = SplitMix64(seed: .random(in: 0 ... .max))
             while !state.withLock({ $0.isStopping }) {
                 let began = ContinuousClock.now
@@ -246,9 +250,9 @@
                 }
                 let observer = state.withLock { $0.observer }
                 if wasConnected { observer?.disconnected(reason) } else { observer?.refused(reason) }
-                let pause = pauses.next(after: wasConnected ? ContinuousClock.now - began : nil, end, &random)
-                if end != .failed, let problem = pauses.problem { observer?.refused("\(broker.url): \(problem)") }
-                rest(pause)
+                let pause = backoff.next(after: wasConnected ? ContinuousClock.now - began : nil, end, &random)
+                if end != .failed, let problem = backoff.problem { observer?.refused("\(broker.url): \(problem)") }
+                wait(for: pause)
             }
             let waiters = state.withLock { state in
                 state.hasEnded = true
@@ -259,7 +263,7 @@
             for waiter in waiters { waiter.resume() }
         }
 
-        private func rest(_ pause: Duration) {
+        private func wait(for pause: Duration) {
             let end = ContinuousClock.now + pause
             while !state.withLock({ $0.isStopping }), ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.02) }
         }
@@ -289,7 +293,7 @@
             state.withLock { $0.isConnecting = false }
             var end: ContinuousClock.Instant?
             while status == Int32(MOSQ_ERR_SUCCESS.rawValue), end.map({ ContinuousClock.now < $0 }) ?? true {
-                status = turn(end == nil ? Self.lookMilliseconds : 200)
+                status = runLoopOnce(timeoutMilliseconds: end == nil ? Self.pingCheckMilliseconds : 200)
                 guard end == nil, state.withLock({ $0.mustEnd }) else { continue }
                 // `close` may have come before there was a connection. The time limit protects against a broker that
                 // hangs.
@@ -300,11 +304,11 @@
         }
 
         /// Waits for events for at most the given time, and handles them.
-        private func turn(_ milliseconds: Int32) -> Int32 {
+        private func runLoopOnce(timeoutMilliseconds: Int32) -> Int32 {
             let socket = mosquitto_socket(handle)
             guard socket >= 0 else { return Int32(MOSQ_ERR_NO_CONN.rawValue) }
             let events = POLLIN | (mosquitto_want_write(handle) ? POLLOUT : 0)
-            switch wake.wait(for: socket, Int32(events), timeoutMilliseconds: milliseconds) {
+            switch wake.wait(for: socket, Int32(events), timeoutMilliseconds: timeoutMilliseconds) {
             case .failed(let number): return Self.failure(number)
             case .timedOut: return mosquitto_loop_misc(handle)
             case .woken:
@@ -329,7 +333,8 @@
             switch mosq_err_t(status) {
             case MOSQ_ERR_ERRNO: return String(cString: strerror(errno))
             // The library gives no details.
-            case MOSQ_ERR_TLS: return "no TLS: is its certificate for this name, by an authority that is believed here?"
+            case MOSQ_ERR_TLS:
+                return "TLS failed; check that its certificate is for this host and from a trusted authority"
             default: break
             }
             return mosquitto_strerror(status).map { String(cString: $0) } ?? "error \(status)"

@@ -68,7 +68,7 @@
         /// Maximum size of a sealed packet on the lane `datagram`.
         public static let mqttDatagram = PayloadLimit(
             id: "mqtt.datagram", bytes: 60_000, summary: "QoS 0 message through an MQTT broker, sealed",
-            source: "what SealedDatagrams takes, rounded down")
+            source: "the maximum of SealedDatagrams, rounded down")
 
         /// The largest messages that brokers accept in their default configuration.
         public static let mqttBrokers = [
@@ -78,7 +78,7 @@
             PayloadLimit(
                 id: "mqtt.broker.azure-event-grid.retained", bytes: 65_536,
                 summary: "Azure Event Grid, a retained message",
-                source: "learn.microsoft.com/azure/event-grid/mqtt-retain: 64 KB; less than the lane latest takes"),
+                source: "learn.microsoft.com/azure/event-grid/mqtt-retain: 64 KB; less than the lane latest accepts"),
             PayloadLimit(
                 id: "mqtt.broker.emqx", bytes: 1_048_576, summary: "EMQX, a packet, by default",
                 source: "docs.emqx.com/en/emqx/latest/guides/configuration/mqtt.md: max_packet_size = 1MB"),

@@ -68,13 +68,15 @@
                 defer { state.hasRun = true }
                 return !state.hasRun
             }
-            guard isFirst else { throw MQTTError(.invalidArgument, "a window opens once") }
+            guard isFirst else {
+                throw MQTTError(.invalidArgument, "run() was already called; create a new MQTTPairing")
+            }
             try client.open(PairingObserver(self))
             let timer = Task {
                 try await Task.sleep(for: Self.window)
                 let refusal = state.withLock { $0.lastRefusal }
-                let reason = refusal.map { "; the last that was heard: \($0)" } ?? ""
-                end(.failure(MQTTError(.timedOut, "nobody was paired in time\(reason)")))
+                let reason = refusal.map { "; the last reason: \($0)" } ?? ""
+                end(.failure(MQTTError(.timedOut, "no device was paired in time\(reason)")))
             }
             let outcome = await withTaskCancellationHandler {
                 await withCheckedContinuation { wait($0) }
@@ -118,7 +120,7 @@
             do {
                 perform(try state.withLock { try $0.core.received(bytes, start.duration(to: .now)) })
             } catch {
-                end(.failure(MQTTError(.notPaired, "the pairing has failed", cause: error)))
+                end(.failure(MQTTError(.notPaired, "pairing failed", cause: error)))
             }
         }
 

@@ -25,7 +25,7 @@ package struct MailboxClientCore: Sendable {
         case drop(String)
     }
 
-    package enum Taking: Hashable, Sendable { case taken, full, oversized }
+    package enum PostResult: Hashable, Sendable { case taken, full, oversized }
 
     package static let heldMax = 256
     package static let heldBytesMax = 4 << 20
@@ -35,14 +35,14 @@ package struct MailboxClientCore: Sendable {
 
     private var phase = Phase.closed
     private var heartbeat = Duration.seconds(30)
-    private var heardAt = Duration.zero
-    private var saidAt = Duration.zero
-    private var beatAt = Duration.zero
+    private var lastReceivedAt = Duration.zero
+    private var lastSentAt = Duration.zero
+    private var lastHeartbeatAt = Duration.zero
     private var held: [MailboxPost] = []
     private var heldBytes = 0
     private var lastNumber: UInt64 = 0
     private var isFull = false
-    private var socketHasRoom = true
+    private var isSocketWritable = true
     /// The position of the newest packet of the lane `queue` that was passed on.
     package private(set) var position: MailboxPosition?
     private var takenPosition: MailboxPosition?
@@ -64,25 +64,26 @@ package struct MailboxClientCore: Sendable {
 
     package mutating func connected(_ now: Duration) {
         phase = .greeting
-        socketHasRoom = true
-        (heardAt, saidAt, beatAt) = (now, now, now)
-        takenDue = now
+        isSocketWritable = true
+        (lastReceivedAt, lastSentAt, lastHeartbeatAt) = (now, now, now)
+        // The last report may have been lost with the previous connection.
+        (takenPosition, takenDue) = (nil, now)
     }
 
     package mutating func disconnected() { phase = .closed }
 
     package mutating func received(_ bytes: [UInt8], _ now: Duration) {
         guard phase != .closed else { return }
-        heardAt = now
+        lastReceivedAt = now
         do throws(MailboxError) {
-            take(try MailboxNews(bytes), now)
+            handle(try MailboxServerFrame(bytes), now)
         } catch {
-            drop("the gateway speaks nonsense: \(error)")
+            drop("can't decode the gateway's frame: \(error)")
         }
     }
 
-    private mutating func take(_ news: MailboxNews, _ now: Duration) {
-        switch (news, phase) {
+    private mutating func handle(_ frame: MailboxServerFrame, _ now: Duration) {
+        switch (frame, phase) {
         case (.challenge(let challenge, let milliseconds), .greeting):
             heartbeat = .milliseconds(min(max(milliseconds, Self.heartbeats.lowerBound), Self.heartbeats.upperBound))
             phase = .proving
@@ -92,9 +93,9 @@ package struct MailboxClientCore: Sendable {
             directives.append(.opened)
         case (.following, .open):
             phase = .following
-            for post in held { say(.post(post), now) }
+            for post in held { send(.post(post), now) }
             directives.append(.following)
-            makeRoom()
+            reportWritable()
         case (.following, .following): directives.append(.following)
         case (.presence(let id, let bytes), _) where isOpen: directives.append(.presence(id, bytes))
         case (.packet(let packet), _) where isOpen:
@@ -103,13 +104,13 @@ package struct MailboxClientCore: Sendable {
                 takenDue = takenDue ?? now + .milliseconds(250)
             }
             directives.append(.received(packet))
-        case (.posted(let number, let refusal), .following): answered(number, refusal)
+        case (.posted(let number, let refusal), .following): finishPost(number, refusal)
         case (.heartbeat, _): break
-        default: drop("the gateway says what has no place here")
+        default: drop("the gateway sent an unexpected frame")
         }
     }
 
-    private mutating func answered(_ number: UInt64, _ refusal: String?) {
+    private mutating func finishPost(_ number: UInt64, _ refusal: String?) {
         guard let index = held.firstIndex(where: { $0.number == number }) else { return }
         let post = held.remove(at: index)
         heldBytes -= post.bytes.count
@@ -118,11 +119,13 @@ package struct MailboxClientCore: Sendable {
         } else if post.lane == .presence {
             directives.append(.presence(post.to, post.bytes))
         }
-        makeRoom()
+        reportWritable()
     }
 
-    private mutating func makeRoom() {
-        guard isFull, socketHasRoom, held.count <= Self.heldMax / 2, heldBytes <= Self.heldBytesMax / 2 else { return }
+    private mutating func reportWritable() {
+        guard isFull, isSocketWritable, held.count <= Self.heldMax / 2, heldBytes <= Self.heldBytesMax / 2 else {
+            return
+        }
         isFull = false
         directives.append(.writable)
     }
@@ -132,8 +135,8 @@ package struct MailboxClientCore: Sendable {
         directives.append(.drop(reason))
     }
 
-    private mutating func say(_ request: MailboxRequest, _ now: Duration) {
-        saidAt = now
+    private mutating func send(_ request: MailboxRequest, _ now: Duration) {
+        lastSentAt = now
         directives.append(.send(request.bytes))
     }
 
@@ -145,20 +148,20 @@ package struct MailboxClientCore: Sendable {
         phase = .opening
         var opening = opening
         opening.after = position
-        say(.open(opening), now)
+        send(.open(opening), now)
     }
 
     package mutating func follow(_ ids: [MailboxID], _ now: Duration) {
         guard isOpen else { return }
-        say(.follow(Array(ids.prefix(MailboxFrame.followedMax))), now)
+        send(.follow(Array(ids.prefix(MailboxFrame.followedMax))), now)
     }
 
     /// - Parameter isHeld: True holds the post until the gateway has answered. Otherwise it may be lost.
     package mutating func post(
         _ bytes: [UInt8], to id: MailboxID, on lane: MailboxLane, key: String = "", isHeld: Bool, _ now: Duration
-    ) -> Taking {
+    ) -> PostResult {
         guard bytes.count <= MailboxFrame.bytesMax else { return .oversized }
-        guard isOpen, socketHasRoom,
+        guard isOpen, isSocketWritable,
             !isHeld || held.count < Self.heldMax && heldBytes + bytes.count <= Self.heldBytesMax
         else {
             isFull = true
@@ -171,14 +174,14 @@ package struct MailboxClientCore: Sendable {
             held.append(post)
             heldBytes += bytes.count
         }
-        if !isHeld || phase == .following { say(.post(post), now) }
+        if !isHeld || phase == .following { send(.post(post), now) }
         return .taken
     }
 
     /// Notes whether the socket accepts more bytes.
-    package mutating func setSocketRoom(_ hasRoom: Bool) {
-        socketHasRoom = hasRoom
-        if hasRoom, isOpen { makeRoom() }
+    package mutating func setSocketWritable(_ isWritable: Bool) {
+        isSocketWritable = isWritable
+        if isWritable, isOpen { reportWritable() }
     }
 
     // MARK: Time
@@ -186,28 +189,28 @@ package struct MailboxClientCore: Sendable {
     /// The time of the next `tick`; nil without a socket.
     package var dueAt: Duration? {
         guard phase != .closed else { return nil }
-        let deadAt = heardAt + heartbeat * 2
+        let deadAt = lastReceivedAt + heartbeat * 2
         guard isOpen else { return deadAt }
-        return min(deadAt, beatDue, takenDue ?? deadAt)
+        return min(deadAt, heartbeatDue, takenDue ?? deadAt)
     }
 
     /// A heartbeat is due if either direction has been silent. Other frames count as signs of life.
-    private var beatDue: Duration { max(beatAt, min(saidAt, heardAt)) + heartbeat }
+    private var heartbeatDue: Duration { max(lastHeartbeatAt, min(lastSentAt, lastReceivedAt)) + heartbeat }
 
     package mutating func tick(_ now: Duration) {
         guard phase != .closed else { return }
-        if now - heardAt >= heartbeat * 2 { return drop("the gateway is silent") }
+        if now - lastReceivedAt >= heartbeat * 2 { return drop("the gateway doesn't respond") }
         guard isOpen else { return }
         if let due = takenDue, due <= now {
             takenDue = nil
             if let position, position != takenPosition {
                 takenPosition = position
-                say(.taken(position), now)
+                send(.taken(position), now)
             }
         }
-        if beatDue <= now {
-            say(.heartbeat, now)
-            beatAt = now
+        if heartbeatDue <= now {
+            send(.heartbeat, now)
+            lastHeartbeatAt = now
         }
     }
 }

@@ -107,7 +107,7 @@ extension WireReader {
 
     mutating func readLane() throws -> MailboxLane {
         let number = try readUInt8()
-        guard let lane = MailboxLane(rawValue: number) else { throw MailboxError("there is no lane \(number)") }
+        guard let lane = MailboxLane(rawValue: number) else { throw MailboxError("unknown lane \(number)") }
         return lane
     }
 }

@@ -56,7 +56,7 @@ extension MailboxRequest {
                         ? nil : try reader.readText(max: MailboxFrame.serverBytesMax, "server's name")))
         case .follow:
             guard reader.remaining <= MailboxFrame.followedMax * MailboxID.byteCount else {
-                throw MailboxError("at most \(MailboxFrame.followedMax) are followed")
+                throw MailboxError("a device follows at most \(MailboxFrame.followedMax) others")
             }
             var ids: [MailboxID] = []
             while !reader.isAtEnd { ids.append(try reader.readMailboxID()) }
@@ -71,7 +71,7 @@ extension MailboxRequest {
             guard let position = try reader.readPosition() else { throw MailboxError("no position") }
             self = .taken(position)
         case .heartbeat: self = .heartbeat
-        case nil: throw MailboxError("a device does not send operation \(number)")
+        case nil: throw MailboxError("a device doesn't send operation \(number)")
         }
     }
 }

@@ -200,7 +200,7 @@
 
     /// The counters of a link's messages.
     public struct RelayLinkStatistics: Hashable, Sendable {
-        /// The number of packets that the link tried to send.
+        /// The number of packets that the link sealed and passed to its relay client.
         public var packetsSent = 0
         /// The number of packets from peers that could be opened.
         public var packetsReceived = 0

@@ -11,23 +11,25 @@
             }
             guard packet.lane.isLive || !peer.isGuest else { throw LinkError(.unreachable) }
             guard packet.bytes.count <= limit else { throw LinkError(.oversized) }
-            statistics.packetsSent += 1
+            let message: RelayMessage
             switch packet.lane {
             case .datagram:
                 guard isConnected, let live = peer.live else { throw LinkError(.unreachable) }
                 do throws(SealError) {
-                    return datagram(try live.seal([Control.data.rawValue] + packet.bytes), to: id)
+                    message = datagram(try live.seal([Control.data.rawValue] + packet.bytes), to: id)
                 } catch { throw LinkError(.unreachable, "\(error)") }
             case .latest:
                 let name = own.topicName(of: packet.key, for: id)
                 let topic = RelayTopic.latest(to: id, from: own.id, key: name).name
-                return try kept(packet.bytes, in: topic, isRetained: true, key)
+                message = try sealKept(packet.bytes, in: topic, isRetained: true, key)
             default:
-                return try kept(packet.bytes, in: peer.queueTopic, isRetained: false, key)
+                message = try sealKept(packet.bytes, in: peer.queueTopic, isRetained: false, key)
             }
+            statistics.packetsSent += 1
+            return message
         }
 
-        private mutating func kept(
+        private mutating func sealKept(
             _ bytes: [UInt8], in topic: String, isRetained: Bool, _ key: PeerKey
         ) throws(LinkError) -> RelayMessage {
             do {
@@ -47,18 +49,18 @@
             case .presence(let id):
                 guard let presence = RelayPresence(bytes) else {
                     statistics.forged += 1
-                    return reject(id, "what is published as its presence is none", now)
+                    return reject(id, "can't decode its presence", now)
                 }
                 self.presence(presence, of: id, now)
             case .hello(own.id, let id): hello(Array(bytes), from: id, now)
             case .datagram(own.id, let id): datagram(bytes, from: id, now)
-            case .queue(own.id, let id): kept(bytes, on: .queue, from: id, name, now)
-            case .latest(own.id, let id, _): kept(bytes, on: .latest, from: id, name, now)
+            case .queue(own.id, let id): receiveKept(bytes, on: .queue, from: id, name, now)
+            case .latest(own.id, let id, _): receiveKept(bytes, on: .latest, from: id, name, now)
             default: return
             }
         }
 
-        private mutating func kept(
+        private mutating func receiveKept(
             _ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from id: PeerID, _ topic: String, _ now: Duration
         ) {
             guard peers[id]?.isGuest != true else {
@@ -78,15 +80,18 @@
                 statistics.packetsReceived += 1
                 // Messages sealed earlier may arrive before the sender's presence.
                 if peers[id]?.key == nil, let key = KeptSeal.senderKey(of: bytes, from: id) { learn(key, of: id) }
-                tell(.received(opened, lane, id))
+                direct(.received(opened, lane, id))
             } catch .replayed {
                 // Relays also repeat messages: retained ones at each subscription, others after a lost connection.
                 statistics.replayed += 1
             } catch .exhausted {
-                reject(id, "a message on the lane \(lane.rawValue): too many topics or launches of its sender", now)
+                reject(
+                    id,
+                    "a message on the lane \(lane.rawValue) exceeds the topics or launches that are remembered for its sender",
+                    now)
             } catch {
                 statistics.forged += 1
-                reject(id, "a message on the lane \(lane.rawValue) is not its own: \(error)", now)
+                reject(id, "can't open a message on the lane \(lane.rawValue): \(error)", now)
             }
         }
 
@@ -105,11 +110,11 @@
                 statistics.forged += 1
                 return
             }
-            update(id) { ($0.heardAt, $0.deadline) = (now, nil) }
+            update(id) { ($0.lastReceivedAt, $0.deadline) = (now, nil) }
             switch opened.first.flatMap({ Control(rawValue: $0) }) {
             case .data:
                 statistics.packetsReceived += 1
-                tell(.received(Array(opened.dropFirst()), .datagram, id))
+                direct(.received(Array(opened.dropFirst()), .datagram, id))
             case .probe: sendControl(.answer, to: id)
             case .leave: end(id, reason: nil)
             case .answer, nil: break

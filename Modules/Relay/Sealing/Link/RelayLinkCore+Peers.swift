@@ -17,7 +17,7 @@
             guard let peer = peers[id] else { return }
             guard let key = peer.key ?? PeerKey(presence.key, of: id) else {
                 statistics.forged += 1
-                return reject(id, "what is published as its presence is not its own", now)
+                return reject(id, "its presence doesn't match its identity", now)
             }
             let isNews = presence.isHere && presence != peer.presence
             update(id) {
@@ -38,15 +38,15 @@
         mutating func learn(_ key: PeerKey, of id: PeerID) {
             guard peers[id]?.key == nil else { return }
             update(id) { $0.key = key }
-            if peers[id]?.isGuest == false { tell(.found(id)) }
+            if peers[id]?.isGuest == false { direct(.found(id)) }
         }
 
         /// Sends a hello with fresh keys. Repeats it with backoff while the peer is present but doesn't answer.
-        mutating func sendHello(_ id: PeerID, answering heard: [UInt8]? = nil, _ now: Duration) {
+        mutating func sendHello(_ id: PeerID, answering answeredKey: [UInt8]? = nil, _ now: Duration) {
             guard isConnected, let peer = peers[id], let key = peer.key else { return }
             let attempt = peer.attempt ?? LiveSeal()
-            let hello = Hello(key: attempt.publicKey, heard: heard ?? attempt.answered)
-            attempt.answered = hello.heard
+            let hello = Hello(key: attempt.publicKey, answeredKey: answeredKey ?? attempt.answered)
+            attempt.answered = hello.answeredKey
             update(id) {
                 $0.attempt = attempt
                 $0.attemptDue = $0.isHere && $0.live == nil ? now + $0.backoff.next() : nil
@@ -56,7 +56,7 @@
 
         private mutating func publish(_ hello: Hello, to key: PeerKey) {
             guard let bytes = try? hello.sealed(from: own, to: key) else { return }
-            tell(
+            direct(
                 .publish(
                     RelayMessage(
                         topic: RelayTopic.hello(to: key.id, from: own.id).name, bytes: bytes,
@@ -70,29 +70,29 @@
                 (hello, key) = try Hello.open(bytes, from: id, to: own)
             } catch {
                 statistics.forged += 1
-                return reject(id, "a greeting is not its own: \(error)", now)
+                return reject(id, "can't open its hello: \(error)", now)
             }
             learn(key, of: id)
-            guard let heard = hello.heard else { return sendHello(id, answering: hello.key, now) }
+            guard let answeredKey = hello.answeredKey else { return sendHello(id, answering: hello.key, now) }
             // An answer to an old key doesn't prove that the peer is present now.
-            guard let attempt = peers[id]?.attempt, attempt.publicKey == heard else {
+            guard let attempt = peers[id]?.attempt, attempt.publicKey == answeredKey else {
                 statistics.replayed += 1
                 return
             }
-            if attempt.answered != hello.key { publish(Hello(key: attempt.publicKey, heard: hello.key), to: key) }
+            if attempt.answered != hello.key { publish(Hello(key: attempt.publicKey, answeredKey: hello.key), to: key) }
             update(id) { ($0.attempt, $0.attemptDue) = (nil, nil) }
             do throws(SealError) {
                 try attempt.agree(with: hello.key, own: own.id, peer: id)
             } catch {
-                return reject(id, "no keys came of its greeting: \(error)", now)
+                return reject(id, "key agreement failed: \(error)", now)
             }
             end(id, reason: nil)
             update(id) {
                 $0.live = attempt
-                ($0.heardAt, $0.deadline) = (now, nil)
+                ($0.lastReceivedAt, $0.deadline) = (now, nil)
                 $0.backoff.reset()
             }
-            tell(peers[id]?.isGuest == true ? .connectedAsGuest(id) : .connected(id))
+            direct(peers[id]?.isGuest == true ? .connectedAsGuest(id) : .connected(id))
         }
 
         /// Asks the peer for an answer within `answerTime`.
@@ -105,7 +105,7 @@
 
         mutating func sendControl(_ control: Control, to id: PeerID) {
             guard isConnected, let sealed = try? peers[id]?.live?.seal([control.rawValue]) else { return }
-            tell(.publish(datagram(sealed, to: id)))
+            direct(.publish(datagram(sealed, to: id)))
         }
 
         func datagram(_ sealed: [UInt8], to id: PeerID) -> RelayMessage {
@@ -116,7 +116,7 @@
         mutating func end(_ id: PeerID, reason: String?) {
             guard peers[id]?.live != nil else { return }
             update(id) { ($0.live, $0.deadline) = (nil, nil) }
-            tell(.disconnected(id, reason: reason))
+            direct(.disconnected(id, reason: reason))
         }
 
         /// Ends the connection on this side's behalf. A new one may follow.

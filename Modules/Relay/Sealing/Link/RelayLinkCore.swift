@@ -45,7 +45,7 @@
             /// The backoff of hellos to a peer that is present but doesn't answer.
             var backoff = RelayLinkCore.backoff
             var attemptDue: Duration?
-            var heardAt = Duration.zero
+            var lastReceivedAt = Duration.zero
             /// The time at which the peer counts as gone, unless it is heard before.
             var deadline: Duration?
 
@@ -58,7 +58,7 @@
                 return isHere ? .zero : nil
             }
 
-            private var silenceDue: Duration { deadline ?? heardAt + RelayLinkCore.silenceMax }
+            private var silenceDue: Duration { deadline ?? lastReceivedAt + RelayLinkCore.silenceMax }
 
             init(_ id: PeerID, own: OwnKey, isGuest: Bool) {
                 self.isGuest = isGuest
@@ -107,7 +107,7 @@
             return directives
         }
 
-        mutating func tell(_ directive: Directive) { directives.append(directive) }
+        mutating func direct(_ directive: Directive) { directives.append(directive) }
 
         /// Changes the state of a trusted peer or guest. Does nothing for unknown peers.
         mutating func update(_ id: PeerID, _ body: (inout Peer) -> Void) {
@@ -126,7 +126,7 @@
         mutating func reject(_ id: PeerID?, _ reason: String, _ now: Duration) {
             if let reportedAt, now - reportedAt < .seconds(1) { return }
             reportedAt = now
-            tell(.report(id, reason))
+            direct(.report(id, reason))
         }
     }
 
@@ -147,7 +147,7 @@
             let filters =
                 [RelayTopic.inbox(of: own.id), RelayTopic.presence(own.id).name]
                 + peers.keys.sorted().map(presenceFilter)
-            tell(.subscribe(filters))
+            direct(.subscribe(filters))
         }
 
         /// Announces this peer. It waits for the subscription, because only then can this peer receive.
@@ -160,7 +160,7 @@
         private mutating func announce(_ now: Duration) {
             isAnnounced = true
             presenceDue = now + presenceBackoff.next()
-            tell(.publish(presenceMessage(isHere: true)))
+            direct(.publish(presenceMessage(isHere: true)))
         }
 
         mutating func relayDisconnected() {
@@ -179,44 +179,44 @@
         /// - Parameter ids: All trusted peers.
         mutating func trust(_ ids: Set<PeerID>) {
             trusted = ids
-            letIn()
+            updateAdmittedPeers()
         }
 
         /// - Parameter ids: All guests, at most `guestsMax`. A trusted peer is never a guest.
         mutating func admit(guests ids: Set<PeerID>) {
             guests = ids
-            letIn()
+            updateAdmittedPeers()
         }
 
         /// Ends the connections of guests that the user has revoked.
         mutating func refuseGuests(_ isRevoked: (PeerID) -> Bool) {
             guests = guests.filter { !isRevoked($0) }
-            letIn()
+            updateAdmittedPeers()
         }
 
         /// Adds and removes peers. A guest that becomes trusted, or the reverse, starts over.
-        private mutating func letIn() {
+        private mutating func updateAdmittedPeers() {
             for id in peers.keys.sorted() {
                 let stays =
                     peers[id]?.isGuest == true ? guests.contains(id) && !trusted.contains(id) : trusted.contains(id)
                 guard !stays else { continue }
                 sendControl(.leave, to: id)
-                end(id, reason: "it is let in no longer, or otherwise")
+                end(id, reason: "it is no longer admitted, or its trust has changed")
                 peers[id] = nil
                 if isConnected, !trusted.contains(id), !guests.contains(id) {
-                    tell(.unsubscribe([presenceFilter(id)]))
+                    direct(.unsubscribe([presenceFilter(id)]))
                 }
             }
             let new = trusted.union(guests).filter { peers[$0] == nil && $0 != own.id }.sorted()
             for id in new { peers[id] = Peer(id, own: own, isGuest: !trusted.contains(id)) }
-            if isConnected, !new.isEmpty { tell(.subscribe(new.map(presenceFilter))) }
+            if isConnected, !new.isEmpty { direct(.subscribe(new.map(presenceFilter))) }
         }
 
         /// Sends a goodbye to all connected peers.
         mutating func close() {
             for id in peers.keys.sorted() { sendControl(.leave, to: id) }
             guard isConnected else { return }
-            tell(.publish(presenceMessage(isHere: false)))
+            direct(.publish(presenceMessage(isHere: false)))
         }
 
         mutating func tick(_ now: Duration) {
@@ -242,8 +242,8 @@
                 return
             }
             if let deadline = peer.deadline {
-                if deadline <= now { end(id, reason: "it has not answered") }
-            } else if now - peer.heardAt >= Self.silenceMax {
+                if deadline <= now { end(id, reason: "it didn't answer") }
+            } else if now - peer.lastReceivedAt >= Self.silenceMax {
                 probe(id, now)
             }
         }

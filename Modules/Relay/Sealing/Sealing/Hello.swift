@@ -19,13 +19,13 @@
 
         let key: [UInt8]
         /// The receiver's key as the sender heard it; nil if it heard none.
-        let heard: [UInt8]?
+        let answeredKey: [UInt8]?
 
         func sealed(from own: OwnKey, to peer: PeerKey) throws -> [UInt8] {
             var sender = try HPKE.Sender(
                 recipientKey: peer.key, ciphersuite: SealSuite.hpke,
                 info: SealSuite.info(Self.purpose, from: own.id, to: peer.id), authenticatedBy: own.key)
-            let plaintext = key + (heard ?? [UInt8](repeating: 0, count: Self.keyByteCount))
+            let plaintext = key + (answeredKey ?? [UInt8](repeating: 0, count: Self.keyByteCount))
             return [SealSuite.version] + own.compressedPublicKey + (try SealSuite.compressed(sender.encapsulatedKey))
                 + (try sender.seal(plaintext))
         }
@@ -45,9 +45,11 @@
                     authenticatedBy: key.key)
                 let plaintext = Array(try receiver.open(bytes[points.endIndex...]))
                 guard plaintext.count == 2 * keyByteCount else { throw SealError.malformed }
-                let heard = Array(plaintext.suffix(keyByteCount))
+                let answeredKey = Array(plaintext.suffix(keyByteCount))
                 return (
-                    Hello(key: Array(plaintext.prefix(keyByteCount)), heard: heard.contains { $0 != 0 } ? heard : nil),
+                    Hello(
+                        key: Array(plaintext.prefix(keyByteCount)),
+                        answeredKey: answeredKey.contains { $0 != 0 } ? answeredKey : nil),
                     key
                 )
             } catch { throw .forged }

@@ -13,7 +13,7 @@
         package init() throws {
             let (sender, receiver) = (try OwnKey(PeerIdentity()), try OwnKey(PeerIdentity()))
             guard let key = PeerKey(receiver.compressedPublicKey, of: receiver.id) else {
-                throw SecurityError(.invalidArgument, "an identity's key is not its own")
+                throw SecurityError(.invalidArgument, "an identity's key doesn't match its ID")
             }
             (self.sender, self.receiver, self.key) = (sender, receiver, key)
             topic = RelayTopic.queue(to: receiver.id, from: sender.id).name

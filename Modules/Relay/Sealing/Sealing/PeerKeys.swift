@@ -57,7 +57,7 @@
             do {
                 key = try P256.KeyAgreement.PrivateKey(derRepresentation: identity.privateKeyDER)
             } catch {
-                throw SecurityError(.invalidArgument, "the identity's key cannot agree on keys: \(error)")
+                throw SecurityError(.invalidArgument, "key agreement with the identity's key failed: \(error)")
             }
             id = identity.peerID
             compressedPublicKey = Array(key.publicKey.compressedRepresentation)

@@ -7,7 +7,7 @@ extension ResumeCore {
         endConnection(.connectionClosed)
         connectionCount += 1
         connection = ResumeConnection(number: connectionCount)
-        if storedIsVoid {
+        if ignoresStoredSession {
             askToken()
         } else {
             direct(.load(connection: connectionCount))
@@ -26,7 +26,7 @@ extension ResumeCore {
             }
         case .failure(let error):
             if session == nil { freshStart = .storageFailed }
-            tell(.storageFailed(error.description))
+            publish(.storageFailed(error.description))
         }
         askToken()
     }
@@ -42,7 +42,7 @@ extension ResumeCore {
         guard let token else {
             self.connection = nil
             enter(.disconnected)
-            tell(.tokenUnavailable)
+            publish(.tokenUnavailable)
             return
         }
         let kind: HandshakeRequest.Kind
@@ -53,7 +53,7 @@ extension ResumeCore {
         } else {
             kind = .identify(settings.properties)
             self.connection?.phase = .identifying
-            tell(.startedFresh(freshStart))
+            publish(.startedFresh(freshStart))
         }
         enter(.handshaking)
         self.connection?.handshakeDue = now + .bounded(settings.configuration.handshakeTimeout)
@@ -81,7 +81,7 @@ extension ResumeCore {
     mutating func clear() {
         endConnection(.cleared)
         forget(.cleared)
-        tell(.sessionCleared)
+        publish(.sessionCleared)
     }
 
     mutating func invalidate(reason: String?, resumable: Bool) {
@@ -91,12 +91,12 @@ extension ResumeCore {
         } else {
             forget(.rejected)
         }
-        tell(.sessionInvalidated(reason: reason, resumable: resumable))
+        publish(.sessionInvalidated(reason: reason, resumable: resumable))
     }
 
     private mutating func forget(_ reason: FreshStart) {
         session = nil
-        storedIsVoid = true
+        ignoresStoredSession = true
         freshStart = reason
         writeNow()
     }
@@ -105,13 +105,13 @@ extension ResumeCore {
     mutating func fail(_ reason: ReconnectReason) {
         endConnection(.connectionClosed)
         if writeDue != nil { writeNow() }
-        tell(.reconnectNeeded(reason))
+        publish(.reconnectNeeded(reason))
     }
 
     private mutating func endConnection(_ interruption: ReplayInterruption) {
         if case .replaying(let replay) = connection?.phase {
-            tell(.replayInterrupted(interruption))
-            tell(.replayFinished(replayedCount: replay.received))
+            publish(.replayInterrupted(interruption))
+            publish(.replayFinished(replayedCount: replay.received))
         }
         connection = nil
         enter(.disconnected)

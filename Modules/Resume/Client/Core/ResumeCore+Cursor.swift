@@ -45,11 +45,11 @@ extension ResumeCore {
         if writesUnderWay == 0 { writeNow() } else { writeDue = now + max(settings.writeDelay, .milliseconds(250)) }
     }
 
-    package mutating func wrote(_ failure: ResumeError?, _ now: Duration) {
+    package mutating func writeFinished(_ failure: ResumeError?, _ now: Duration) {
         writesUnderWay -= 1
         guard let failure else { return writeBackoff.reset() }
         written = nil
         writeDue = now + writeBackoff.next()
-        tell(.storageFailed(failure.description))
+        publish(.storageFailed(failure.description))
     }
 }

@@ -1,15 +1,15 @@
-// MARK: - What the server says
+// MARK: - Frames from the server
 
 extension ResumeCore {
     package mutating func receive(_ event: IncomingEvent, _ now: Duration) -> Reception {
-        if case .hello(let interval) = event { return greet(interval, now) }
+        if case .hello(let interval) = event { return receiveHello(interval, now) }
         guard let connection else { return .stale }
         switch event {
         case .ready(let id, let sequence): return begin(id, at: sequence, now)
         case .resumed(let count, let sequence): return resume(count: count, ceiling: sequence, now)
         case .invalidSession(let reason, let resumable): invalidate(reason: reason, resumable: resumable)
         case .heartbeatAck: self.connection?.unacknowledgedBeats = 0
-        case .reconnect: tell(.reconnectNeeded(.serverAsked))
+        case .reconnect: publish(.reconnectNeeded(.serverAsked))
         case .hello: break
         case .pushEvent(let sequence):
             switch connection.phase {
@@ -26,11 +26,11 @@ extension ResumeCore {
         switch connection?.phase {
         case .identifying: break
         // The server started a new session instead of resuming. Missed events won't come.
-        case .resuming: tell(.startedFresh(.rejected))
+        case .resuming: publish(.startedFresh(.rejected))
         default: return .stale
         }
         guard id.utf8.count <= Self.sessionIDBytesMax else {
-            invalidate(reason: "the session's id has more than \(Self.sessionIDBytesMax) bytes", resumable: false)
+            invalidate(reason: "the session ID has more than \(Self.sessionIDBytesMax) bytes", resumable: false)
             return .live
         }
         var begun = ResumeSession(id: id, floor: sequence)
@@ -42,13 +42,13 @@ extension ResumeCore {
         }
         if !isContiguous { begun.received.raise(to: begun.received.last) }
         session = begun
-        storedIsVoid = false
+        ignoresStoredSession = false
         freshStart = .noSession
         acknowledgeReceived()
         writeNow()
         goLive(now)
         if let first = begun.received.ahead.first {
-            tellGap(from: begun.received.floor + 1, to: first.lowerBound - 1)
+            reportGap(from: begun.received.floor + 1, to: first.lowerBound - 1)
         }
         return .live
     }
@@ -79,7 +79,7 @@ extension ResumeCore {
             return .duplicate
         }
         guard let reception = isContiguous ? takeNext(sequence) : takeGrowing(sequence) else {
-            tellGap(from: session.received.floor + 1, to: sequence - 1)
+            reportGap(from: session.received.floor + 1, to: sequence - 1)
             return .gap
         }
         acknowledgeReceived()
@@ -121,9 +121,9 @@ extension ResumeCore {
     }
 
     /// Reports a gap, once per connection: the rest of the connection is useless.
-    mutating func tellGap(from first: UInt64, to last: UInt64) {
-        guard connection?.hasToldGap == false else { return }
-        connection?.hasToldGap = true
-        tell(.reconnectNeeded(.gap(first: first, last: last)))
+    mutating func reportGap(from first: UInt64, to last: UInt64) {
+        guard connection?.hasReportedGap == false else { return }
+        connection?.hasReportedGap = true
+        publish(.reconnectNeeded(.gap(first: first, last: last)))
     }
 }

@@ -6,7 +6,7 @@ extension ResumeCore {
         guard let connection, case .resuming(let floor) = connection.phase else { return .stale }
         if isContiguous, ceiling < floor {
             invalidate(
-                reason: "the server is at event \(ceiling), and this client had \(floor): the stream began anew",
+                reason: "the server is at event \(ceiling), and this client had \(floor): the stream has started over",
                 resumable: false)
             return .live
         }
@@ -15,15 +15,15 @@ extension ResumeCore {
         let replay = ResumeReplay(
             expected: max(0, count), ceiling: ceiling, received: connection.replayedEarly.count,
             last: connection.replayedEarly.last, due: now + .bounded(settings.configuration.replayTimeout))
-        tell(.replayStarted)
+        publish(.replayStarted)
         if isComplete(replay) {
             let isShort = isContiguous && session?.received.floor ?? 0 < ceiling
             session?.received.raise(to: ceiling)
             acknowledgeReceived()
             goLive(now)
             cursorMoved(now)
-            if isShort { tell(.replayInterrupted(.incomplete)) }
-            tell(.replayFinished(replayedCount: replay.received))
+            if isShort { publish(.replayInterrupted(.incomplete)) }
+            publish(.replayFinished(replayedCount: replay.received))
         } else {
             self.connection?.phase = .replaying(replay)
             enter(.replaying(expected: replay.expected, received: replay.received))
@@ -62,16 +62,16 @@ extension ResumeCore {
     mutating func endReplay(_ interruption: ReplayInterruption?, _ now: Duration? = nil) {
         guard let connection, case .replaying(let replay) = connection.phase else { return }
         if let interruption {
-            tell(.replayInterrupted(interruption))
+            publish(.replayInterrupted(interruption))
         } else {
             session?.received.raise(to: replay.ceiling)
             acknowledgeReceived()
             if let now { cursorMoved(now) }
         }
-        tell(.replayFinished(replayedCount: replay.received))
+        publish(.replayFinished(replayedCount: replay.received))
         goLive(now ?? replay.due)
         if isContiguous, let floor = session?.received.floor, floor < replay.ceiling {
-            tellGap(from: floor + 1, to: replay.ceiling)
+            reportGap(from: floor + 1, to: replay.ceiling)
         }
     }
 }

@@ -25,11 +25,11 @@ extension ResumeCore {
     /// Starts heartbeats with the handshake, because a replay may take longer than the server waits for one.
     mutating func beginHeartbeats(_ now: Duration) {
         guard settings.configuration.autoHeartbeat, connection != nil else { return }
-        let share = isInStep ? 1 : random.fraction()
+        let share = hasNoJitter ? 1 : random.fraction()
         connection?.heartbeatDue = now + heartbeatInterval * share
     }
 
-    private var isInStep: Bool { settings.configuration.heartbeatJitter == 0 }
+    private var hasNoJitter: Bool { settings.configuration.heartbeatJitter == 0 }
 
     private mutating func beat(_ now: Duration) {
         guard let connection else { return }
@@ -38,19 +38,21 @@ extension ResumeCore {
             return fail(.zombie(missedAcks: connection.unacknowledgedBeats))
         }
         let jitter = min(max(settings.configuration.heartbeatJitter, 0), 1)
-        let early = isInStep ? 0 : jitter * random.fraction()
+        let early = hasNoJitter ? 0 : jitter * random.fraction()
         self.connection?.heartbeatDue = now + heartbeatInterval * (1 - early)
         self.connection?.unacknowledgedBeats += 1
         direct(.sendHeartbeat(HeartbeatRequest(lastSeq: snapshot?.lastSeq ?? 0), connection: connection.number))
     }
 
     mutating func heartbeatReturned(_ failure: String?, connection number: UInt64) {
-        guard let failure, connection?.number == number, connection?.hasToldHeartbeat == false else { return }
-        connection?.hasToldHeartbeat = true
-        tell(.reconnectNeeded(.heartbeatFailed(failure)))
+        guard let failure, connection?.number == number, connection?.hasReportedHeartbeatFailure == false else {
+            return
+        }
+        connection?.hasReportedHeartbeatFailure = true
+        publish(.reconnectNeeded(.heartbeatFailed(failure)))
     }
 
-    mutating func greet(_ interval: Double, _ now: Duration) -> Reception {
+    mutating func receiveHello(_ interval: Double, _ now: Duration) -> Reception {
         guard interval > 0, interval.isFinite else { return connection == nil ? .stale : .live }
         heartbeatInterval = .bounded(interval)
         if connection?.heartbeatDue != nil { beginHeartbeats(now) }

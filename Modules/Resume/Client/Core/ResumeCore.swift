@@ -36,7 +36,7 @@ package struct ResumeCore: Sendable {
     var connectionCount: UInt64 = 0
     var heartbeatInterval: Duration
     /// The stored session must be ignored: the server refused it, or the user has logged out.
-    var storedIsVoid = false
+    var ignoresStoredSession = false
     var freshStart = FreshStart.noSession
     var writeDue: Duration?
     /// The session in the last write; nil if there was none or it failed.
@@ -58,12 +58,12 @@ package struct ResumeCore: Sendable {
     }
 
     mutating func direct(_ directive: ResumeDirective) { directives.append(directive) }
-    mutating func tell(_ event: SessionEvent) { direct(.publish(event)) }
+    mutating func publish(_ event: SessionEvent) { direct(.publish(event)) }
 
     mutating func enter(_ next: SessionState) {
         guard next != state else { return }
         state = next
-        tell(.stateChanged(next))
+        publish(.stateChanged(next))
     }
 
     var isContiguous: Bool { settings.configuration.sequencing == .contiguous }
@@ -110,8 +110,8 @@ struct ResumeConnection: Sendable {
     var heartbeatDue: Duration?
     var handshakeDue: Duration?
     /// Events that were reported already, because each is reported once per connection.
-    var hasToldGap = false
-    var hasToldHeartbeat = false
+    var hasReportedGap = false
+    var hasReportedHeartbeatFailure = false
 
     init(number: UInt64) { self.number = number }
 

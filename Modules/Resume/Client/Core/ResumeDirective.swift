@@ -9,6 +9,6 @@ package enum ResumeDirective: Hashable, Sendable {
     case sendHandshake(HandshakeRequest, connection: UInt64)
     /// Send a heartbeat, then call `heartbeatReturned`.
     case sendHeartbeat(HeartbeatRequest, connection: UInt64)
-    /// Replace the stored session after all earlier writes, then call `wrote`. nil removes it.
+    /// Replace the stored session after all earlier writes, then call `writeFinished`. nil removes it.
     case write(SessionSnapshot?)
 }

@@ -40,7 +40,7 @@ package final class ResumeFollower: Sendable {
             if end.wasLive { policy.reset(after: ContinuousClock.now - began) }
             guard let wait = policy.delay(after: end.code, atLeast: end.retryAfter) else { return end.code }
             // A single replacement can come from this device's own earlier process.
-            if end.code == .sessionTimedOut, policy.replacedCount >= 2 { coordinator.tell(.cursorShared) }
+            if end.code == .sessionTimedOut, policy.replacedCount >= 2 { coordinator.publish(.cursorShared) }
             try? await Task.sleep(for: wait)
         }
         return nil

@@ -1,6 +1,7 @@
 // On other systems than Apple's it is compiled only with MESH_URLSESSION, as a check in CI (.ci/run).
 #if canImport(Darwin) || MESH_URLSESSION
     public import Foundation
+    import MeshBase
 
     #if canImport(FoundationNetworking)
         public import FoundationNetworking
@@ -34,8 +35,9 @@
             ready: @escaping @Sendable (ServerFrame) async throws -> Void = { _ in },
             handle: @escaping @Sendable (ResumeMessage) async throws -> Void
         ) throws {
-            let isHere = ["localhost", "127.0.0.1", "::1"].contains(url.host ?? "")
-            guard url.scheme == "wss" || url.scheme == "ws" && isHere else { throw URLError(.badURL) }
+            guard url.scheme == "wss" || url.scheme == "ws" && Loopback.contains(url.host ?? "") else {
+                throw URLError(.badURL)
+            }
             follower = ResumeFollower(
                 store: store, token: token, clientProperties: clientProperties, configuration: configuration,
                 policy: policy, ready: ready, handle: handle

@@ -58,7 +58,7 @@ extension ClientFrame {
         case .resume:
             self = .resume(
                 token: try reader.readString(), sessionId: try reader.readString(), lastSeq: try reader.readVarint())
-        default: throw FrameError(.unknownOpcode, "a client does not send operation \(number)")
+        default: throw FrameError(.unknownOpcode, "a client doesn't send operation \(number)")
         }
     }
 }

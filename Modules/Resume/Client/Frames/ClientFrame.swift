@@ -76,21 +76,21 @@ extension ClientFrame: Codable {
         case .heartbeat: self = .heartbeat(lastSeq: try frame.sequenceIfPresent(.d))
         case .identify:
             let identify = try frame.object(.d, keyedBy: Identify.CodingKeys.self)
-            let told = try identify.objectIfPresent(.properties, keyedBy: Properties.CodingKeys.self)
+            let properties = try identify.objectIfPresent(.properties, keyedBy: Properties.CodingKeys.self)
             self = .identify(
                 token: try identify.string(.token),
                 properties: ClientProperties(
-                    platform: try told?.stringIfPresent(.os) ?? "unknown",
-                    appVersion: try told?.stringIfPresent(.appVersion) ?? "",
-                    osVersion: try told?.stringIfPresent(.osVersion) ?? "",
-                    deviceName: try told?.stringIfPresent(.device) ?? "",
-                    deviceId: try told?.stringIfPresent(.deviceID)))
+                    platform: try properties?.stringIfPresent(.os) ?? "unknown",
+                    appVersion: try properties?.stringIfPresent(.appVersion) ?? "",
+                    osVersion: try properties?.stringIfPresent(.osVersion) ?? "",
+                    deviceName: try properties?.stringIfPresent(.device) ?? "",
+                    deviceId: try properties?.stringIfPresent(.deviceID)))
         case .resume:
             let resume = try frame.object(.d, keyedBy: Resume.CodingKeys.self)
             self = .resume(
                 token: try resume.string(.token), sessionId: try resume.string(.sessionID),
                 lastSeq: try resume.sequence(.seq))
-        default: throw FrameError(.unknownOpcode, "a client does not send operation \(number)")
+        default: throw FrameError(.unknownOpcode, "a client doesn't send operation \(number)")
         }
     }
 
@@ -102,10 +102,10 @@ extension ClientFrame: Codable {
             try frame.encode(last, forKey: .d)
         case .identify(let token, let properties):
             try frame.encode(FrameOperation.identify.rawValue, forKey: .op)
-            let told = Properties(
+            let sentProperties = Properties(
                 os: properties.platform, osVersion: properties.osVersion, appVersion: properties.appVersion,
                 device: properties.deviceName, deviceID: properties.deviceId)
-            try frame.encode(Identify(token: token, properties: told), forKey: .d)
+            try frame.encode(Identify(token: token, properties: sentProperties), forKey: .d)
         case .resume(let token, let id, let last):
             try frame.encode(FrameOperation.resume.rawValue, forKey: .op)
             try frame.encode(Resume(token: token, sessionID: id, seq: last), forKey: .d)

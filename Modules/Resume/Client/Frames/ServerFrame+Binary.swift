@@ -22,7 +22,7 @@ extension ServerFrame {
         case .resumed:
             let (count, newest) = (try reader.readVarint(), try reader.readVarint())
             guard let count = Int(exactly: count) else {
-                throw FrameError(.decodeError, "\(count) events are more than can be replayed")
+                throw FrameError(.decodeError, "\(count) events are too many for a replay")
             }
             self.init(event: .resumed(replayedCount: count, currentSeq: newest))
         case .hello: self.init(event: .hello(heartbeatInterval: Double(try reader.readVarint()) / 1000))

@@ -18,7 +18,7 @@ extension SessionSnapshot {
             self = try JSONDecoder().decode(SessionSnapshot.self, from: Data(bytes))
         } catch {
             throw ResumeError(
-                .damaged, "what is stored is no session; it is replaced when the next one begins",
+                .damaged, "the stored session is damaged; the next session replaces it",
                 cause: error)
         }
     }

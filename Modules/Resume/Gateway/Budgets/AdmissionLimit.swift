@@ -1,11 +1,11 @@
 import MeshBase
 
-/// The rate of handshakes. Each client beyond it gets a time of its own at which to come again.
+/// Limits the rate of handshakes. Each client beyond it gets a different time at which to return.
 ///
-/// Clients that showed an accepted token before are served first, and then others at their addresses: an eighth of the burst is
-/// kept for each. All others share the rest by address: a refused token counts against its address, an accepted one doesn't.
+/// Clients whose token was accepted before go first, then other clients from their addresses: an eighth of the burst is
+/// reserved for each. All others share the rest by address. A refused token counts against its address, an accepted one doesn't.
 struct AdmissionLimit: Sendable {
-    /// The longest wait that a client is asked for.
+    /// The longest time that a client is asked to wait.
     private static let waitMax = Duration.seconds(60)
 
     private var bucket: TokenBucket
@@ -24,8 +24,8 @@ struct AdmissionLimit: Sendable {
         addresses = KeyedBuckets(perSecond: perSecond / 10, atOnce: admission.atOnce / 2)
     }
 
-    /// - Parameter address: the client's, as `ClientAddress.share` has it; nil for none, which has no share of its own.
-    /// - Returns: nil where there is room, else how long to wait.
+    /// - Parameter address: the client's address from `ClientAddress.share`; nil if unknown, which isn't limited by address.
+    /// - Returns: nil if the handshake is admitted, else how long to wait.
     mutating func take(token: String, from address: String?, _ now: Duration) -> Duration? {
         let isKnown = known.contains(token: token)
         if !isKnown, let address, !addresses.take(address, now) {
@@ -38,8 +38,8 @@ struct AdmissionLimit: Sendable {
         return promise(\.promised, interval, now)
     }
 
-    /// Reports the answer to a handshake that was let in: nil where the app has none now.
-    mutating func settle(_ isAccepted: Bool?, token: String, from address: String?, _ now: Duration) {
+    /// Reports the app's answer to an admitted handshake: nil if the app has no answer now.
+    mutating func resolve(_ isAccepted: Bool?, token: String, from address: String?, _ now: Duration) {
         if isAccepted != false, let address, !known.contains(token: token) { addresses.giveBack(address) }
         if isAccepted == true { known.insert(token: token, address: address, now) }
     }
@@ -55,7 +55,7 @@ struct AdmissionLimit: Sendable {
     }
 }
 
-/// Tokens that were accepted, and the addresses that they came from, as hashes that only this process can make.
+/// Accepted tokens and their clients' addresses, as hashes with a seed that only this process has.
 ///
 /// Beyond `clientsMax` the older half is forgotten.
 struct KnownClients: Sendable {

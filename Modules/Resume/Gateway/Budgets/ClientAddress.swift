@@ -1,9 +1,9 @@
-/// IP addresses as text, as far as a gateway's budgets look at them.
+/// Functions that read IP addresses as text, for a gateway's budgets.
 package enum ClientAddress {
-    /// Returns the name under which an address has its share: IPv4 as it is, IPv6 by its first 64 bits, since one client has so many.
+    /// Returns the key of an address in a budget: IPv4 unchanged, IPv6 by its first 64 bits, because one client may use them all.
     package static func share(of address: String) -> String {
         guard let groups = groups(of: address) else { return address }
-        // An IPv4 address within IPv6.
+        // An IPv4-mapped IPv6 address.
         if groups[..<5].allSatisfy({ $0 == 0 }), groups[5] == 0xffff {
             return [groups[6] >> 8, groups[6] & 0xff, groups[7] >> 8, groups[7] & 0xff].map(String.init)
                 .joined(separator: ".")
@@ -46,7 +46,7 @@ package enum ClientAddress {
         return parts.count == 4 && bytes.count == 4 ? bytes : nil
     }
 
-    /// Whether an address is the given one, or in the given block such as `10.0.0.0/8`.
+    /// Returns true if an address equals the given one, or is in the given block such as `10.0.0.0/8`.
     package static func isIn(_ block: String, _ address: String) -> Bool {
         let parts = block.split(separator: "/", maxSplits: 1)
         guard let base = parts.first.flatMap({ bits(of: String($0)) }), let bits = bits(of: address) else {
@@ -68,13 +68,13 @@ package enum ClientAddress {
 
     /// Returns the address of the client behind proxies.
     ///
-    /// Each proxy appends the address that it was connected from, so only the end of the list is trusted: the client is the
-    /// last address that is no trusted proxy.
+    /// Each proxy appends the address of its own peer, so only the end of the list is trusted. The client is the last address
+    /// that isn't a trusted proxy.
     ///
     /// - Parameters:
-    ///   - peer: the address that the socket is connected to.
+    ///   - peer: the remote address of the socket.
     ///   - forwarded: the values of `Forwarded`, in order (RFC 7239).
-    ///   - forwardedFor: the values of `X-Forwarded-For`, in order; used where there is no `Forwarded`.
+    ///   - forwardedFor: the values of `X-Forwarded-For`, in order; used if there is no `Forwarded`.
     ///   - proxies: addresses and blocks of trusted proxies.
     package static func client(
         peer: String, forwarded: [String], forwardedFor: [String], trusting proxies: [String]
@@ -84,7 +84,7 @@ package enum ClientAddress {
         let hops = forwarded.isEmpty ? forwardedFor.flatMap(elements) : forwarded.flatMap(elements).map(node)
         var client = peer
         for hop in hops.reversed() {
-            // A name that hides the address, or nonsense: what is before it can't be trusted.
+            // An obfuscated name, or not an address: earlier entries can't be trusted.
             guard let address = address(ofNode: hop) else { return client }
             client = address
             if !isProxy(address) { return client }
@@ -96,7 +96,7 @@ package enum ClientAddress {
         header.split(separator: ",").map { String($0).trimmed }
     }
 
-    /// The node of `for=` in one element of `Forwarded`.
+    /// Returns the node of `for=` in one element of `Forwarded`.
     private static func node(_ element: String) -> String {
         for pair in element.split(separator: ";") {
             let parts = pair.split(separator: "=", maxSplits: 1).map { String($0).trimmed }

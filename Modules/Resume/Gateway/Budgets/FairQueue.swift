@@ -3,11 +3,12 @@ import MeshBase
 /// Shares a store between users: deficit round robin (Shreedhar and Varghese, "Efficient Fair Queuing using Deficit Round
 /// Robin", 1996).
 ///
-/// Deviations from the paper: what the store has at a time is bounded, in all and for each user, and each user has a rate. A user
-/// who is at a bound loses the turn and keeps the place. Work of one user starts in the order in which it was entered.
+/// Deviations from the paper: the work in progress is bounded, in total and per user, and each user has a rate. A user at a bound
+/// is skipped until the next turn and keeps the deficit. One user's work starts in the order in which it was entered.
 ///
-/// The queue itself has no bound, since a refusal would close a connection. It reports users with much work that waits
-/// (`takeStrained`), and the gateway reads nothing more from them. `take` is O(users that wait), everything else O(1), amortized.
+/// The queue itself has no bound, because a refusal would close a connection. It reports users with much waiting work
+/// (`takeStrained`), and the gateway stops reading from their devices. `take` is O(users that wait). Everything else is O(1),
+/// amortized.
 package struct FairQueue<Work: Sendable>: Sendable {
     private struct User {
         var waiting: [(work: Work, cost: Int)] = []
@@ -31,15 +32,15 @@ package struct FairQueue<Work: Sendable>: Sendable {
         }
     }
 
-    /// Bytes that a user may start in one turn.
+    /// The number of bytes that a user may start in one turn.
     private static var quantum: Int { 16 << 10 }
-    /// What work without bytes costs.
+    /// The cost in bytes of work without a payload.
     private static var workCost: Int { 1 << 10 }
 
     private let budget: UserBudget
     private var buckets: KeyedBuckets
     private var users: [String: User] = [:]
-    /// Users whose work waits, by turn. Those before `head` had their turn.
+    /// Users with waiting work, by turn. Entries before `head` had their turn.
     private var turns: [String] = []
     private var head = 0
     private var strained: [(user: String, isStrained: Bool)] = []
@@ -52,10 +53,10 @@ package struct FairQueue<Work: Sendable>: Sendable {
 
     package var isEmpty: Bool { head == turns.count }
 
-    /// The number of questions and writes of one user that wait.
+    /// The number of waiting questions and writes of one user.
     package func waitingCount(of user: String) -> Int { users[user]?.waitingCount ?? 0 }
 
-    /// Whether live packets of that user are dropped: those that come after the gateway has stopped reading.
+    /// Returns true if live packets of that user must be dropped. They were read before the gateway stopped reading.
     package func dropsLivePackets(of user: String) -> Bool { waitingCount(of: user) >= budget.waitingMax }
 
     package mutating func enter(_ work: Work, of name: String, byteCount: Int = 0) {
@@ -66,9 +67,9 @@ package struct FairQueue<Work: Sendable>: Sendable {
         users[name] = user
     }
 
-    /// Starts the next work, and reports whose it is: `finish` follows.
+    /// Starts the next work. Call `finish` for its user when it is done.
     ///
-    /// - Returns: nil where nothing may start now.
+    /// - Returns: the user and the work; nil if nothing may start now.
     package mutating func take(_ now: Duration) -> (user: String, work: Work)? {
         guard outstanding < budget.outstanding else { return nil }
         var passedCount = 0
@@ -103,7 +104,7 @@ package struct FairQueue<Work: Sendable>: Sendable {
         return nil
     }
 
-    /// The store has answered.
+    /// Reports that the store has answered one question of that user.
     package mutating func finish(_ name: String) {
         guard var user = users.removeValue(forKey: name), user.outstanding > 0 else { return }
         user.outstanding -= 1
@@ -111,7 +112,7 @@ package struct FairQueue<Work: Sendable>: Sendable {
         if user.outstanding > 0 || user.waitingCount > 0 { users[name] = user }
     }
 
-    /// Returns the users whose devices are to be read no more, or again, since the last call.
+    /// Returns the users whose devices must be paused (true) or resumed (false) since the last call.
     package mutating func takeStrained() -> [(user: String, isStrained: Bool)] {
         defer { strained = [] }
         return strained

@@ -2,8 +2,8 @@ import MeshBase
 
 /// A token bucket for each name, such as a user or an address.
 ///
-/// Holds at most `namesMax` names. Beyond them it forgets the names that were not used for the time that fills a bucket: a new
-/// bucket is full too. If that makes no room, the half that was used longest ago goes. Calls are O(1), amortized.
+/// Holds at most `namesMax` names. Beyond that it forgets names that weren't used for as long as a bucket takes to fill: a new
+/// bucket is full too. If that frees no space, it forgets the least recently used half. Calls are O(1), amortized.
 package struct KeyedBuckets: Sendable {
     package static let namesMax = 65_536
 
@@ -29,7 +29,7 @@ package struct KeyedBuckets: Sendable {
     ///
     /// - Returns: false when there is none.
     package mutating func take(_ name: String, _ now: Duration) -> Bool {
-        if entries[name] == nil { makeRoom(now) }
+        if entries[name] == nil { evictIfFull(now) }
         var entry =
             entries.removeValue(forKey: name)
             ?? Entry(bucket: TokenBucket(perSecond: perSecond, atOnce: atOnce), usedAt: now)
@@ -42,13 +42,13 @@ package struct KeyedBuckets: Sendable {
         return entry.bucket.take(now)
     }
 
-    /// Gives back a token that was taken for nothing.
+    /// Returns a token that wasn't needed.
     package mutating func giveBack(_ name: String) {
         guard let returned = entries[name]?.returned, returned < atOnce else { return }
         entries[name]?.returned = returned + 1
     }
 
-    private mutating func makeRoom(_ now: Duration) {
+    private mutating func evictIfFull(_ now: Duration) {
         guard entries.count >= namesMax else { return }
         let fillTime = Duration.seconds(Double(atOnce) / max(perSecond, 0.001))
         entries = entries.filter { now - $0.value.usedAt < fillTime }

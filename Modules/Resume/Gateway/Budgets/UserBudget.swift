@@ -1,15 +1,15 @@
 /// Each user's share of a gateway's store.
 public struct UserBudget: Hashable, Sendable {
-    /// Maximum number of questions and writes of one user per second. Further ones wait.
+    /// Maximum number of store operations of one user per second. Further ones wait.
     public var perSecond: Double
-    /// Maximum number of questions and writes of one user at once, after a pause.
+    /// Maximum number of store operations of one user in a burst, after a pause.
     public var atOnce: Int
-    /// Questions and writes that the store has at a time.
+    /// Maximum number of operations that the store executes at a time.
     package var outstanding = 256
-    /// The same, of one user.
+    /// Maximum number of one user's operations that the store executes at a time.
     package var outstandingPerUser = 32
-    /// Questions and writes of one user that wait. While there are as many, nothing is read from the user's devices, and live
-    /// packets that were read already are dropped.
+    /// Maximum number of waiting operations of one user. At this number the gateway stops reading from the user's devices, and
+    /// drops live packets that it has already read.
     package var waitingMax = 256
 
     /// Creates the share of each user: 1,000 per second and 2,000 at once by default.

@@ -1,7 +1,7 @@
 import MeshBase
 
-/// A buffer that is gone with its process, after which every stream has another epoch. Copies of one buffer share what they
-/// hold. Notices: 4096 for each subscriber, of more the oldest go.
+/// A buffer in memory. When its process ends, the events are lost and every stream gets a new epoch. Copies of one buffer share
+/// their contents. Each subscriber holds up to 4096 notices; beyond that the oldest are dropped.
 public struct MemoryReplayBuffer: ReplayBuffer {
     private let contents: Locked<ReplayContents>
     private let topic = Topic<ReplayNotice>(bufferLimit: 4096)
@@ -35,7 +35,7 @@ public struct MemoryReplayBuffer: ReplayBuffer {
         contents.withLock { $0.page(of: stream, after: position, limit: limit, now()) }
     }
 
-    /// As a restart of its process would.
+    /// Loses everything, as a restart of the process would.
     func lose() { contents.withLock { $0.removeAll() } }
 
     public func notices() -> AsyncStream<ReplayNotice> { topic.subscribe() }

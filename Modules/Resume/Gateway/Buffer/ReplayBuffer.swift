@@ -1,16 +1,16 @@
 public import MeshBase
 
-/// The last events of every stream, numbered. The plugin point for stores of a gateway; `ReplayBufferRules` says whether one
-/// keeps this contract.
+/// A store of the last events of every stream, numbered. Implement it to give gateways another store; check the implementation
+/// with `ReplayBufferRules`.
 ///
 /// A stream belongs to a user, and exists from the first question about it. Its events are numbered from 1 without a
-/// gap, and the numbers of one epoch are never given twice. To the implementer:
-/// - The store numbers, in one step with keeping: of two processes that append at once, each gets its own number.
-/// - An append that has returned is in every later answer of every process, until limits trim it. One that throws may have
-///   happened.
-/// - A store that cannot continue a stream's numbers (it is new, empty, or behind what it has said) gives that stream an
+/// gap, and the numbers of one epoch are never given twice. Requirements:
+/// - The store numbers and keeps an event in one atomic step: if two processes append at once, each gets its own number.
+/// - After an append has returned, every later answer of every process includes the event, until limits trim it. An append that
+///   throws may have happened.
+/// - A store that can't continue a stream's numbers (it is new, empty, or older than its own answers) gives that stream an
 ///   epoch that it never had.
-/// - Every throw is a `ReplayBufferError`.
+/// - Every error is a `ReplayBufferError`.
 public protocol ReplayBuffer: Sendable {
     /// Appends an event to a stream and returns its position.
     ///
@@ -20,13 +20,13 @@ public protocol ReplayBuffer: Sendable {
     func standing(of stream: String) async throws -> ReplayStanding
     /// Returns the events after a position, at most `limit` of them. The page is empty if there is nothing newer.
     func page(of stream: String, after position: ReplayPosition, limit: Int) async throws -> ReplayPage
-    /// New events of all streams, whichever process has appended them. A stream of its own for each call; a notice may be
-    /// dropped, and is never early: the event can be read when it comes.
+    /// Returns notices of new events of all streams, from all processes. Each call returns its own stream. A notice may be
+    /// dropped, and is never early: when it arrives, the event can be read.
     func notices() -> AsyncStream<ReplayNotice>
-    /// Returns the notices of the streams that are served here, and perhaps of others. By default these are `notices()`.
+    /// Returns the notices of the streams that this process serves, and perhaps of others. By default these are `notices()`.
     ///
-    /// A store that delivers served streams only must not lose a notice in between: what is appended after it has answered
-    /// a question about a served stream is noticed, or `ReplayNotice.missed` follows.
+    /// A store that delivers only served streams must not lose a notice in between. After it has answered a question about a
+    /// served stream, each later append is noticed, or `ReplayNotice.missed` follows.
     func notices(of streams: ServedStreams) -> AsyncStream<ReplayNotice>
 }
 
@@ -34,9 +34,9 @@ extension ReplayBuffer {
     public func notices(of streams: ServedStreams) -> AsyncStream<ReplayNotice> { notices() }
 }
 
-/// An app's event: what it is called, and its payload, which is JSON.
+/// An app's event: the name of its type, and its payload in JSON.
 public struct ReplayEvent: Hashable, Sendable {
-    /// Bytes of an event's payload: 64 KiB.
+    /// Maximum number of bytes of an event's payload: 64 KiB.
     public static let jsonBytesMax = 64 << 10
 
     /// The name of the event's type.
@@ -49,9 +49,9 @@ public struct ReplayEvent: Hashable, Sendable {
     /// - Parameters:
     ///   - type: 1 to 64 of A–Z, a–z, 0–9, `_`, `-` and `.`; neither READY nor RESUMED.
     ///   - json: at most `jsonBytesMax` bytes, in UTF-8.
-    /// - Throws: `ReplayBufferError.Code.invalidEvent`, also for what is no JSON.
+    /// - Throws: `ReplayBufferError.Code.invalidEvent`, also if the payload isn't JSON.
     public init(type: String, json: [UInt8]) throws(ReplayBufferError) {
-        guard Self.isName(type) else { throw ReplayBufferError(.invalidEvent, "'\(type)' cannot name an event") }
+        guard Self.isName(type) else { throw ReplayBufferError(.invalidEvent, "'\(type)' isn't a valid event name") }
         guard json.count <= Self.jsonBytesMax else {
             throw ReplayBufferError(
                 .invalidEvent, "\(json.count) bytes of '\(type)'; the limit is \(Self.jsonBytesMax)")
@@ -63,7 +63,7 @@ public struct ReplayEvent: Hashable, Sendable {
         self.json = json
     }
 
-    /// What a store returns that only `append` writes to: bounded, and not read as JSON again.
+    /// Creates an event from a store that only `append` writes to. Checks the bounds, and doesn't parse the JSON again.
     package init?(stored type: String, json: [UInt8]) {
         guard Self.isName(type), json.count <= Self.jsonBytesMax else { return nil }
         self.type = type
@@ -88,14 +88,14 @@ public struct ReplayEvent: Hashable, Sendable {
     public var byteCount: Int { type.utf8.count + json.count }
 }
 
-/// A place in a stream.
+/// A position in a stream.
 public struct ReplayPosition: Hashable, Sendable {
-    /// Another one where the store could not go on counting.
+    /// The stream's epoch, which changes when the store can't continue its numbers.
     public var epoch: UInt64
-    /// Counts the events of one epoch, from 1.
+    /// The number of an event in its epoch, from 1.
     public var sequence: UInt64
 
-    /// A place in one stream.
+    /// Creates a position in a stream.
     public init(epoch: UInt64, sequence: UInt64) {
         self.epoch = epoch
         self.sequence = sequence
@@ -104,12 +104,12 @@ public struct ReplayPosition: Hashable, Sendable {
 
 /// An event and its number.
 public struct ReplayEntry: Hashable, Sendable {
-    /// Counts the events of one epoch, from 1.
+    /// The number of the event in its epoch, from 1.
     public var sequence: UInt64
     /// The event that was appended.
     public var event: ReplayEvent
 
-    /// An event under its number.
+    /// Creates an entry from an event and its number.
     public init(sequence: UInt64, event: ReplayEvent) {
         self.sequence = sequence
         self.event = event
@@ -118,11 +118,11 @@ public struct ReplayEntry: Hashable, Sendable {
 
 /// The range of a stream that a buffer holds.
 public struct ReplayStanding: Hashable, Sendable {
-    /// Another one where the store could not go on counting.
+    /// The stream's epoch, which changes when the store can't continue its numbers.
     public var epoch: UInt64
-    /// The first that is held; the one after the newest where nothing is.
+    /// The number of the oldest event that is held; `newest` + 1 if none is.
     public var oldest: UInt64
-    /// 0 before the first event.
+    /// The number of the newest event; 0 before the first one.
     public var newest: UInt64
 
     /// Creates the range of one stream, for implementers of a store.
@@ -135,15 +135,15 @@ public struct ReplayStanding: Hashable, Sendable {
 
 /// The answer of a store to a reader that continues at a position.
 public enum ReplayPage: Hashable, Sendable {
-    /// The next events, in order; none when there is nothing newer.
+    /// The next events, in order. Empty if there is nothing newer.
     case entries([ReplayEntry], ReplayStanding)
-    /// Some of what comes next was trimmed.
+    /// Some of the next events were trimmed.
     case gone(ReplayStanding)
     /// The position is of another epoch, or beyond the newest event.
     case foreign(ReplayStanding)
 }
 
-/// An event that some process has appended.
+/// A report that a process has appended an event.
 public struct ReplayNotice: Hashable, Sendable {
     /// The stream that it was appended to.
     public var stream: String
@@ -167,7 +167,7 @@ public struct ReplayNotice: Hashable, Sendable {
     }
 }
 
-/// The bounds of each stream of a buffer. Beyond any of them the oldest events go; the newest event stays until it is
+/// The bounds of each stream of a buffer. Beyond any of them the oldest events are dropped. The newest event stays until it is
 /// too old.
 public struct ReplayLimits: Hashable, Sendable {
     /// Maximum number of events of a stream.
@@ -176,10 +176,10 @@ public struct ReplayLimits: Hashable, Sendable {
     public var bytes: Int
     /// Maximum age of an event.
     public var age: Duration
-    /// Maximum number of streams. Beyond it the least recently used stream goes as a whole.
+    /// Maximum number of streams. Beyond it the least recently used stream is dropped.
     public var streams: Int
 
-    /// A thousand events, a megabyte and an hour of each stream, unless told otherwise.
+    /// Creates limits: 1,000 events, 1 MiB and one hour per stream by default.
     public init(count: Int = 1000, bytes: Int = 1 << 20, age: Duration = .seconds(3600), streams: Int = 100_000) {
         self.count = max(1, count)
         self.bytes = max(0, bytes)
@@ -188,19 +188,19 @@ public struct ReplayLimits: Hashable, Sendable {
     }
 }
 
-/// Why a buffer did not do what it was asked for.
+/// An error of a replay buffer or a mailbox store.
 public struct ReplayBufferError: CodedError {
-    /// Why it is thrown. Later versions may know more codes.
+    /// The reason for the error. Later versions may add codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
-        /// The event's name or payload is none.
+        /// The event's name or payload is invalid.
         public static let invalidEvent = Code(description: "invalidEvent")
-        /// The given address names no store.
+        /// The address isn't one of a store.
         public static let invalidAddress = Code(description: "invalidAddress")
-        /// The store did not answer. An append may have happened.
+        /// The store didn't answer. An append may have happened.
         public static let unavailable = Code(description: "unavailable")
-        /// The store has too much to do. Nothing was done.
+        /// The store is overloaded, and did nothing.
         public static let busy = Code(description: "busy")
     }
 

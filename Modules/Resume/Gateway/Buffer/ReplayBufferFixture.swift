@@ -1,17 +1,17 @@
 public import MeshBus
 
-/// A factory that shows a replay buffer to the conformance rules, such as those of `plugins-tool verify`.
+/// A factory of replay buffers for the conformance rules, which `plugins-tool verify` runs.
 public struct ReplayBufferFixture: Sendable {
-    /// Makes a store and two faces of it; called once for each rule.
+    /// Makes a store and two handles of it. Called once for each rule.
     public let make: ReplayBufferRules.Make
-    /// Why it cannot be examined on this machine; nil where it can.
+    /// The reason why it can't be examined on this machine; nil if it can.
     public let exemption: String?
-    /// The rules that it must keep.
+    /// The rules that the store must keep.
     public let rules: [ReplayBufferRules.Rule]
 
-    /// A buffer that `make` makes.
+    /// Creates a fixture from a factory.
     ///
-    /// - Parameter rules: those of all buffers unless told otherwise; for a `MailboxStore` add `MailboxStoreRules.all`.
+    /// - Parameter rules: the rules of all buffers by default; for a `MailboxStore` add `MailboxStoreRules.all`.
     public init(
         exemption: String? = nil, rules: [ReplayBufferRules.Rule] = ReplayBufferRules.all,
         make: @escaping ReplayBufferRules.Make
@@ -23,7 +23,7 @@ public struct ReplayBufferFixture: Sendable {
 
     /// Runs every rule on a buffer of its own.
     ///
-    /// - Returns: each rule with what is wrong; nil where nothing is.
+    /// - Returns: each rule with its violation; nil if there is none.
     public func examine() async -> [(rule: ReplayBufferRules.Rule, complaint: String?)] {
         var results: [(rule: ReplayBufferRules.Rule, complaint: String?)] = []
         for rule in rules {

@@ -8,7 +8,7 @@ import MeshBase
 /// }
 /// ```
 public struct ReplayBufferRules: Sendable {
-    /// Two faces of one store, as two processes would have them, and a clock to move.
+    /// Two handles of one store, as two processes would have them, and control of its clock.
     public struct Subject: Sendable {
         /// The buffer as one process sees it.
         public let first: any ReplayBuffer
@@ -16,10 +16,10 @@ public struct ReplayBufferRules: Sendable {
         public let second: any ReplayBuffer
         /// Lets that much time pass for the store.
         public let pass: @Sendable (Duration) async throws -> Void
-        /// The store loses everything, as by a restart without a disk.
+        /// Makes the store lose everything, as a restart without a disk would.
         public let lose: @Sendable () async throws -> Void
 
-        /// Two faces of one store that was just made.
+        /// Creates a subject from two handles of a new store.
         public init(
             first: any ReplayBuffer, second: any ReplayBuffer,
             pass: @escaping @Sendable (Duration) async throws -> Void,
@@ -29,10 +29,10 @@ public struct ReplayBufferRules: Sendable {
         }
     }
 
-    /// Makes an empty store of those limits.
+    /// A function that makes an empty store with those limits.
     public typealias Make = @Sendable (ReplayLimits) async throws -> Subject
 
-    /// One thing that every buffer must keep.
+    /// One requirement for every buffer.
     public struct Rule: Sendable {
         /// The rule's ID, which never changes.
         public let id: String
@@ -40,13 +40,13 @@ public struct ReplayBufferRules: Sendable {
         public let summary: String
         /// Checks the rule on a buffer that the argument makes.
         ///
-        /// - Returns: what is wrong; nil when nothing is.
+        /// - Returns: a description of the violation; nil if there is none.
         public let examine: @Sendable (Make) async throws -> String?
     }
 
     /// The rules, each independent of the others.
     public static let all: [Rule] = [
-        Rule(id: "numbers", summary: "events are numbered from 1 without a gap, in each stream by itself") { make in
+        Rule(id: "numbers", summary: "events are numbered from 1 without a gap, in each stream separately") { make in
             let buffer = try await make(ReplayLimits()).first
             for stream in ["a", "b"] {
                 for expected in 1...5 as ClosedRange<UInt64> {
@@ -79,7 +79,7 @@ public struct ReplayBufferRules: Sendable {
             }
             return nil
         },
-        Rule(id: "newest", summary: "a stream's newest is known before and after its first event") { make in
+        Rule(id: "newest", summary: "a stream's newest number is known before and after its first event") { make in
             let buffer = try await make(ReplayLimits()).first
             let before = try await buffer.standing(of: "s")
             if (before.oldest, before.newest) != (1, 0) { return "\(before) of an empty stream" }
@@ -88,16 +88,16 @@ public struct ReplayBufferRules: Sendable {
             let isRight = after == ReplayStanding(epoch: before.epoch, oldest: 1, newest: 1)
             return isRight && position.epoch == before.epoch ? nil : "\(after)"
         },
-        Rule(id: "count", summary: "more events than the limit's count are not kept, and said to be gone") { make in
+        Rule(id: "count", summary: "events beyond the limit's count are dropped and reported as gone") { make in
             let buffer = try await make(ReplayLimits(count: 5)).first
             return try await trimmed(buffer, epoch: fill(buffer, count: 12), oldest: 8, newest: 12)
         },
-        Rule(id: "bytes", summary: "more bytes than the limit's are not kept") { make in
+        Rule(id: "bytes", summary: "events beyond the limit's bytes are dropped") { make in
             let size = try event(1).byteCount
             let buffer = try await make(ReplayLimits(bytes: 3 * size)).first
             return try await trimmed(buffer, epoch: fill(buffer, count: 9), oldest: 7, newest: 9)
         },
-        Rule(id: "age", summary: "events that are too old are not kept, and the numbering goes on") { make in
+        Rule(id: "age", summary: "events that are too old are dropped, and the numbering continues") { make in
             let subject = try await make(ReplayLimits(age: .seconds(60)))
             let epoch = try await fill(subject.first, count: 3)
             try await subject.pass(.seconds(61))
@@ -105,7 +105,7 @@ public struct ReplayBufferRules: Sendable {
             let next = try await subject.first.append(event(4), to: "s")
             return next == ReplayPosition(epoch: epoch, sequence: 4) ? nil : "\(next) after all were trimmed"
         },
-        Rule(id: "epoch", summary: "a store that lost its events does not take old positions for its own (K20)") {
+        Rule(id: "epoch", summary: "a store that lost its events rejects earlier positions (K20)") {
             make in
             let subject = try await make(ReplayLimits())
             let epoch = try await fill(subject.first, count: 3)
@@ -115,14 +115,14 @@ public struct ReplayBufferRules: Sendable {
             guard case .foreign = page else { return "\(page) for a position of before" }
             return nil
         },
-        Rule(id: "ahead", summary: "a position beyond the newest event is nobody's") { make in
+        Rule(id: "ahead", summary: "a position beyond the newest event is foreign") { make in
             let buffer = try await make(ReplayLimits()).first
             let epoch = try await fill(buffer, count: 3)
             let page = try await buffer.page(of: "s", after: .init(epoch: epoch, sequence: 4), limit: 9)
             guard case .foreign = page else { return "\(page)" }
             return nil
         },
-        Rule(id: "notice", summary: "every process is told what any has appended, once it can be read") { make in
+        Rule(id: "notice", summary: "every process gets a notice of each append, and can then read the event") { make in
             let subject = try await make(ReplayLimits())
             var notices = subject.second.notices().makeAsyncIterator()
             let epoch = try await fill(subject.first, count: 3)

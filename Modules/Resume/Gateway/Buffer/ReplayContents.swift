@@ -1,16 +1,16 @@
 import MeshBase
 import MeshMailbox
 
-/// What a buffer in memory holds, as a value: told what is appended and what time it is.
+/// The contents of a buffer in memory, as a value. Appended events and the time are passed in.
 ///
-/// Appending and reading are O(what they touch), beside an O(streams) search for the one to drop when there are too many.
+/// Appending and reading are O(entries touched). If there are too many streams, finding the one to drop is O(streams).
 package struct ReplayContents: Sendable {
     private struct Stream {
         let epoch: UInt64
         var newest: UInt64 = 0
-        /// From `first` on; what was trimmed stays as a dead beginning until it is half of all.
+        /// The entries, from `first` on. Trimmed entries stay before it until they are half of all.
         var entries: [(entry: ReplayEntry, at: Duration, sender: String?)] = []
-        /// What each sender of a mailbox has in it.
+        /// The number and bytes of each sender's messages, if this is a mailbox.
         var senders: [String: (count: Int, bytes: Int)] = [:]
         var first = 0
         var bytes = 0
@@ -53,10 +53,10 @@ package struct ReplayContents: Sendable {
             senders[sender] = held.count + count > 0 ? (held.count + count, held.bytes + bytes) : nil
         }
 
-        /// Removes the oldest messages until one more has room.
+        /// Removes the oldest messages until one more fits.
         ///
-        /// - Returns: false where the oldest is another sender's and must stay.
-        mutating func makeRoom(
+        /// - Returns: false if the oldest is another sender's and must stay.
+        mutating func evict(
             for byteCount: Int, from sender: String, takenUpTo taken: UInt64, _ limits: ReplayLimits
         ) -> Bool {
             let held = senders[sender] ?? (0, 0)
@@ -107,21 +107,21 @@ package struct ReplayContents: Sendable {
         with(name, now) { $0.append(event, from: nil, to: name, now) }
     }
 
-    /// Appends a sender's message to a mailbox, of which the owner has taken the messages up to a position.
+    /// Appends a sender's message to a mailbox whose owner has taken the messages up to `taken`.
     ///
-    /// - Returns: nil where there is no room for this sender.
+    /// - Returns: nil if the queue is full for this sender.
     mutating func post(
         _ event: ReplayEvent, from sender: String, to name: String, taken: MailboxPosition?, _ now: Duration
     ) -> ReplayNotice? {
         let limits = limits
         return with(name, now) { stream in
             let taken = taken?.epoch == stream.epoch ? taken?.sequence ?? 0 : 0
-            guard stream.makeRoom(for: event.byteCount, from: sender, takenUpTo: taken, limits) else { return nil }
+            guard stream.evict(for: event.byteCount, from: sender, takenUpTo: taken, limits) else { return nil }
             return stream.append(event, from: sender, to: name, now)
         }
     }
 
-    /// Empties the messages in a mailbox of all senders but these.
+    /// Empties the messages in a mailbox from all other senders.
     mutating func removeMessages(in name: String, notOf senders: Set<String>, _ now: Duration) {
         guard streams[name] != nil else { return }
         with(name, now) { $0.removeMessages(notOf: senders) }
@@ -146,7 +146,7 @@ package struct ReplayContents: Sendable {
         }
     }
 
-    /// Every stream has another epoch when it is next used.
+    /// Removes all streams. Each gets a new epoch when it is next used.
     mutating func removeAll() { streams = [:] }
 
     private mutating func with<Result>(_ name: String, _ now: Duration, _ body: (inout Stream) -> Result) -> Result {
@@ -157,7 +157,7 @@ package struct ReplayContents: Sendable {
             }
             streams[name] = Stream(epoch: random.next())
         }
-        // Taken out, so that its entries are not copied.
+        // Removed from the dictionary while it changes, which avoids copying its entries.
         var stream = streams.updateValue(Stream(epoch: 0), forKey: name) ?? Stream(epoch: random.next())
         stream.trim(limits, now)
         let result = body(&stream)

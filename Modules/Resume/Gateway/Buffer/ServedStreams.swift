@@ -1,6 +1,6 @@
 import MeshBase
 
-/// The streams that a process serves at the moment, because it has a client of each.
+/// The streams that a process serves now, because it has a client of each.
 ///
 /// A store that knows them delivers only their notices: `ReplayBuffer.notices(of:)`. Safe to use from any thread. `add` and
 /// `remove` are O(observers).
@@ -24,7 +24,7 @@ public final class ServedStreams: Sendable {
         }
     }
 
-    /// Counts one client less. Does nothing for a stream without clients.
+    /// Removes one client of a stream. Does nothing for a stream without clients.
     public func remove(_ stream: String) {
         state.withLock { state in
             guard let count = state.counts[stream] else { return }
@@ -34,8 +34,8 @@ public final class ServedStreams: Sendable {
         }
     }
 
-    /// Calls a closure for each stream that is served, and from now on when a stream gets its first client (true) or loses its
-    /// last (false).
+    /// Calls a closure for each served stream, and from now on when a stream gets its first client (true) or loses its last
+    /// (false).
     ///
     /// - Parameter onChange: called on the thread of the change, in the order of the changes. Must not block, and must not call
     ///   this object.

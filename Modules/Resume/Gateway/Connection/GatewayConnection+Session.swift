@@ -15,17 +15,17 @@ extension GatewayConnection {
         }
     }
 
-    /// Too many come at once.
+    /// Refuses the handshake because too many clients connect at once.
     mutating func postponed(_ wait: Duration) {
         send(.reconnect(after: wait))
-        close(.rateLimited, "many connect at this time: come again later")
+        close(.rateLimited, "too many clients are connecting: try again later")
     }
 
     mutating func authenticated(_ stream: String?, _ ready: ReadyFields = .none, _ now: Duration) {
         guard case .authenticating(let frame) = phase else { return }
-        guard let stream else { return close(.authenticationFailed, "the token is not accepted") }
+        guard let stream else { return close(.authenticationFailed, "the token isn't accepted") }
         if case .resume(_, let id, _) = frame, GatewaySessionID(id)?.isOf(stream) != true {
-            return refuse("there is no such session of this user's", now)
+            return refuse("this user has no such session", now)
         }
         phase = .locating(stream: stream, frame, ready)
         direct(.locate(stream: stream))
@@ -42,7 +42,7 @@ extension GatewayConnection {
                     session: session,
                     place: StreamPlace(
                         stream: stream, sent: ReplayPosition(epoch: standing.epoch, sequence: standing.newest),
-                        newest: standing.newest, toldAt: now)))
+                        newest: standing.newest, reportedAt: now)))
             send(.ready(session, newest: standing.newest, ready))
         }
     }
@@ -50,44 +50,44 @@ extension GatewayConnection {
     private mutating func resume(
         _ session: GatewaySessionID, _ stream: String, after last: UInt64, _ standing: ReplayStanding, _ now: Duration
     ) {
-        guard session.epoch == standing.epoch else { return refuse("the stream began anew since", now) }
-        guard last <= standing.newest else { return refuse("the stream is not as far as this cursor", now) }
+        guard session.epoch == standing.epoch else { return refuse("the stream has a new epoch", now) }
+        guard last <= standing.newest else { return refuse("the cursor is beyond the stream's newest event", now) }
         let count = standing.newest - last
         guard last >= standing.oldest - 1, count <= UInt64(max(0, settings.replayMax)) else {
-            return refuse("too much was missed to be replayed", now)
+            return refuse("too many events were missed", now)
         }
         phase = .streaming(
             GatewayReader(
                 session: session,
                 place: StreamPlace(
                     stream: stream, sent: ReplayPosition(epoch: standing.epoch, sequence: last),
-                    newest: standing.newest, toldAt: now)))
+                    newest: standing.newest, reportedAt: now)))
         send(.resumed(replayed: count, newest: standing.newest))
         readOn(now)
     }
 
-    /// Another connection goes on with the session.
-    mutating func replaced() { close(.sessionTimedOut, "another connection goes on with this session") }
+    /// Closes because another connection continues the session.
+    mutating func replaced() { close(.sessionTimedOut, "another connection continues this session") }
 
-    /// The app has disconnected its user.
+    /// Closes because the app has disconnected the user.
     mutating func disconnected() { close(.disconnected, "the app has disconnected this user") }
 
-    /// The client comes again with a new token, at a time of its own: many tokens may expire together.
-    mutating func renewToken(_ now: Duration, _ token: TokenLife) {
+    /// Asks the client to reconnect with a new token. The time is random, because many tokens may expire together.
+    mutating func renewToken(_ now: Duration, _ token: TokenLifetime) {
         guard !isClosed else { return }
         let isExpired = now >= token.expiresAt
         send(.reconnect(after: isExpired ? .zero : settings.tokenRenewalLead / 2 * random.fraction()))
         close(.tokenExpired, isExpired ? "the token has expired" : "the token expires soon: resume with a new one")
     }
 
-    /// The gateway ends: its clients come again elsewhere, resumably.
+    /// Closes because the gateway ends. The client can resume at another one.
     mutating func shutDown(retryAfter wait: Duration) {
         guard !isClosed else { return }
         send(.reconnect(after: wait))
-        close(.unknownError, "this gateway ends: resume")
+        close(.unknownError, "this gateway is shutting down: resume")
     }
 
-    /// The app or the buffer has no answer now.
+    /// Closes because the app or the buffer has no answer now.
     mutating func failed(_ reason: String) {
         guard !isClosed else { return }
         send(.invalidSession(reason, resumable: true))
@@ -98,7 +98,7 @@ extension GatewayConnection {
 // MARK: - The stream
 
 extension GatewayConnection {
-    /// - Parameter frame: the entry's.
+    /// - Parameter frame: the frame of the notice's entry.
     mutating func noticed(_ notice: ReplayNotice, _ frame: inout SharedFrame, _ now: Duration) {
         guard case .streaming(var reader) = phase, notice.stream == reader.place.stream else { return }
         if reader.place.take(notice, hasRoom: unsentBytes < settings.unsentBytesMax, now) {
@@ -114,15 +114,15 @@ extension GatewayConnection {
             for entry in try reader.place.take(page, now) { send(.event(entry)) }
         } catch {
             return refuse(
-                error == .began ? "the stream began anew" : "what comes next is not kept any more", now)
+                error == .began ? "the stream has a new epoch" : "the next event is no longer kept", now)
         }
         phase = .streaming(reader)
         readOn(now)
     }
 
-    /// The next page, where there is one and the socket has room.
+    /// Reads the next page, if there is one and the socket has capacity.
     mutating func readOn(_ now: Duration) {
-        watchRoom(now)
+        trackBackpressure(now)
         guard case .streaming(var reader) = phase,
             let position = reader.place.nextPage(hasRoom: unsentBytes < settings.unsentBytesMax)
         else { return }

@@ -1,14 +1,14 @@
 import MeshBase
 import MeshResume
 
-/// One connection of a gateway's as a value: frames, answers and times go in; frames and directives come out.
+/// One connection of a gateway as a value: frames, answers and times go in; frames and directives come out.
 ///
-/// It reads its user's stream as far as the socket takes it: what is live comes by notice when it is the next one, and from
-/// the buffer else. So nothing is skipped, nothing comes twice, and a slow client holds no more than a page.
+/// It reads its user's stream only as fast as the socket takes it. If a notice carries the next event, the connection sends that;
+/// otherwise it reads the buffer. So no event is skipped or repeated, and a slow client holds no more than a page.
 struct GatewayConnection: Sendable {
     enum Phase: Sendable {
         case awaitingHandshake
-        // Indirect: they are short, and the many connections that stream have room for the largest case.
+        // Indirect, because these cases are short-lived and would enlarge every streaming connection.
         indirect case admitting(ClientFrame)
         indirect case authenticating(ClientFrame)
         indirect case locating(stream: String, ClientFrame, ReadyFields)
@@ -22,15 +22,15 @@ struct GatewayConnection: Sendable {
     var phase = Phase.awaitingHandshake
     private(set) var directives: [GatewayDirective] = []
     private var identifyDue: Duration
-    private var heardAt: Duration
+    private var lastReceivedAt: Duration
     private var frames: TokenBucket
     var unsentBytes = 0
     private var stalledSince: Duration?
-    /// When the app was last asked about a token.
+    /// The time at which the app was last asked about a token.
     var askedAt = Duration.zero
     /// nil if the token doesn't expire.
-    var token: TokenLife?
-    /// When the core looks at this connection next.
+    var token: TokenLifetime?
+    /// The time at which the core checks this connection next.
     var watchedUntil: Duration?
 
     init(_ shared: SharedSettings, _ encoding: FrameEncoding = .json, seed: UInt64, _ now: Duration) {
@@ -38,7 +38,7 @@ struct GatewayConnection: Sendable {
         let settings = shared.settings
         random = SplitMix64(seed: seed)
         identifyDue = now + settings.identifyTimeout
-        heardAt = now
+        lastReceivedAt = now
         frames = TokenBucket(
             perSecond: Double(settings.framesPerMinute) / 60, atOnce: max(1, settings.framesAtOnce))
         send(.hello(settings.heartbeatInterval))
@@ -66,7 +66,7 @@ struct GatewayConnection: Sendable {
         direct(.close(code, reason: reason))
     }
 
-    /// The client may identify on the same connection.
+    /// Refuses a resume. The client may identify on the same connection.
     mutating func refuse(_ reason: String, _ now: Duration) {
         send(.invalidSession(reason, resumable: false))
         phase = .awaitingHandshake
@@ -79,7 +79,7 @@ struct GatewayConnection: Sendable {
     var stream: String? {
         if case .streaming(let reader) = phase { reader.place.stream } else { nil }
     }
-    /// The stream of its user, from the app's answer on.
+    /// The stream of the user, once the app has accepted the token.
     var user: String? {
         switch phase {
         case .locating(let stream, _, _): stream
@@ -90,7 +90,7 @@ struct GatewayConnection: Sendable {
     var isClosed: Bool { if case .closed = phase { true } else { false } }
 }
 
-/// One for all connections, which would else hold a copy each.
+/// A class, so that connections share one copy of the settings.
 final class SharedSettings: Sendable {
     let settings: GatewaySettings
 
@@ -116,12 +116,12 @@ extension GatewayConnection {
         }
         do throws(FrameError) {
             let frame = try ClientFrame(bytes, as: encoding)
-            heardAt = now
+            lastReceivedAt = now
             switch frame {
             case .heartbeat: send(.heartbeatAck)
             case .identify, .resume:
                 guard case .awaitingHandshake = phase else {
-                    return close(.alreadyAuthenticated, "a session has begun on this connection")
+                    return close(.alreadyAuthenticated, "this connection already has a session")
                 }
                 phase = .admitting(frame)
             }
@@ -133,32 +133,35 @@ extension GatewayConnection {
     mutating func tick(_ now: Duration) {
         switch phase {
         case .closed: return
-        case .awaitingHandshake where identifyDue <= now: close(.notAuthenticated, "identify or resume in time")
+        case .awaitingHandshake where identifyDue <= now:
+            close(.notAuthenticated, "the client didn't identify or resume in time")
         default: break
         }
         if let token, token.due <= now { renewToken(now, token) }
-        if now - heardAt >= settings.heartbeatInterval * 2 { close(.unknownError, "no heartbeat: resume") }
+        if now - lastReceivedAt >= settings.heartbeatInterval * 2 { close(.unknownError, "no heartbeat: resume") }
         if let since = stalledSince, now - since >= settings.stallTimeout {
             close(.unknownError, "this client reads too slowly: resume")
         }
         catchUp(now)
     }
 
-    /// A notice may be dropped, and its event would wait for the user's next one.
+    /// Asks the buffer for news. A notice may have been dropped, and its event would otherwise wait for the user's next one.
     private mutating func catchUp(_ now: Duration) {
-        guard case .streaming(var reader) = phase, now - reader.place.toldAt >= settings.catchUpInterval else { return }
-        reader.place.doubt(now)
+        guard case .streaming(var reader) = phase, now - reader.place.reportedAt >= settings.catchUpInterval else {
+            return
+        }
+        reader.place.requireCheck(now)
         phase = .streaming(reader)
         readOn(now)
     }
 
-    /// When `tick` has something to do here, if nothing comes before.
+    /// The next time at which `tick` has something to do, if no input arrives earlier.
     var deadline: Duration? {
         guard !isClosed else { return nil }
-        var due = heardAt + settings.heartbeatInterval * 2
+        var due = lastReceivedAt + settings.heartbeatInterval * 2
         switch phase {
         case .awaitingHandshake: due = min(due, identifyDue)
-        case .streaming(let reader): due = min(due, reader.place.toldAt + settings.catchUpInterval)
+        case .streaming(let reader): due = min(due, reader.place.reportedAt + settings.catchUpInterval)
         default: break
         }
         if let token { due = min(due, token.due) }
@@ -171,8 +174,8 @@ extension GatewayConnection {
         readOn(now)
     }
 
-    /// Marks since when the socket takes nothing.
-    mutating func watchRoom(_ now: Duration) {
+    /// Records when the socket stopped taking bytes.
+    mutating func trackBackpressure(_ now: Duration) {
         let isFull = unsentBytes >= settings.unsentBytesMax
         stalledSince = isFull ? stalledSince ?? now : nil
     }

@@ -1,12 +1,12 @@
 import MeshResume
 internal import MeshWire
 
-/// What a gateway says. An app's JSON goes in as it was given.
+/// A frame from a gateway. The app's JSON is inserted unchanged.
 enum GatewayFrame {
     case hello(Duration)
     case heartbeatAck
     case ready(GatewaySessionID, newest: UInt64, ReadyFields)
-    /// Without a sequence of its own: a client that takes over every sequence it sees would else skip the replay.
+    /// Has no sequence of its own: a client that adopts every sequence it sees would skip the replay.
     case resumed(replayed: UInt64, newest: UInt64)
     case event(ReplayEntry)
     case invalidSession(String, resumable: Bool)
@@ -24,7 +24,7 @@ enum GatewayFrame {
     }
 }
 
-/// An event's frame, made once for all connections of its user that write it in one way.
+/// An event's frame, encoded once per encoding for all connections of its user.
 struct SharedFrame {
     private let entry: ReplayEntry
     private var made: [FrameEncoding: [UInt8]] = [:]

@@ -1,9 +1,9 @@
 import MeshBase
 
-/// A session's id, opaque to clients: the stream's epoch, a mark of the stream, and what tells sessions apart.
+/// A session's ID, opaque to clients: the stream's epoch, a hash of the stream's name, and a nonce.
 ///
-/// So any process can take up any session, a stream that began anew refuses what was before (K20), and a cursor in one
-/// user's stream is not taken for one in another's. It is no secret and lets nobody in: the token does.
+/// So any process can continue any session, a stream with a new epoch refuses earlier sessions (K20), and a cursor of one user's
+/// stream isn't accepted for another's. The ID isn't secret and grants no access: the token does.
 package struct GatewaySessionID: Hashable, Sendable {
     package let epoch: UInt64
     let mark: UInt64
@@ -30,7 +30,7 @@ package struct GatewaySessionID: Hashable, Sendable {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// FNV-1a, the same in every process.
+    /// FNV-1a, because `Hasher` differs between processes.
     private static func mark(of stream: String) -> UInt64 {
         stream.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }

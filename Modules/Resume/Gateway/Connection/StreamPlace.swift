@@ -1,52 +1,52 @@
-/// How far a connection has read its stream: what is live comes by notice when it is the next one, and from the buffer else.
-/// So nothing is skipped, and nothing comes twice.
+/// A connection's position in its stream. If a notice carries the next event, the connection sends that; otherwise it reads the
+/// buffer. So no event is skipped or repeated.
 struct StreamPlace: Hashable, Sendable {
-    /// Why it does not go on.
+    /// The reason why a position can't continue.
     enum Loss: Error, Hashable { case began, trimmed }
 
     let stream: String
-    /// The last that was sent.
+    /// The position of the last event that was sent.
     var sent: ReplayPosition
-    /// That is known of.
+    /// The newest sequence that this connection knows of.
     private(set) var newest: UInt64
     private(set) var isReading = false
-    /// A notice was of another epoch, or none came for long: the buffer is to be asked.
-    private var isDoubted = false
-    /// When the buffer, or a notice in its place, last said what is newest.
-    private(set) var toldAt: Duration
+    /// True if the buffer must be asked: a notice had another epoch, or none came for a long time.
+    private var needsCheck = false
+    /// The time of the last report of the newest sequence, from the buffer or a notice.
+    private(set) var reportedAt: Duration
 
-    init(stream: String, sent: ReplayPosition, newest: UInt64, toldAt: Duration) {
-        (self.stream, self.sent, self.newest, self.toldAt) = (stream, sent, newest, toldAt)
+    init(stream: String, sent: ReplayPosition, newest: UInt64, reportedAt: Duration) {
+        (self.stream, self.sent, self.newest, self.reportedAt) = (stream, sent, newest, reportedAt)
     }
 
-    mutating func doubt(_ now: Duration) { (toldAt, isDoubted) = (now, true) }
+    mutating func requireCheck(_ now: Duration) { (reportedAt, needsCheck) = (now, true) }
 
-    /// The buffer had no answer, and is to be asked again.
-    mutating func failed() { (isReading, isDoubted) = (false, true) }
+    /// Reports that the buffer had no answer, so it is asked again.
+    mutating func failed() { (isReading, needsCheck) = (false, true) }
 
-    /// - Returns: whether it is the next and is to be sent now.
+    /// - Returns: true if the notice carries the next event, which must be sent now.
     mutating func take(_ notice: ReplayNotice, hasRoom: Bool, _ now: Duration) -> Bool {
         guard notice.epoch == sent.epoch else {
-            // It may be late, of what was before: the buffer knows.
-            isDoubted = true
+            // The notice may be a late one of an earlier epoch, so ask the buffer.
+            needsCheck = true
             return false
         }
         newest = max(newest, notice.entry.sequence)
         let isNext = notice.entry.sequence > sent.sequence && notice.entry.sequence - sent.sequence == 1
         guard isNext, !isReading, hasRoom else { return false }
-        (sent.sequence, toldAt) = (notice.entry.sequence, now)
+        (sent.sequence, reportedAt) = (notice.entry.sequence, now)
         return true
     }
 
-    /// - Returns: what is to be sent.
+    /// - Returns: the entries to send.
     mutating func take(_ page: ReplayPage, _ now: Duration) throws(Loss) -> [ReplayEntry] {
-        (isReading, toldAt) = (false, now)
+        (isReading, reportedAt) = (false, now)
         if case .foreign = page { throw .began }
         guard case .entries(let entries, let standing) = page else { throw .trimmed }
         guard standing.epoch == sent.epoch else { throw .began }
         newest = max(newest, standing.newest)
         var next: [ReplayEntry] = []
-        // A page that a session before this one has asked for may begin elsewhere.
+        // A page that an earlier session on this connection requested may begin elsewhere.
         for entry in entries where entry.sequence > sent.sequence {
             guard entry.sequence - sent.sequence == 1 else { break }
             sent.sequence = entry.sequence
@@ -55,10 +55,10 @@ struct StreamPlace: Hashable, Sendable {
         return next
     }
 
-    /// - Returns: after what to read, where there is something and nothing is being read.
+    /// - Returns: the position after which to read; nil if there is nothing to read or a page is already requested.
     mutating func nextPage(hasRoom: Bool) -> ReplayPosition? {
-        guard !isReading, hasRoom, sent.sequence < newest || isDoubted else { return nil }
-        (isReading, isDoubted) = (true, false)
+        guard !isReading, hasRoom, sent.sequence < newest || needsCheck else { return nil }
+        (isReading, needsCheck) = (true, false)
         return sent
     }
 }

@@ -1,11 +1,11 @@
 package import MeshMailbox
 
-/// What passes at a gateway, for whoever runs it to look at: who, when and how much. What devices say to each other is sealed.
+/// An activity of a mailbox, for the gateway's operator: devices, lanes and sizes. The messages themselves are sealed.
 package enum MailboxActivity: Hashable, Sendable {
-    /// A device holds its mailbox here.
+    /// A device has opened its mailbox here.
     case opened(MailboxID)
-    /// Its connection has ended.
+    /// The device's connection has ended.
     case closed(MailboxID)
-    /// A message of a device for another's mailbox, and why it was refused.
+    /// A device has posted a message to another's mailbox, with the reason if it was refused.
     case posted(from: MailboxID, to: MailboxID, lane: MailboxLane, byteCount: Int, refusal: String?)
 }

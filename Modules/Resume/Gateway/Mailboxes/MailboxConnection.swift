@@ -2,70 +2,72 @@ import MeshBase
 import MeshMailbox
 import MeshResume
 
-/// One device's connection as a value.
+/// One device's connection to its mailbox, as a value.
 struct MailboxConnection: Sendable {
     enum Phase: Sendable {
-        case greeted
+        case challenged
         case authenticating(MailboxOpening)
         case enrolling(MailboxOpening)
-        /// Its values and its standing are being asked for.
+        /// Waiting for the mailbox's values, and then its standing.
         case opening(MailboxOpening, latest: [String: [UInt8]]?)
         case open(StreamPlace)
         case closed
     }
 
     let challenge: [UInt8]
-    var phase = Phase.greeted
-    /// The user that the app has named.
+    var phase = Phase.challenged
+    /// The user that the app returned for the token.
     var user: String?
-    /// Proven; its name is the stream of its queue.
+    /// The ID of the proven key. `name` is its text, and the stream of its queue.
     var id: MailboxID?
     var name = ""
-    /// When the app was asked about the token.
+    /// The time at which the app was asked about the token.
     var askedAt = Duration.zero
     /// nil if the token doesn't expire.
-    var token: TokenLife?
+    var token: TokenLifetime?
     var will: [UInt8] = []
-    /// What it has said of itself, and whom it lets in: written again where the store has lost them.
+    /// The device's presence. Written again, as `admitted` is, if the store has lost it.
     var presence: [UInt8]?
-    /// Whether the store has heard that this connection holds the mailbox.
+    /// True once the store knows that this connection holds the mailbox.
     var isClaimed = false
-    /// Then its will is not said.
+    /// True if another connection holds the mailbox or the app has removed it. The will isn't published then.
     private(set) var isReplaced = false
-    /// Whether the store's answer to a question for values is awaited: one at a time.
+    /// True while the store's answer to `find` is awaited. There is one question at a time.
     private var isFinding = false
     private var wantsAll = false
     private var wantsCheck = false
     var admitted: [UInt8]?
     var following: Set<String> = []
-    /// Of these nobody knows yet whether they let this device in.
+    /// Followed mailboxes of which the gateway doesn't know yet whether they admit this device.
     var unknown: Set<String> = []
     var unansweredFollows = 0
-    /// What was said of those that are followed.
-    var told: [String: [UInt8]] = [:]
-    /// Values of the lane `latest` that have changed and could not be sent yet.
+    /// The last presence that was sent for each followed mailbox.
+    var sentPresences: [String: [UInt8]] = [:]
+    /// Names of `latest` values that have changed and couldn't be sent yet.
     var wanted: Set<String> = []
-    /// Hashes of those that were sent.
+    /// Hashes of the `latest` values that were sent.
     private var sentLatest: [String: Int] = [:]
-    /// Posts that wait for another look at who lets this device in.
-    private(set) var doubted: [MailboxPost] = []
+    /// Posts that wait for the store's next answer about whether their receiver admits this device.
+    private(set) var heldBackPosts: [MailboxPost] = []
     var taken: MailboxPosition?
     var takenIsWritten = true
     var writeCount = 0
-    /// Whether the gateway was told to serve this mailbox' stream.
+    /// True if the gateway serves this mailbox's stream for this connection.
     var isServed = false
-    /// Nothing is read from the device: the store has much to write for it or for its user, or the device or its user has said
-    /// much in a short time.
+    /// True while nothing is read from the device, for any of the next three reasons.
     private var isPaused = false
+    /// True if many of the device's writes wait for the store.
     private var isBehind = false
-    private var isHasty = false
+    /// True if the device or its user has sent frames too fast.
+    private var isThrottled = false
+    /// True if much work of the user waits for the store.
     private var isStrained = false
-    /// Frames beyond what the device is granted, since it was.
-    private var hastyCount = 0
+    /// The number of frames above the device's rate since it was exceeded.
+    private var excessFrameCount = 0
     private(set) var directives: [MailboxDirective] = []
     private let settings: MailboxSettings
     private var openDue: Duration
-    private var heardAt: Duration
+    private var lastReceivedAt: Duration
     private var frames: TokenBucket
     private var follows: TokenBucket
     private(set) var unsentBytes = 0
@@ -75,7 +77,7 @@ struct MailboxConnection: Sendable {
         self.settings = settings
         self.challenge = challenge
         openDue = now + settings.openTimeout
-        heardAt = now
+        lastReceivedAt = now
         frames = TokenBucket(perSecond: Double(settings.framesPerSecond), atOnce: max(1, settings.framesAtOnce))
         follows = TokenBucket(perSecond: 1, atOnce: max(1, settings.followsAtOnce))
         send(.challenge(challenge, heartbeat: settings.heartbeatInterval.milliseconds))
@@ -92,7 +94,7 @@ struct MailboxConnection: Sendable {
 
     mutating func direct(_ directive: MailboxDirective) { directives.append(directive) }
 
-    mutating func send(_ news: MailboxNews) { send(news.bytes) }
+    mutating func send(_ frame: MailboxServerFrame) { send(frame.bytes) }
 
     mutating func send(_ bytes: [UInt8]) {
         unsentBytes += bytes.count
@@ -105,7 +107,7 @@ struct MailboxConnection: Sendable {
         direct(.close(code, reason: reason))
     }
 
-    /// The app has disconnected its user.
+    /// Closes because the app has disconnected the user.
     mutating func disconnected() { close(.disconnected, "the app has disconnected this user") }
 
     mutating func write(_ write: MailboxWrite) {
@@ -117,60 +119,61 @@ struct MailboxConnection: Sendable {
     }
 
     private mutating func pauseOrResume() {
-        guard isPaused != (isBehind || isHasty || isStrained) else { return }
+        guard isPaused != (isBehind || isThrottled || isStrained) else { return }
         isPaused.toggle()
         direct(isPaused ? .pause : .resume)
     }
 
-    /// The user's devices have said much in a short time.
-    mutating func hasten() {
-        isHasty = true
+    /// Pauses reading because the user's devices send frames too fast.
+    mutating func throttle() {
+        isThrottled = true
         pauseOrResume()
     }
 
-    /// Much of the user's work waits for the store.
+    /// Pauses or resumes reading, depending on how much of the user's work waits for the store.
     mutating func strain(_ isStrained: Bool) {
         self.isStrained = isStrained
         pauseOrResume()
     }
 
     mutating func holdBack(_ post: MailboxPost, max: Int) -> Bool {
-        guard doubted.count < max else { return false }
-        doubted.append(post)
+        guard heldBackPosts.count < max else { return false }
+        heldBackPosts.append(post)
         return true
     }
 
     mutating func takeHeldBack(to stream: String) -> [MailboxPost] {
-        let posts = doubted.filter { $0.to.description == stream }
-        if !posts.isEmpty { doubted.removeAll { $0.to.description == stream } }
+        let posts = heldBackPosts.filter { $0.to.description == stream }
+        if !posts.isEmpty { heldBackPosts.removeAll { $0.to.description == stream } }
         return posts
     }
 
-    /// Says to all gateways whose this mailbox is now.
+    /// Records in the store that this connection holds the mailbox, so that all gateways know.
     mutating func claim() {
         isClaimed = false
         write(.set(challenge, name: MailboxValue.holder, stream: name, number: 0))
     }
 
-    /// The app has removed this mailbox: nothing more is written to it.
+    /// Closes because the app has removed this mailbox. Nothing more is written to it.
     mutating func removed() {
         isReplaced = true
         takenIsWritten = true
         close(.authenticationFailed, "this device was removed")
     }
 
-    /// Another connection may hold this mailbox, at another gateway; or its will may have come after this one's word.
+    /// Closes if a connection at another gateway holds this mailbox. Writes the presence again if that connection's will has
+    /// overwritten it.
     mutating func check(_ values: [String: [UInt8]]) {
         if isClaimed, let holder = values[MailboxValue.holder], holder != challenge {
             isReplaced = true
             return close(.sessionTimedOut, "another connection holds this mailbox")
         }
-        if let presence, let said = values[MailboxValue.presence], said != presence {
+        if let presence, let stored = values[MailboxValue.presence], stored != presence {
             write(.set(presence, name: MailboxValue.presence, stream: name, number: 0))
         }
     }
 
-    /// Of a store that began anew.
+    /// Writes the mailbox's values again, after the store has lost them.
     mutating func writeAgain() {
         claim()
         if let admitted {
@@ -180,37 +183,38 @@ struct MailboxConnection: Sendable {
         if let presence { write(.set(presence, name: MailboxValue.presence, stream: name, number: 0)) }
     }
 
-    /// Once every gateway knows whom this device lets in, and this one who lets it in.
-    mutating func sayFollowing() {
+    /// Sends `following` once every gateway knows the devices that this one admits, and this gateway knows which devices admit
+    /// it.
+    mutating func sendFollowingIfReady() {
         if unansweredFollows == 0, unknown.isEmpty { send(.following) }
     }
 
-    /// One of them has been answered.
-    mutating func hasWritten() {
+    /// Handles the answer to one write.
+    mutating func writeAnswered() {
         writeCount -= 1
         guard writeCount <= settings.writesMax / 2 else { return }
         isBehind = false
         pauseOrResume()
     }
 
-    /// - Returns: nil where the device is closed for what it says.
+    /// - Returns: nil if the connection is closed, or the frame makes the gateway close it.
     mutating func request(_ bytes: [UInt8], _ now: Duration) -> MailboxRequest? {
         guard !isClosed else { return nil }
         if !frames.take(now) {
-            isHasty = true
-            hastyCount += 1
+            isThrottled = true
+            excessFrameCount += 1
             pauseOrResume()
-            // What was read before the pause still comes; more than that is no device of ours.
-            guard hastyCount <= settings.framesAtOnce else {
+            // Frames that were read before the pause still arrive. More than that means the device ignores the pause.
+            guard excessFrameCount <= settings.framesAtOnce else {
                 close(.rateLimited, "at most \(settings.framesPerSecond) frames a second")
                 return nil
             }
         }
         do throws(MailboxError) {
-            heardAt = now
+            lastReceivedAt = now
             let request = try MailboxRequest(bytes)
             if case .follow = request, !follows.take(now) {
-                close(.rateLimited, "whom a device follows changes once a second at most")
+                close(.rateLimited, "at most one follow frame per second")
                 return nil
             }
             return request
@@ -231,7 +235,7 @@ extension MailboxConnection {
         readOn(now)
     }
 
-    /// - Returns: false where the place is no more: the queue is to be read from its oldest.
+    /// - Returns: false if the position is no longer held, so the queue must be read from its oldest message.
     mutating func read(_ page: ReplayPage, _ now: Duration) -> Bool {
         guard case .open(var place) = phase, place.isReading else { return true }
         let epoch = place.sent.epoch
@@ -251,7 +255,7 @@ extension MailboxConnection {
                     bytes: bytes)))
     }
 
-    /// Those of the lane `latest` that this connection does not have yet.
+    /// Sends the `latest` values that this connection doesn't have yet.
     mutating func sendLatest(_ values: [String: [UInt8]]) {
         for (name, bytes) in values.sorted(by: { $0.key < $1.key }) {
             let hash = bytes.hashValue
@@ -275,7 +279,11 @@ extension MailboxConnection {
         find()
     }
 
-    /// Values that have changed, as they come; `check` also whose the mailbox is.
+    /// Asks the store for changed values, one question at a time.
+    ///
+    /// - Parameters:
+    ///   - all: asks for all values.
+    ///   - check: also asks which connection holds the mailbox.
     mutating func find(all: Bool = false, check: Bool = false) {
         wantsAll = wantsAll || all
         wantsCheck = wantsCheck || check
@@ -305,18 +313,18 @@ extension MailboxConnection {
 
     mutating func tick(_ now: Duration) {
         guard !isClosed else { return }
-        if !isOpen, openDue <= now { return close(.notAuthenticated, "open your mailbox in time") }
+        if !isOpen, openDue <= now { return close(.notAuthenticated, "the device didn't open its mailbox in time") }
         if let token, token.due <= now {
             let isExpired = now >= token.expiresAt
             return close(
                 .tokenExpired,
-                isExpired ? "the token has expired" : "the token expires soon: come again with a new one")
+                isExpired ? "the token has expired" : "the token expires soon: reconnect with a new one")
         }
-        if isHasty {
-            (isHasty, hastyCount) = (false, 0)
+        if isThrottled {
+            (isThrottled, excessFrameCount) = (false, 0)
             pauseOrResume()
         }
-        if now - heardAt >= settings.heartbeatInterval * 2 { return close(.unknownError, "no heartbeat") }
+        if now - lastReceivedAt >= settings.heartbeatInterval * 2 { return close(.unknownError, "no heartbeat") }
         if let since = stalledSince, now - since >= settings.stallTimeout {
             return close(.unknownError, "this device reads too slowly")
         }
@@ -324,23 +332,23 @@ extension MailboxConnection {
             takenIsWritten = true
             write(.set(StoredPosition.bytes(taken), name: MailboxValue.taken, stream: name, number: 0))
         }
-        guard case .open(var place) = phase, now - place.toldAt >= settings.catchUpInterval else { return }
-        place.doubt(now)
+        guard case .open(var place) = phase, now - place.reportedAt >= settings.catchUpInterval else { return }
+        place.requireCheck(now)
         phase = .open(place)
         find(all: true)
         readOn(now)
     }
 }
 
-/// What the values of a mailbox are called.
+/// The names of a mailbox's values.
 package enum MailboxValue {
     static let presence = "presence"
-    /// The ids of those that it lets in, 32 bytes each.
+    /// The IDs of the senders that it admits, 32 bytes each.
     package static let admitted = "admitted"
     static let taken = "taken"
-    /// The challenge of the connection that has opened it last.
+    /// The challenge of the connection that opened it last.
     static let holder = "holder"
-    /// Never set: a word of it says that the app has removed the mailbox.
+    /// Never set. A change of this name reports that the app has removed the mailbox.
     static let removed = "removed"
     private static let latestRoot = "latest/"
 
@@ -348,13 +356,13 @@ package enum MailboxValue {
 
     static func isLatest(_ name: String) -> Bool { name.hasPrefix(latestRoot) }
 
-    /// - Returns: nil for a value of the owner's.
+    /// - Returns: nil for one of the owner's values.
     static func sender(of name: String) -> String? {
         guard isLatest(name) else { return nil }
         return String(name.dropFirst(latestRoot.count).prefix { $0 != "/" })
     }
 
-    /// The names of the mailboxes in a value of the name `admitted`.
+    /// Returns the names of the mailboxes in a value named `admitted`.
     package static func ids(_ admitted: [UInt8]) -> Set<String> {
         Set(
             stride(from: 0, to: admitted.count, by: MailboxID.byteCount).compactMap {

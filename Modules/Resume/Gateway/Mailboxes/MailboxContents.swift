@@ -1,6 +1,6 @@
 /// The mailboxes of a store in memory, as a value: queues and values.
 package struct MailboxContents: Sendable {
-    /// What all processes are told after a change.
+    /// The reports that all processes get after a change.
     package struct Change: Sendable {
         package var notice: ReplayNotice?
         package var words: [MailboxWord] = []
@@ -14,14 +14,14 @@ package struct MailboxContents: Sendable {
         values = MailboxValues(streamsMax: limits.streams)
     }
 
-    /// - Returns: nil where there is no room.
+    /// - Returns: nil if the store or the mailbox is full.
     package mutating func set(_ value: [UInt8], _ name: String, of stream: String, _ now: Duration) -> Change? {
         guard values.set(value, name, of: stream) else { return nil }
         if name == MailboxValue.admitted { queues.removeMessages(in: stream, notOf: MailboxValue.ids(value), now) }
         return Change(words: [.changed(name: name, stream: stream)])
     }
 
-    /// - Returns: nil where there is no room.
+    /// - Returns: nil if the store or the mailbox is full.
     package mutating func post(
         _ event: ReplayEvent, from sender: String, to stream: String, _ now: Duration
     ) -> Change? {
@@ -31,7 +31,7 @@ package struct MailboxContents: Sendable {
         }
     }
 
-    /// - Returns: nil where there is no room.
+    /// - Returns: nil if the store or the mailbox is full.
     package mutating func enrol(_ mailbox: String, of user: String, max: Int, _ now: Duration) -> Change? {
         guard let removed = values.enrol(mailbox, of: user, max: max, now) else { return nil }
         for mailbox in removed { queues.remove(mailbox) }
@@ -44,13 +44,13 @@ package struct MailboxContents: Sendable {
         return Change(words: [.changed(name: MailboxValue.removed, stream: mailbox)])
     }
 
-    /// Every queue has another epoch when it is next used.
+    /// Removes everything. Each queue gets a new epoch when it is next used.
     mutating func removeAll() {
         queues.removeAll()
         values.removeAll()
     }
 
-    /// Does what a connection wants written. Returns no change where there is no room.
+    /// Performs a connection's write. Returns nil if the store or the mailbox is full.
     package mutating func perform(_ write: MailboxWrite, _ now: Duration) -> Change? {
         switch write {
         case .append(let event, let sender, let stream, _): post(event, from: sender, to: stream, now)

@@ -2,26 +2,28 @@ import MeshBase
 package import MeshMailbox
 import MeshResume
 
-/// The mailboxes of one gateway process as a value: what sockets, the app and the store say goes in, each with a time since
-/// the same beginning; frames and questions for each connection come out. No I/O, no clock.
+/// The mailboxes of one gateway process as a value without I/O or clock. Input from sockets, the app and the store goes in,
+/// each with the time since a common start. Frames and questions for each connection come out.
 ///
-/// A mailbox belongs to whoever proves the key that its id is the hash of, on one connection, the newest. It takes from those
-/// that it follows and from nobody else. Every call is for the connection with that key, which is never used again; what is
-/// said of an unknown key does nothing. A call costs O(1), a change of what a device says of itself O(its followers here).
+/// A mailbox's ID is the hash of a public key. The device that proves this key holds the mailbox, on one connection, the newest.
+/// A mailbox accepts messages only from devices that it follows. Every call is for the connection with that key, which is
+/// never reused; a call with an unknown key does nothing. A call costs O(1). A change of a device's presence costs O(its
+/// followers here).
 package struct MailboxCore: Sendable {
-    /// - Returns: whose key it is, where the signature is that key's.
+    /// - Returns: the ID of the key; nil if the signature isn't valid for that key.
     package typealias Proof = @Sendable (_ publicKey: [UInt8], _ signature: [UInt8], _ signed: [UInt8]) -> MailboxID?
 
-    /// What is known of a mailbox that somebody here follows.
+    /// The state of a mailbox that a connection here follows.
     private struct View {
         var followers: Set<Int> = []
-        /// Whether the store has answered.
+        /// True once the store has answered.
         var isKnown = false
         var presence: [UInt8]?
         var admitted: Set<String> = []
         var askedAt: Duration
-        /// Whether the store's answer is awaited, and something has changed meanwhile.
+        /// True while the store's answer is awaited.
         var isAsked = false
+        /// True if something has changed since that question.
         var isStale = false
     }
 
@@ -30,20 +32,20 @@ package struct MailboxCore: Sendable {
     private var admission: AdmissionLimit
     private var disconnected: DisconnectedUsers
     private var connections: [Int: MailboxConnection] = [:]
-    /// Whose connection is here, by the mailbox' name.
+    /// The connection that holds each mailbox here, by the mailbox's name.
     private var holders: [String: Int] = [:]
     private var views: [String: View] = [:]
     /// The connections of each user.
     private var users: [String: Set<Int>] = [:]
-    /// Users with much work that waits for the store.
+    /// Users with much work waiting for the store.
     private var strained: Set<String> = []
-    /// What all devices of a user may say.
+    /// The rate of frames from all devices of a user.
     private var frames: KeyedBuckets
-    /// The addresses of connections whose token is not accepted yet.
+    /// The addresses of connections whose token isn't accepted yet.
     private var addresses: [Int: String] = [:]
     private var directives: [(key: Int, directive: MailboxDirective)] = []
 
-    /// A gateway without mailboxes. `proof` tells whether a signature is that of a public key.
+    /// Creates a gateway without mailboxes. `proof` checks a signature and returns the ID of its public key.
     package init(_ settings: MailboxSettings = .init(), admission: GatewayAdmission = .init(), proof: @escaping Proof) {
         self.settings = settings
         prove = proof
@@ -52,12 +54,12 @@ package struct MailboxCore: Sendable {
         frames = KeyedBuckets(perSecond: 2 * Double(settings.framesPerSecond), atOnce: 2 * settings.framesAtOnce)
     }
 
-    /// Connections that are open.
+    /// The number of open connections.
     package var connectionCount: Int { connections.count }
-    /// Bytes that wait for sockets. O(connections).
+    /// The number of bytes that wait for sockets. O(connections).
     package var unsentBytes: Int { connections.values.reduce(0) { $0 + $1.unsentBytes } }
 
-    /// What is to be done since the last call, in order.
+    /// Returns the instructions since the last call, in order.
     package mutating func takeDirectives() -> [(key: Int, directive: MailboxDirective)] {
         defer { directives = [] }
         return directives
@@ -74,14 +76,14 @@ package struct MailboxCore: Sendable {
         with(key) { _ in }
     }
 
-    /// A message of a device has come.
+    /// Handles a frame from a device.
     package mutating func receive(_ bytes: [UInt8], on key: Int, _ now: Duration) {
         guard let request = with(key, { $0.request(bytes, now) }) ?? nil else { return }
         if let user = connections[key]?.user, !frames.take(user, now) {
-            for key in users[user]?.sorted() ?? [] { with(key) { $0.hasten() } }
+            for key in users[user]?.sorted() ?? [] { with(key) { $0.throttle() } }
         }
         switch request {
-        case .open(let opening): opens(opening, key, now)
+        case .open(let opening): handleOpening(opening, key, now)
         case .follow(let ids): follow(ids, key, now)
         case .post(let post): self.post(post, key, now)
         case .taken(let position):
@@ -93,10 +95,10 @@ package struct MailboxCore: Sendable {
         }
     }
 
-    /// That many bytes of what was to be sent have left.
+    /// Reports that the socket has taken that many bytes.
     package mutating func flushed(_ count: Int, on key: Int, _ now: Duration) { with(key) { $0.flushed(count, now) } }
 
-    /// The socket has gone. Its last writes follow.
+    /// Removes a connection whose socket is closed, and issues its last writes.
     package mutating func remove(_ key: Int) {
         addresses[key] = nil
         guard let connection = connections.removeValue(forKey: key) else { return }
@@ -106,48 +108,49 @@ package struct MailboxCore: Sendable {
         }
         for name in connection.following { unfollow(name, key) }
         if connection.isServed { directives.append((key, .serve(stream: connection.name, false))) }
-        if connection.isOpen, let id = connection.id { tell(.closed(id), key) }
+        if connection.isOpen, let id = connection.id { report(.closed(id), key) }
         guard holders[connection.name] == key else { return }
         holders[connection.name] = nil
         if let taken = connection.taken, !connection.takenIsWritten {
-            last(.set(StoredPosition.bytes(taken), name: MailboxValue.taken, stream: connection.name, number: 0), key)
+            writeLast(
+                .set(StoredPosition.bytes(taken), name: MailboxValue.taken, stream: connection.name, number: 0), key)
         }
         guard !connection.isReplaced else { return }
-        last(.set(connection.will, name: MailboxValue.presence, stream: connection.name, number: 0), key)
+        writeLast(.set(connection.will, name: MailboxValue.presence, stream: connection.name, number: 0), key)
     }
 
-    private mutating func tell(_ activity: @autoclosure () -> MailboxActivity, _ key: Int) {
-        if settings.tellsActivity { directives.append((key, .tell(activity()))) }
+    private mutating func report(_ activity: @autoclosure () -> MailboxActivity, _ key: Int) {
+        if settings.tellsActivity { directives.append((key, .report(activity()))) }
     }
 
-    private mutating func last(_ write: MailboxWrite, _ key: Int) { directives.append((key, .write(write))) }
+    private mutating func writeLast(_ write: MailboxWrite, _ key: Int) { directives.append((key, .write(write))) }
 
-    /// Time has passed: call it about once a second. O(connections).
+    /// Handles timeouts. Call it about once a second. O(connections).
     package mutating func tick(_ now: Duration) {
         for key in connections.keys.sorted() { with(key) { $0.tick(now) } }
         for (name, view) in views.sorted(by: { $0.key < $1.key })
         where !view.isKnown || now - view.askedAt >= settings.catchUpInterval { ask(name, now) }
     }
 
-    /// Much work of a user waits for the store, or no longer: the user's devices are read no more, or again.
+    /// Pauses or resumes reading from a user's devices, depending on how much of the user's work waits for the store.
     package mutating func strain(_ user: String, _ isStrained: Bool) {
         if isStrained { strained.insert(user) } else { strained.remove(user) }
         for key in users[user]?.sorted() ?? [] { with(key) { $0.strain(isStrained) } }
     }
 
-    /// Closes every connection, so that its device comes again elsewhere.
+    /// Closes every connection, so that its device reconnects elsewhere.
     package mutating func shutDown() {
-        for key in connections.keys.sorted() { with(key) { $0.close(.unknownError, "this gateway ends") } }
+        for key in connections.keys.sorted() { with(key) { $0.close(.unknownError, "this gateway is shutting down") } }
     }
 }
 
 // MARK: - Opening
 
 extension MailboxCore {
-    private mutating func opens(_ opening: MailboxOpening, _ key: Int, _ now: Duration) {
+    private mutating func handleOpening(_ opening: MailboxOpening, _ key: Int, _ now: Duration) {
         guard let connection = connections[key] else { return }
-        guard case .greeted = connection.phase else {
-            with(key) { $0.close(.alreadyAuthenticated, "this mailbox is open") }
+        guard case .challenged = connection.phase else {
+            with(key) { $0.close(.alreadyAuthenticated, "this mailbox is already open") }
             return
         }
         let isAdmitted = admission.take(token: opening.token, from: addresses[key], now) == nil
@@ -156,13 +159,13 @@ extension MailboxCore {
         let id = isAdmitted && isForHere ? prove(opening.publicKey, opening.signature, signed) : nil
         with(key) { connection in
             guard isAdmitted else {
-                return connection.close(.rateLimited, "many connect at this time: come again later")
+                return connection.close(.rateLimited, "too many clients are connecting: try again later")
             }
             guard isForHere else {
                 return connection.close(.authenticationFailed, "the signature is for another server")
             }
             guard let id else {
-                return connection.close(.authenticationFailed, "the signature is not of this key")
+                return connection.close(.authenticationFailed, "the signature doesn't match the key")
             }
             (connection.id, connection.name, connection.askedAt) = (id, id.description, now)
             connection.phase = .authenticating(opening)
@@ -171,23 +174,23 @@ extension MailboxCore {
     }
 
     /// - Parameters:
-    ///   - user: nil where the token is not accepted.
+    ///   - user: the name of the token's user; nil if the token isn't accepted.
     ///   - issued: when the token was issued; nil if that isn't known.
     ///   - expires: when the token expires; nil if it doesn't.
     package mutating func authenticated(
         _ user: String?, issued: Duration? = nil, expires: Duration? = nil, on key: Int, _ now: Duration
     ) {
-        settle(user != nil, key, now)
+        resolveAdmission(user != nil, key, now)
         let placesMax = settings.mailboxesPerUser
         let (disconnected, lead) = (disconnected, settings.tokenRenewalLead)
         with(key) { connection in
             guard case .authenticating(let opening) = connection.phase else { return }
-            guard let user else { return connection.close(.authenticationFailed, "the token is not accepted") }
+            guard let user else { return connection.close(.authenticationFailed, "the token isn't accepted") }
             guard disconnected.accepts(user, issued: issued, askedAt: connection.askedAt, now) else {
                 return connection.disconnected()
             }
             connection.user = user
-            connection.token = expires.map { TokenLife(expiresAt: $0, lead: lead, now) }
+            connection.token = expires.map { TokenLifetime(expiresAt: $0, lead: lead, now) }
             connection.phase = .enrolling(opening)
             connection.write(.enrol(mailbox: connection.name, user: user, max: placesMax))
         }
@@ -196,13 +199,13 @@ extension MailboxCore {
         if strained.contains(user) { with(key) { $0.strain(true) } }
     }
 
-    private mutating func settle(_ isAccepted: Bool?, _ key: Int, _ now: Duration) {
+    private mutating func resolveAdmission(_ isAccepted: Bool?, _ key: Int, _ now: Duration) {
         guard case .authenticating(let opening) = connections[key]?.phase else { return }
-        admission.settle(isAccepted, token: opening.token, from: addresses[key], now)
+        admission.resolve(isAccepted, token: opening.token, from: addresses[key], now)
         addresses[key] = nil
     }
 
-    /// Closes the connections of a user. See `GatewayCore.disconnect`. O(connections).
+    /// Closes the connections of a user, as `GatewayCore.disconnect` does. O(connections).
     package mutating func disconnect(_ user: String, madeAt: Duration, _ now: Duration) {
         disconnected.add(user, madeAt: min(madeAt, now), now)
         for key in connections.keys.sorted() where connections[key]?.user == user { with(key) { $0.disconnected() } }
@@ -211,7 +214,7 @@ extension MailboxCore {
     /// Closes all connections, so that the app is asked about each token again.
     package mutating func authenticateAgain() {
         for key in connections.keys.sorted() {
-            with(key) { $0.close(.unknownError, "the gateway can't tell who was disconnected") }
+            with(key) { $0.close(.unknownError, "the gateway doesn't know which users were disconnected") }
         }
     }
 
@@ -220,7 +223,7 @@ extension MailboxCore {
         let isEnrolled = with(key) { connection in
             guard case .enrolling(let opening) = connection.phase else { return false }
             guard outcome == .done else {
-                connection.close(.rateLimited, "this user has too many devices, or the store has no room")
+                connection.close(.rateLimited, "this user has too many devices, or the store is full")
                 return false
             }
             connection.will = opening.will
@@ -232,13 +235,13 @@ extension MailboxCore {
             return true
         }
         guard isEnrolled == true else { return }
-        // From here on what changes is noticed, so nothing is missed between the answer and the open mailbox.
+        // From here on this connection gets notices, so it misses no change between the store's answer and the open mailbox.
         if let older = holders.updateValue(key, forKey: name), older != key {
             with(older) { $0.close(.sessionTimedOut, "another connection holds this mailbox") }
         }
     }
 
-    /// Values of this connection's mailbox.
+    /// Handles the store's answer to `find`: values of this connection's mailbox.
     package mutating func found(_ values: [String: [UInt8]], on key: Int, _ now: Duration) {
         with(key) { connection in
             switch connection.phase {
@@ -251,7 +254,7 @@ extension MailboxCore {
         }
     }
 
-    /// The answer to `locate`.
+    /// Handles the store's answer to `locate`.
     package mutating func located(_ standing: ReplayStanding, on key: Int, _ now: Duration) {
         var hasOpened: MailboxID?
         with(key) { connection in
@@ -267,20 +270,20 @@ extension MailboxCore {
             connection.sendLatest(values)
             hasOpened = connection.id
         }
-        if let hasOpened { tell(.opened(hasOpened), key) }
+        if let hasOpened { report(.opened(hasOpened), key) }
     }
 
-    /// The answer to `read`.
+    /// Handles the store's answer to `read`.
     package mutating func read(_ page: ReplayPage, on key: Int, _ now: Duration) {
         with(key) { connection in
-            // Delivery notices what is missing, and sends it again.
+            // The devices' delivery protocol detects the lost messages and sends them again.
             if !connection.read(page, now) { connection.direct(.locate(stream: connection.name)) }
         }
     }
 
-    /// What was asked for has no answer now.
+    /// Closes because the app or the store has no answer now.
     package mutating func failed(on key: Int, _ now: Duration) {
-        settle(nil, key, now)
+        resolveAdmission(nil, key, now)
         with(key) { $0.close(.unknownError, "try again later") }
     }
 }
@@ -289,25 +292,25 @@ extension MailboxConnection {
     fileprivate mutating func begin(at sequence: UInt64, _ standing: ReplayStanding, _ now: Duration) {
         var place = StreamPlace(
             stream: name, sent: ReplayPosition(epoch: standing.epoch, sequence: sequence), newest: standing.newest,
-            toldAt: now)
-        place.doubt(now)
+            reportedAt: now)
+        place.requireCheck(now)
         phase = .open(place)
         readOn(now)
     }
 }
 
 extension ReplayStanding {
-    /// Before the oldest.
+    /// The sequence before the oldest event.
     fileprivate var first: UInt64 { oldest - 1 }
 
-    /// - Returns: nil where it is of another epoch, beyond the newest, or what follows is not held any more.
+    /// - Returns: the position's sequence; nil if it is of another epoch, beyond the newest, or the next event is no longer held.
     fileprivate func place(_ position: MailboxPosition?) -> UInt64? {
         guard let position, position.epoch == epoch, (first...newest).contains(position.sequence) else { return nil }
         return position.sequence
     }
 }
 
-// MARK: - Who hears of whom
+// MARK: - Following
 
 extension MailboxCore {
     private mutating func follow(_ ids: [MailboxID], _ key: Int, _ now: Duration) {
@@ -317,7 +320,7 @@ extension MailboxCore {
         let unknown = names.filter { views[$0]?.isKnown != true }
         with(key) { connection in
             connection.following = names
-            connection.told = connection.told.filter { names.contains($0.key) }
+            connection.sentPresences = connection.sentPresences.filter { names.contains($0.key) }
             let admitted = ids.flatMap(\.bytes)
             connection.admitted = admitted
             connection.write(.admit(admitted, stream: connection.name))
@@ -331,7 +334,7 @@ extension MailboxCore {
                 ask(name, now)
             } else {
                 views[name]?.followers.insert(key)
-                tell(name, key)
+                sendPresence(of: name, to: key)
             }
         }
     }
@@ -343,11 +346,11 @@ extension MailboxCore {
         directives.append((key, .serve(stream: name, false)))
     }
 
-    /// Any follower's connection carries the question.
+    /// Asks the store about a mailbox, on the connection of any follower.
     private mutating func ask(_ name: String, _ now: Duration) {
         guard var view = views[name], let key = view.followers.min() else { return }
         defer { views[name] = view }
-        // An answer may be lost.
+        // Asks again after a second, because an answer may be lost.
         guard !view.isAsked || now - view.askedAt >= .seconds(1) else {
             view.isStale = true
             return
@@ -356,10 +359,12 @@ extension MailboxCore {
         directives.append((key, .view(stream: name)))
     }
 
+    /// Handles the store's answer to `view`.
+    ///
     /// - Parameter values: `presence` and `admitted` of that mailbox.
     package mutating func viewed(_ values: [String: [UInt8]], of stream: String, _ now: Duration) {
         guard var view = views[stream] else { return }
-        // A store that began anew has forgotten what is known here.
+        // A store that lost its data has no values. Keep the ones known here.
         if let presence = values[MailboxValue.presence] { view.presence = presence }
         if let admitted = values[MailboxValue.admitted] { view.admitted = MailboxValue.ids(admitted) }
         let isStale = view.isStale
@@ -367,28 +372,28 @@ extension MailboxCore {
         views[stream] = view
         for key in view.followers.sorted() {
             with(key) { connection in
-                if connection.unknown.remove(stream) != nil { connection.sayFollowing() }
+                if connection.unknown.remove(stream) != nil { connection.sendFollowingIfReady() }
             }
-            tell(stream, key)
+            sendPresence(of: stream, to: key)
         }
-        retryDoubted(stream, now)
+        retryHeldBack(stream, now)
         if isStale { ask(stream, now) }
     }
 
-    /// What is followed is asked for by these names.
+    /// The names of the values that `view` asks for.
     package static let viewedNames = [MailboxValue.presence, MailboxValue.admitted]
 
-    private mutating func tell(_ name: String, _ key: Int) {
+    private mutating func sendPresence(of name: String, to key: Int) {
         guard let view = views[name], let presence = view.presence, let id = MailboxID(name) else { return }
         with(key) { connection in
-            guard view.admitted.contains(connection.name), connection.told[name] != presence else { return }
-            connection.told[name] = presence
+            guard view.admitted.contains(connection.name), connection.sentPresences[name] != presence else { return }
+            connection.sentPresences[name] = presence
             connection.send(.presence(of: id, presence))
         }
     }
 
-    /// From the store, whichever process has caused it.
-    package mutating func heard(_ word: MailboxWord, _ now: Duration) {
+    /// Handles a change from the store, caused by any process.
+    package mutating func changed(_ word: MailboxWord, _ now: Duration) {
         let stream = word.stream
         switch word {
         case .changed(let name, _) where MailboxValue.isLatest(name):
@@ -416,7 +421,7 @@ extension MailboxCore {
         }
     }
 
-    /// From the store: somebody has appended.
+    /// Handles a notice from the store: a process has appended to a queue.
     package mutating func noticed(_ notice: ReplayNotice, _ now: Duration) {
         guard let key = holders[notice.stream] else { return }
         with(key) { $0.noticed(notice, now) }
@@ -424,7 +429,7 @@ extension MailboxCore {
 
     private mutating func deliver(_ packet: [UInt8], _ key: Int) {
         with(key) { connection in
-            // Now or never.
+            // Live packets are delivered now or dropped.
             guard connection.isOpen, connection.hasRoom else { return }
             connection.send(packet)
         }
@@ -439,7 +444,7 @@ extension MailboxCore {
         let receiver = post.to.description
         if post.lane == .presence {
             guard post.to == own, post.bytes.count <= MailboxFrame.smallBytesMax else {
-                return refuse(post, key, "a device says of itself alone whether it is there")
+                return refuse(post, key, "a device can post only its own presence")
             }
             let write = MailboxWrite.set(
                 post.bytes, name: MailboxValue.presence, stream: receiver, number: post.number)
@@ -450,14 +455,14 @@ extension MailboxCore {
             return
         }
         guard connection.following.contains(receiver), let view = views[receiver] else {
-            return refuse(post, key, "that mailbox is not followed by this device")
+            return refuse(post, key, "this device doesn't follow that mailbox")
         }
-        guard view.admitted.contains(connection.name) else { return doubt(post, view.askedAt, key, now) }
-        tell(
+        guard view.admitted.contains(connection.name) else { return holdBack(post, view.askedAt, key, now) }
+        report(
             .posted(from: own, to: post.to, lane: post.lane, byteCount: post.bytes.count, refusal: nil), key)
         switch post.lane {
         case .hello, .datagram:
-            let packet = MailboxNews.packet(MailboxPacket(from: own, lane: post.lane, bytes: post.bytes)).bytes
+            let packet = MailboxServerFrame.packet(MailboxPacket(from: own, lane: post.lane, bytes: post.bytes)).bytes
             if let holder = holders[receiver] {
                 deliver(packet, holder)
             } else {
@@ -477,55 +482,57 @@ extension MailboxCore {
         }
     }
 
-    /// It may let this device in since the store was asked: asks again, once a second, before it refuses.
-    private mutating func doubt(_ post: MailboxPost, _ askedAt: Duration, _ key: Int, _ now: Duration) {
-        let reason = "that mailbox does not take from this device"
+    /// Holds the post back and asks the store again, at most once a second. The mailbox may have admitted this device since the
+    /// last question. Without a question, refuses the post.
+    private mutating func holdBack(_ post: MailboxPost, _ askedAt: Duration, _ key: Int, _ now: Duration) {
+        let reason = "that mailbox doesn't admit this device"
         guard post.number != 0 else { return }
         let writesMax = settings.writesMax
         let mayAsk = now - askedAt >= .seconds(1)
         let isHeldBack = with(key) { connection in
-            (mayAsk || connection.doubted.contains { $0.to == post.to }) && connection.holdBack(post, max: writesMax)
+            (mayAsk || connection.heldBackPosts.contains { $0.to == post.to })
+                && connection.holdBack(post, max: writesMax)
         }
         guard isHeldBack == true else { return refuse(post, key, reason) }
         if mayAsk { ask(post.to.description, now) }
     }
 
-    private mutating func retryDoubted(_ stream: String, _ now: Duration) {
+    private mutating func retryHeldBack(_ stream: String, _ now: Duration) {
         for key in views[stream]?.followers.sorted() ?? [] {
             guard let posts = with(key, { $0.takeHeldBack(to: stream) }), !posts.isEmpty else { continue }
-            // Asked a moment ago: who is not let in now is refused.
+            // The store has just answered, so a device that isn't admitted now is refused.
             for post in posts { self.post(post, key, now) }
         }
     }
 
     private mutating func refuse(_ post: MailboxPost, _ key: Int, _ reason: String) {
         if let own = connections[key]?.id {
-            tell(
+            report(
                 .posted(from: own, to: post.to, lane: post.lane, byteCount: post.bytes.count, refusal: reason), key)
         }
         guard post.number != 0 else { return }
         with(key) { $0.send(.posted(post.number, refusal: reason)) }
     }
 
-    /// The store has answered a write.
+    /// Handles the store's answer to a write.
     package mutating func wrote(_ write: MailboxWrite, _ outcome: MailboxOutcome, on key: Int, _ now: Duration) {
         with(key) { connection in
-            connection.hasWritten()
-            // The device says it again on another connection: a post that did happen is noticed by its receiver.
+            connection.writeAnswered()
+            // The device posts again on another connection. If the write did happen, the receiver detects the duplicate.
             if case .failed = outcome { return connection.close(.unknownError, "try again later") }
             switch write {
             case .enrol: break
             case .admit:
                 guard outcome == .done else { return connection.close(.rateLimited, "this mailbox is full") }
                 connection.unansweredFollows -= 1
-                connection.sayFollowing()
+                connection.sendFollowingIfReady()
             case .set(_, MailboxValue.holder, _, _) where outcome == .full:
                 connection.close(.rateLimited, "this mailbox is full")
             case .set(let value, MailboxValue.holder, _, _): connection.isClaimed = value == connection.challenge
             case .append(_, _, _, let number), .set(_, _, _, let number):
                 guard number != 0 else { return }
                 connection.send(
-                    .posted(number, refusal: outcome == .done ? nil : "that mailbox has no more room for this device"))
+                    .posted(number, refusal: outcome == .done ? nil : "that mailbox is full for this device"))
             }
         }
         if case .enrol = write { enrolled(outcome, key, now) }
@@ -533,7 +540,7 @@ extension MailboxCore {
 
     @discardableResult
     private mutating func with<Result>(_ key: Int, _ body: (inout MailboxConnection) -> Result) -> Result? {
-        // Taken out, so that what it holds is not copied.
+        // Removed from the dictionary while it changes, which avoids copying its contents.
         guard var connection = connections.removeValue(forKey: key) else { return nil }
         let result = body(&connection)
         for directive in connection.takeDirectives() { directives.append((key, directive)) }

@@ -3,49 +3,50 @@ package import MeshResume
 
 /// The bounds that a gateway grants a device that opens its mailbox.
 public struct MailboxSettings: Sendable {
-    /// Told with the challenge. A device that says nothing for twice as long is closed.
+    /// The time between two heartbeats, which the challenge announces. The gateway closes a device that sends nothing for
+    /// twice as long.
     public var heartbeatInterval = Duration.seconds(30)
-    /// From the connection to the open mailbox.
+    /// Maximum time from the connection to the open mailbox.
     let openTimeout = Duration.seconds(10)
-    /// Mailboxes of one user, over all gateways; those that were not opened for the store's idle time do not count.
+    /// Maximum number of a user's mailboxes at all gateways. A mailbox that wasn't opened for `MailboxBounds.idle` doesn't count.
     package var mailboxesPerUser = 64
-    /// Frames of a device's, and twice as many of all devices of a user together: so many at once, and so many a second. Beyond them nothing is read from it for up to a second; one
-    /// of which as many come all the same is closed.
+    /// Maximum number of a device's frames in a burst. All devices of a user together may send twice as many. Beyond it the
+    /// gateway reads nothing from the device for up to a second, and closes a device that still sends as many again.
     package var framesAtOnce = 20_000
-    /// Frames of a device in a second, beyond those at once.
+    /// Maximum number of a device's frames per second, after a burst.
     public var framesPerSecond = 10_000
-    /// How often a device may say whom it follows: so many times at once, and once a second. Each time asks the store of all that
-    /// are new.
+    /// Maximum number of `follow` frames in a burst, and then one per second. Each one asks the store about all newly followed
+    /// devices.
     package var followsAtOnce = 64
-    /// Posts that the store has not answered yet. While there are as many, nothing more is read from the device.
+    /// Number of unanswered writes at which the gateway stops reading from the device.
     package var writesMax = 256
-    /// Bytes that wait for the socket, beyond which live packets are dropped and nothing more is read from the queue.
+    /// Number of bytes waiting for the socket at which live packets are dropped and the queue isn't read.
     package var unsentBytesMax = 512 << 10
-    /// How long that many may wait before the connection is closed.
+    /// Maximum time for which that many bytes may wait before the connection is closed.
     package var stallTimeout = Duration.seconds(30)
-    /// Read from the queue at a time.
+    /// Maximum number of messages read from the queue at a time.
     package var pageEntries = 32
-    /// After so long without news the store is asked whether any was missed.
+    /// Time without news after which the store is asked whether any was missed.
     package var catchUpInterval = Duration.seconds(30)
 
-    /// The same as in `GatewaySettings`, from which the server takes them.
+    /// Token times. The server copies them from `GatewaySettings`.
     package var tokenRenewalLead = GatewaySettings().tokenRenewalLead
     package var tokenLifetimeMax = GatewaySettings().tokenLifetimeMax
 
-    /// The names under which devices dial this gateway, in small letters; `*.example.org` for all names one level below. A
+    /// The host names under which devices dial this gateway, in lowercase; `*.example.org` for all names one level below. A
     /// device signs the opening of its mailbox for the name that it has dialed, so another gateway can't pass the signature on.
-    /// Any name counts while there is none here. `GatewayServer` takes the names of its certificate.
+    /// If empty, any name is accepted. `GatewayServer` uses the names of its certificate by default.
     public var serverNames: [String] = []
-    /// Whether devices of earlier versions, which sign for any server, may open their mailboxes.
+    /// Indicates whether devices of earlier versions, which sign for any server, may open their mailboxes.
     public var acceptsUnnamedServer = true
 
-    /// Whether `MailboxDirective.tell` says what passes.
+    /// True to report mailbox activity with `MailboxDirective.report`.
     public var tellsActivity = false
 
     /// Creates settings with the default of every value.
     public init() {}
 
-    /// Whether a device may have signed for that name; nil for any.
+    /// Returns true if a signature for that server name is accepted. nil is the signature of earlier versions, for any server.
     func accepts(server: String?) -> Bool {
         guard let server else { return acceptsUnnamedServer }
         if serverNames.isEmpty || serverNames.contains(server) { return true }
@@ -54,48 +55,48 @@ public struct MailboxSettings: Sendable {
     }
 }
 
-/// What a connection wants done, in this order.
+/// An instruction from a connection to its server. The server performs them in order.
 package enum MailboxDirective: Hashable, Sendable {
-    /// `MailboxCore.flushed` says when it has left.
+    /// Send a frame, and report with `flushed` when it has left.
     case send([UInt8])
-    /// Ask the app whose token it is: `authenticated`.
+    /// Ask the app which user the token belongs to, and answer with `authenticated`.
     case authenticate(token: String)
-    /// Ask the store, for this connection: `located`, `found`, `read`.
+    /// Ask the store for the queue's range, and answer with `located`.
     case locate(stream: String)
-    /// Ask the store for values by name, nil for all: `found`.
+    /// Ask the store for values by name, nil for all, and answer with `found`.
     case find(names: [String]?, stream: String)
-    /// Ask the store for events after a position: `read`.
+    /// Ask the store for events after a position, and answer with `read`.
     case read(stream: String, after: ReplayPosition, limit: Int)
-    /// Ask the store, for all: `viewed`.
+    /// Ask the store for `MailboxCore.viewedNames` of a mailbox, on behalf of all its followers, and answer with `viewed`.
     case view(stream: String)
-    /// The gateway needs the stream's notices from now on, or no longer. Counted: each true has its false. Also for a key that
-    /// has gone.
+    /// Start (true) or stop receiving the stream's notices. Counted: each true is followed by one false, perhaps after the
+    /// connection was removed.
     case serve(stream: String, Bool)
-    /// Of one connection, in this order and one after another: `wrote`. After one that has failed no `isPost` may be tried: what
-    /// comes later must not overtake what the device says again.
+    /// Perform a write, after the connection's earlier ones, and answer with `wrote`. After a failed write, fail every later
+    /// `isPost` of the connection: it must not overtake the post that the device repeats.
     case write(MailboxWrite)
-    /// Nobody waits for an answer.
+    /// Pass a live packet on. There is no answer.
     case pass([UInt8], stream: String)
-    /// Reads no more from the socket, or does again.
+    /// Stop reading from the socket, or start again.
     case pause, resume
-    /// For whoever watches; only where the settings say so.
-    case tell(MailboxActivity)
-    /// Nothing follows.
+    /// Report activity, if the settings ask for it.
+    case report(MailboxActivity)
+    /// Close the connection, after which no instruction follows.
     case close(CloseCode, reason: String)
 }
 
-/// What a store is to write for a connection.
+/// A write to the store for a connection.
 package enum MailboxWrite: Hashable, Sendable {
-    /// A message for a queue; `number` is the post's, 0 where nobody waits for an answer.
+    /// A message for a queue. `number` is the post's number, 0 for no answer.
     case append(ReplayEvent, from: String, stream: String, number: UInt64)
-    /// A value by name; `number` is the post's, 0 where nobody waits for an answer.
+    /// A value by name. `number` is the post's number, 0 for no answer.
     case set([UInt8], name: String, stream: String, number: UInt64)
-    /// A place among the user's mailboxes; the first write of a connection.
+    /// Registers the mailbox as one of the user's. The first write of a connection.
     case enrol(mailbox: String, user: String, max: Int)
-    /// Whom this device lets in.
+    /// The IDs of the senders that this device admits.
     case admit([UInt8], stream: String)
 
-    /// A device waits for its answer.
+    /// True if the device waits for an answer.
     package var isPost: Bool {
         switch self {
         case .append(_, _, _, let number), .set(_, _, _, let number): number != 0
@@ -105,7 +106,7 @@ package enum MailboxWrite: Hashable, Sendable {
 }
 
 extension MailboxWrite {
-    /// Bytes that the store is given.
+    /// The number of bytes given to the store.
     package var byteCount: Int {
         switch self {
         case .append(let event, _, _, _): event.byteCount
@@ -117,9 +118,9 @@ extension MailboxWrite {
 }
 
 extension MailboxStore {
-    /// Does what a connection wants written.
+    /// Performs a connection's write.
     ///
-    /// - Returns: false where there is no room.
+    /// - Returns: false if the store or the mailbox is full.
     package func perform(_ write: MailboxWrite) async throws -> Bool {
         switch write {
         case .append(let event, let sender, let stream, _): try await post(event, from: sender, to: stream)
@@ -130,12 +131,12 @@ extension MailboxStore {
     }
 }
 
-/// What came of a write.
+/// The outcome of a write.
 package enum MailboxOutcome: Hashable, Sendable {
-    /// It is kept.
+    /// The store has kept it.
     case done
-    /// The stream has no room for it.
+    /// The store or the mailbox is full.
     case full
-    /// It may have happened. The cause is for the operator, not for the device.
+    /// The write may have happened. The cause is for the operator, not for the device.
     case failed(String)
 }

@@ -1,49 +1,48 @@
-/// The store of devices' mailboxes: for each a queue, which is a stream of the buffer, and a few named values. All
-/// processes share it; `ReplayBufferRules` check its streams.
+/// A store of devices' mailboxes: for each a queue, which is a stream of the buffer, and a few named values. All
+/// processes share it. Check an implementation with `ReplayBufferRules` and `MailboxStoreRules`.
 ///
-/// To the implementer:
-/// - A value that was set is in every later answer of every process, until the stream is dropped as a whole.
-/// - Every change, and every word that is passed, is told to every process, whichever caused it.
-/// - A sender may hold a share of a mailbox and no more: `MailboxBounds`. The values of a sender are those whose names begin
-///   with `latest/`, the sender's ID and `/`. All other values are the owner's.
-/// - Setting the value `admitted`, which is the IDs of all admitted senders in 32 bytes each, removes what other senders have in
-///   the mailbox: their values, and the contents of their queued messages. The numbers of those messages stay.
-/// - Every throw is a `ReplayBufferError`.
+/// Requirements:
+/// - After a value was set, every later answer of every process includes it, until the stream is dropped.
+/// - Every process receives every change and every passed packet, whichever process caused it.
+/// - A sender may hold a share of a mailbox and no more: `MailboxBounds`. A sender's values have names that begin with
+///   `latest/`, the sender's ID and `/`. All other values are the owner's.
+/// - Setting the value `admitted`, which is the IDs of all admitted senders in 32 bytes each, removes the contents of all other
+///   senders: their values and the bytes of their queued messages. The numbers of those messages stay.
+/// - Every error is a `ReplayBufferError`.
 public protocol MailboxStore: ReplayBuffer {
     /// Appends a sender's message to a mailbox's queue, as `append(_:to:)` does.
     ///
-    /// In a full queue, a message makes room by removing the oldest one, unless that one waits for the owner, is another
-    /// admitted sender's, and this sender holds more than its share.
+    /// In a full queue, a message replaces the oldest one. It is refused if the oldest one still waits for the owner, is another
+    /// admitted sender's, and this sender would exceed its share.
     ///
     /// - Parameter sender: the ID of the sender, which the event begins with.
-    /// - Returns: false where the queue has no room for this sender.
+    /// - Returns: false if the queue is full for this sender.
     func post(_ event: ReplayEvent, from sender: String, to stream: String) async throws -> Bool
-    /// Gives a user's mailbox a place, in one step with counting the user's places, or renews the place that it has.
+    /// Registers a mailbox as one of the user's, or renews its registration. Counts the user's mailboxes in the same atomic step.
     ///
-    /// A mailbox that wasn't enrolled for `MailboxBounds.idle` has lost its place. A store that is full makes room by removing such
-    /// mailboxes, or the same user's, and never another user's.
+    /// A mailbox that wasn't enrolled for `MailboxBounds.idle` loses its registration. A full store removes such mailboxes,
+    /// or one of the same user, and never another user's.
     ///
-    /// - Returns: false where the user has `max` mailboxes, or the store has no room.
+    /// - Returns: false if the user has `max` mailboxes, or the store is full.
     func enrol(_ mailbox: String, of user: String, max: Int) async throws -> Bool
-    /// Removes a mailbox and frees its place. All processes are told that its value `removed` has changed.
+    /// Removes a mailbox and its registration. Reports to all processes that its value `removed` has changed.
     func remove(_ mailbox: String, of user: String) async throws
     /// Sets a named value of a mailbox.
     ///
-    /// - Returns: false where the mailbox, or the sender's share of it, has no room: `MailboxBounds`. Nothing has changed then.
+    /// - Returns: false if the mailbox, or the sender's share of it, is full: `MailboxBounds`. Nothing has changed then.
     func set(_ value: [UInt8], _ name: String, of stream: String) async throws -> Bool
     /// Returns named values of a mailbox.
     ///
-    /// - Parameter names: nil for all.
-    /// - Returns: those that there are.
+    /// - Parameter names: the names to look up; nil for all.
+    /// - Returns: the values that exist.
     func values(_ names: [String]?, of stream: String) async throws -> [String: [UInt8]]
-    /// Tells every process, and keeps nothing.
+    /// Sends bytes to every process without keeping them.
     func pass(_ bytes: [UInt8], to stream: String) async throws
-    /// Returns a stream of the changes of all mailboxes other than events. Each call returns its own stream, which may
-    /// drop a change.
+    /// Returns changes of all mailboxes other than events. Each call returns its own stream. A change may be dropped.
     func words() -> AsyncStream<MailboxWord>
-    /// Returns the changes of the mailboxes that are served here, and perhaps of others. By default these are `words()`.
+    /// Returns changes of the mailboxes that this process serves, and perhaps of others. By default these are `words()`.
     ///
-    /// See `notices(of:)`. If changes may be missing, `MailboxWord.missed` follows.
+    /// The rules of `notices(of:)` apply. If changes may be missing, `MailboxWord.missed` follows.
     func words(of streams: ServedStreams) -> AsyncStream<MailboxWord>
 }
 
@@ -55,12 +54,12 @@ extension MailboxStore {
 public enum MailboxWord: Hashable, Sendable {
     /// A value of that name was set.
     case changed(name: String, stream: String)
-    /// Bytes that were passed and are not kept.
+    /// Bytes were passed, and are not kept.
     case passed([UInt8], stream: String)
     /// Changes of the mailbox may be missing.
     case missed(stream: String)
 
-    /// The stream that it happened to.
+    /// The stream of the mailbox.
     public var stream: String {
         switch self {
         case .changed(_, let stream), .passed(_, let stream), .missed(let stream): stream
@@ -68,7 +67,7 @@ public enum MailboxWord: Hashable, Sendable {
     }
 }
 
-/// The bounds of a mailbox beside its queue.
+/// The bounds of a mailbox.
 public enum MailboxBounds {
     /// Maximum number of values of one mailbox.
     public static let valuesMax = 512
@@ -78,9 +77,9 @@ public enum MailboxBounds {
     public static let senderValuesMax = 128
     /// Maximum number of bytes of all values of one sender in a mailbox: 512 KiB.
     public static let senderBytesMax = 512 << 10
-    /// The part of a full queue that is one sender's share: a quarter of its messages and of its bytes.
+    /// The divisor of a full queue that gives one sender's share: a quarter of its messages and of its bytes.
     package static let queueShares = 4
-    /// The time after which a mailbox that wasn't opened loses its place: 30 days.
+    /// The time after which a mailbox that wasn't opened loses its registration: 30 days.
     public static let idle = Duration.seconds(30 * 86_400)
 
     /// The bounds of a mailbox's queue: a thousand messages, four megabytes, one week.

@@ -1,15 +1,16 @@
 import MeshMailbox
 
-/// The rules that every `MailboxStore` must keep beside `ReplayBufferRules`. They need no test library.
+/// The rules that every `MailboxStore` must keep, in addition to `ReplayBufferRules`. They need no test library.
 public enum MailboxStoreRules {
     /// The rules, each independent of the others. The buffers that their argument makes must be mailbox stores.
     public static let all: [ReplayBufferRules.Rule] = [
-        rule("mailbox-values", "a value that was set is in every process' answer") { first, second in
+        rule("mailbox-values", "every process returns a value that was set") { first, second in
             guard try await first.set([1], "a", of: "s"), try await second.set([], "b", of: "s") else { return "full" }
             let values = try await second.values(nil, of: "s")
             return values == ["a": [1], "b": []] ? nil : "\(values)"
         },
-        rule("mailbox-share", "a sender holds a share of a mailbox, and can't take the room of others") {
+        rule("mailbox-share", "a sender is limited to its share of a mailbox, and can't use up the capacity of others")
+        {
             first, second in
             let value = [UInt8](repeating: 7, count: MailboxBounds.senderBytesMax / 4)
             for key in 0..<4 where try await !first.set(value, "latest/\(sender(1))/\(key)", of: "s") {
@@ -37,11 +38,11 @@ public enum MailboxStoreRules {
             }
             if try await post(8, from: 1, in: first) { return "a message of another sender was removed" }
             guard try await post(9, from: 2, in: first) else { return "a sender within its share is refused" }
-            // A sender that is alone keeps its newest messages.
+            // The only sender of a mailbox keeps its newest messages.
             for number in 10..<30 where try await !post(number, from: 1, in: first, to: "t") {
                 return "\(number) is refused"
             }
-            // What the owner has taken goes first.
+            // Messages that the owner has taken are removed first.
             for number in 0..<8 {
                 guard try await post(number, from: number < 2 ? 2 : 1, in: first, to: "u") else {
                     return "\(number) is refused"
@@ -70,7 +71,8 @@ public enum MailboxStoreRules {
             let left = entries.map { QueuedPacket.read($0.event)?.from.description }
             return left == [nil, nil, sender(2), sender(2)] ? nil : "\(left)"
         },
-        rule("mailbox-enrol", "a user has so many mailboxes, also if all are opened at once") { first, second in
+        rule("mailbox-enrol", "a user can't exceed the number of mailboxes, even if all are opened at once") {
+            first, second in
             var enrolled = 0
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 for number in 0..<40 {
@@ -112,7 +114,7 @@ extension MailboxStoreRules {
             let subject = try await make(ReplayLimits(count: 8))
             guard let first = subject.first as? any MailboxStore, let second = subject.second as? any MailboxStore
             else {
-                return "this is no MailboxStore"
+                return "the buffer isn't a MailboxStore"
             }
             return try await examine(first, second)
         }

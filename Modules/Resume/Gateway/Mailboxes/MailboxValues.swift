@@ -1,10 +1,10 @@
-/// The values of all mailboxes in memory, and the users that they belong to. Setting and reading are O(what they touch), enrolling
-/// O(mailboxes) where the store is full and some may be idle.
+/// The values of all mailboxes in memory, and the users that they belong to. Setting and reading are O(values touched). Enrolling
+/// is O(mailboxes) if the store is full and some may be idle.
 package struct MailboxValues: Sendable {
     fileprivate struct Box: Sendable {
         var values: [String: [UInt8]] = [:]
         var bytes = 0
-        /// The user that has enrolled it; nil for a mailbox without a place.
+        /// The user that has enrolled it; nil for a mailbox without a registration.
         var user: String?
         var openedAt = Duration.zero
     }
@@ -12,7 +12,7 @@ package struct MailboxValues: Sendable {
     private let streamsMax: Int
     private var boxes: [String: Box] = [:]
     private var mailboxes: [String: Set<String>] = [:]
-    /// Before this time no mailbox is idle.
+    /// The earliest time at which a mailbox may be idle.
     private var idleAt = Duration.zero
 
     package init(streamsMax: Int) { self.streamsMax = streamsMax }
@@ -44,9 +44,9 @@ package struct MailboxValues: Sendable {
         return Dictionary(names.compactMap { name in box.values[name].map { (name, $0) } }) { first, _ in first }
     }
 
-    /// Gives a user's mailbox a place.
+    /// Registers a user's mailbox.
     ///
-    /// - Returns: the mailboxes that made room; nil where there is none.
+    /// - Returns: the mailboxes removed for it; nil if the user or the store has too many.
     package mutating func enrol(
         _ mailbox: String, of user: String, max: Int, _ now: Duration
     ) -> [String]? {
@@ -56,8 +56,8 @@ package struct MailboxValues: Sendable {
             for idle in own.sorted() where isIdle(idle, now) { removed += remove(idle) }
             guard mailboxes[user, default: []].count < max else { return nil }
             if boxes[mailbox] == nil, boxes.count >= streamsMax {
-                guard let room = makeRoom(for: user, now) else { return nil }
-                removed += room
+                guard let evicted = evictMailboxes(for: user, now) else { return nil }
+                removed += evicted
             }
         }
         var box = boxes.removeValue(forKey: mailbox) ?? Box()
@@ -68,7 +68,7 @@ package struct MailboxValues: Sendable {
         return removed
     }
 
-    /// - Returns: the mailbox, if it was there.
+    /// - Returns: the mailbox, if it existed.
     @discardableResult
     package mutating func remove(_ mailbox: String) -> [String] {
         guard let box = boxes.removeValue(forKey: mailbox) else { return [] }
@@ -86,7 +86,7 @@ package struct MailboxValues: Sendable {
         return box.user == nil || now - box.openedAt > MailboxBounds.idle
     }
 
-    private mutating func makeRoom(for user: String, _ now: Duration) -> [String]? {
+    private mutating func evictMailboxes(for user: String, _ now: Duration) -> [String]? {
         if now >= idleAt {
             let idle = boxes.keys.filter { isIdle($0, now) }.sorted()
             idleAt = (boxes.values.map(\.openedAt).min() ?? now) + MailboxBounds.idle
@@ -109,7 +109,7 @@ extension MailboxValues.Box {
         return held <= MailboxBounds.senderBytesMax && own.count + (isNew ? 1 : 0) <= MailboxBounds.senderValuesMax
     }
 
-    /// Senders can't take the owner's room: it doesn't count their values.
+    /// Senders can't use up the owner's capacity: it doesn't count their values.
     fileprivate func hasRoomForOwner(_ added: Int, isNew: Bool) -> Bool {
         if bytes + added <= MailboxBounds.bytesMax, !isNew || values.count < MailboxBounds.valuesMax { return true }
         let own = values.filter { MailboxValue.sender(of: $0.key) == nil }

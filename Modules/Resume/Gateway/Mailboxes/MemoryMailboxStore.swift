@@ -1,7 +1,7 @@
 import MeshBase
 
-/// Mailboxes that are gone with their process. Copies of one store share what they hold. Words and notices: 4096 for each
-/// subscriber, of more the oldest go.
+/// A store of mailboxes in memory. They are lost when its process ends. Copies of one store share their contents. Each
+/// subscriber holds up to 4096 notices, and as many changes; beyond that the oldest are dropped.
 ///
 /// A store that holds as many mailboxes as its limits allow refuses new users' mailboxes.
 public struct MemoryMailboxStore: MailboxStore {
@@ -60,12 +60,12 @@ public struct MemoryMailboxStore: MailboxStore {
         contents.withLock { $0.values.values(names, of: stream) }
     }
 
-    /// Does nothing: there is no other process to tell.
+    /// Publishes the bytes to this process's subscribers. There is no other process.
     public func pass(_ bytes: [UInt8], to stream: String) async { topic.publish(.passed(bytes, stream: stream)) }
 
     public func words() -> AsyncStream<MailboxWord> { topic.subscribe() }
 
-    /// As a restart of its process would.
+    /// Loses everything, as a restart of the process would.
     func lose() { contents.withLock { $0.removeAll() } }
 
     private func change(_ body: (inout MailboxContents, Duration) -> MailboxContents.Change?) -> Bool {

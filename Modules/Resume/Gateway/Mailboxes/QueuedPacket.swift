@@ -1,10 +1,10 @@
 import Foundation
 package import MeshMailbox
 
-/// A message as an event of its receiver's stream: its sender's id and its bytes, in base64 as a JSON string.
+/// The encoding of a message as an event of its receiver's stream: the sender's ID and the bytes, in base64 as a JSON string.
 package enum QueuedPacket {
     private static let type = "PACKET"
-    /// In the place of a message whose sender is no longer admitted.
+    /// Replaces a message whose sender is no longer admitted.
     static let removed = ReplayEvent(stored: "REMOVED", json: [])
 
     static func event(from sender: MailboxID, _ bytes: [UInt8]) -> ReplayEvent? {
@@ -13,14 +13,14 @@ package enum QueuedPacket {
         return ReplayEvent(stored: type, json: [quote] + text + [quote])
     }
 
-    /// The beginning of the text of every message of that sender, behind the quote: base64 of its ID, as far as no other byte is part of
-    /// it.
+    /// Returns the beginning of the text, after the quote, of every message of that sender: the base64 digits that depend only on
+    /// its ID.
     package static func mark(of sender: String) -> [UInt8] {
         guard let id = MailboxID(sender) else { return [] }
         return Array(Data(id.bytes).base64EncodedData().prefix(42))
     }
 
-    /// - Returns: nil for what is none: somebody else has written to the store.
+    /// - Returns: nil if the event isn't a message, because another program has written to the store.
     package static func read(_ event: ReplayEvent) -> (from: MailboxID, bytes: [UInt8])? {
         guard event.type == type, event.json.count >= 2,
             let bytes = Data(base64Encoded: Data(event.json[1..<(event.json.count - 1)])),

@@ -7,44 +7,45 @@ import MeshTransport
 /// Detection of the counterpart's dialect. See the opening of CounterpartTransport.swift.
 extension CounterpartTransport {
     /// Waits until the dialect is known. Returns at once if the counterpart can't be reached.
-    func settle() async {
-        let asking = state.withLock { state -> Task<Void, Never>? in
+    func resolveDialect() async {
+        let helloTask = state.withLock { state -> Task<Void, Never>? in
             guard state.dialect == .unknown, state.isReachable else { return nil }
-            if state.asking == nil { state.asking = Task { [weak self] in await self?.ask() } }
-            return state.asking
+            if state.helloTask == nil { state.helloTask = Task { [weak self] in await self?.sendHello() } }
+            return state.helloTask
         }
-        await asking?.value
+        await helloTask?.value
     }
 
     /// Schedules a hello, and repeats it while the session is reachable but the mesh reaches no peer.
-    /// - Parameter evidence: True if a frame arrived that the mesh doesn't send. Then the hello is sent at once.
-    func doubt(because evidence: Bool = false) {
+    /// - Parameter hasEvidence: True if a frame arrived that the mesh doesn't send. Then the hello is sent at once.
+    func scheduleHello(hasEvidence: Bool = false) {
         let delay: Duration? = state.withLock { state in
-            guard state.dialect == .mesh, state.isReachable, !state.isDoubtPlanned, evidence || state.meshPeers.isEmpty
+            guard state.dialect == .mesh, state.isReachable, !state.isHelloScheduled,
+                hasEvidence || state.meshPeers.isEmpty
             else { return nil }
-            state.isDoubtPlanned = true
+            state.isHelloScheduled = true
             state.isProven = false
-            if evidence { return .zero }
-            return state.doubt.next()
+            if hasEvidence { return .zero }
+            return state.helloBackoff.next()
         }
         guard let delay else { return }
         clock.wake(at: clock.elapsed + delay) { [weak self] in
-            Task { [weak self] in await self?.askAgain(anyway: evidence) }
+            Task { [weak self] in await self?.repeatHello(anyway: hasEvidence) }
         }
     }
 
     /// Sends a hello if the session is reachable but the mesh reaches no peer.
-    func askIfSilent(anyway: Bool = false) async {
+    func sendHelloIfSilent(anyway: Bool = false) async {
         let isDue = state.withLock { state in
             state.dialect == .mesh && state.isReachable && (anyway || state.meshPeers.isEmpty)
         }
-        if isDue { await ask() }
+        if isDue { await sendHello() }
     }
 
-    private func askAgain(anyway: Bool) async {
-        await askIfSilent(anyway: anyway)
-        state.withLock { $0.isDoubtPlanned = false }
-        doubt()
+    private func repeatHello(anyway: Bool) async {
+        await sendHelloIfSilent(anyway: anyway)
+        state.withLock { $0.isHelloScheduled = false }
+        scheduleHello()
     }
 
     func take(_ change: SessionPeerReachability) {
@@ -52,47 +53,48 @@ extension CounterpartTransport {
             state.withLock { state in
                 if change.isReachable { state.meshPeers.insert(id) } else { state.meshPeers.remove(id) }
             }
-            if change.isReachable { prove() }
+            if change.isReachable { confirmMeshDialect() }
         }
         inbox.deliver(change)
-        doubt()
+        scheduleHello()
     }
 
     /// Notes that the counterpart speaks the mesh's frames.
-    func prove() {
-        become(.mesh)
+    func confirmMeshDialect() {
+        setDialect(.mesh)
         state.withLock { state in
             guard state.dialect == .mesh else { return }
             state.isProven = true
-            state.doubt.reset()
-            state.kept = []
+            state.helloBackoff.reset()
+            state.keptRequests = []
         }
     }
 
-    private func ask() async {
+    private func sendHello() async {
         let hello = WireRequest(typeName: ReferencePort.helloType, payload: Data("{}".utf8))
-        state.withLock { _ = $0.asked.ask(hello.requestID, .hello) }
+        state.withLock { _ = $0.outstandingQueries.insert(hello.requestID, .hello) }
         do {
             if let response = try await port.send(hello) { take(response) }
         } catch {
-            state.withLock { _ = $0.asked.remove(hello.requestID) }
+            state.withLock { _ = $0.outstandingQueries.remove(hello.requestID) }
         }
-        state.withLock { $0.asking = nil }
+        state.withLock { $0.helloTask = nil }
     }
 
     func takeHello(_ response: WireResponse) {
         switch response.outcome {
-        case .success(ReferencePort.helloAnswer): prove()
-        case .success, .failure(.handlerNotRegistered), .failure(.decodingFailed): become(.reference, isProven: true)
+        case .success(ReferencePort.helloAnswer): confirmMeshDialect()
+        case .success, .failure(.handlerNotRegistered), .failure(.decodingFailed):
+            setDialect(.reference, isProven: true)
         case .failure: break
         }
     }
 
     /// - Parameter isProven: True if the counterpart answered a hello. Otherwise the dialect never changes from mesh.
-    func become(_ dialect: Dialect, isProven: Bool = false) {
+    func setDialect(_ dialect: Dialect, isProven: Bool = false) {
         // Without a mesh transport, frames that look like the mesh's are copies.
         guard !(wrapped is AbsentMesh) || dialect != .mesh else { return }
-        let hasChanged = becoming.withLock { _ in
+        let hasChanged = dialectChangeLock.withLock { _ in
             guard change(to: dialect, isProven: isProven) else { return false }
             port.note(dialect)
             dialects.publish(dialect)
@@ -105,7 +107,7 @@ extension CounterpartTransport {
             return true
         }
         guard hasChanged else { return }
-        writeDown()
+        persistDialect()
         if dialect == .reference { Task { await resendKept() } }
     }
 
@@ -115,7 +117,7 @@ extension CounterpartTransport {
             state.dialect = dialect
             if dialect == .mesh {
                 // An updated app won't answer earlier requests and doesn't wait for answers.
-                (state.asked, state.owed) = (Questions(), [])
+                (state.outstandingQueries, state.unansweredRequests) = (OutstandingQueries(), [])
             } else {
                 (state.isProven, state.meshPeers) = (false, [])
             }
@@ -124,7 +126,7 @@ extension CounterpartTransport {
     }
 
     /// Writes one dialect at a time, the newest last. If the write fails, the next launch detects the dialect again.
-    private func writeDown() {
+    private func persistDialect() {
         guard let store else { return }
         let isFirst = state.withLock { state in
             defer { state.isWriting = true }

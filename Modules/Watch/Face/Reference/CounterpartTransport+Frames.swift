@@ -28,8 +28,8 @@ extension CounterpartTransport {
             typeName: names.reference(message.type), payload: message.legacyBody?() ?? message.body,
             requestID: message.id,
             isFireAndForget: isFireAndForget, timestamp: clock.wall)
-        let kind = isFireAndForget ? Questions.Kind.told : .request(type: message.type)
-        let isFirst = state.withLock { $0.asked.ask(message.id, kind) }
+        let kind = isFireAndForget ? OutstandingQueries.Kind.fireAndForget : .request(type: message.type)
+        let isFirst = state.withLock { $0.outstandingQueries.insert(message.id, kind) }
         do {
             switch message.method ?? .live {
             case .latest where !isFireAndForget: try port.publish(request)
@@ -46,29 +46,29 @@ extension CounterpartTransport {
             }
             inject(RequestMessage(.received, id: message.id, type: message.type))
         } catch {
-            if isFirst { state.withLock { _ = $0.asked.remove(message.id) } }
+            if isFirst { state.withLock { _ = $0.outstandingQueries.remove(message.id) } }
             throw error
         }
     }
 
     private func sendProbe(_ message: RequestMessage) async throws {
         let hello = WireRequest(typeName: ReferencePort.helloType, payload: Data("{}".utf8), requestID: message.id)
-        state.withLock { _ = $0.asked.ask(message.id, .probe) }
+        state.withLock { _ = $0.outstandingQueries.insert(message.id, .probe) }
         if let response = try await port.send(hello) { take(response) }
     }
 
     func take(_ event: ReferenceEvent) {
         switch event {
-        case .mesh(isProven: true): prove()
+        case .mesh(isProven: true): confirmMeshDialect()
         case .mesh(isProven: false):
-            if dialect == .unknown { become(.mesh) }
-            doubt()
+            if dialect == .unknown { setDialect(.mesh) }
+            scheduleHello()
         case .states(let states, let areNew):
-            becomeReference()
+            noteReferenceFrame()
             state.withLock { $0.onStates }?(states, areNew)
         case .reachability(let isReachable): take(isReachable)
         case .request(let request, let method, let reply):
-            becomeReference()
+            noteReferenceFrame()
             take(request, method, reply)
         case .response(let response): take(response)
         case .contextWritten(let error): state.withLock { $0.onContextWritten }?(error)
@@ -77,33 +77,33 @@ extension CounterpartTransport {
         }
     }
 
-    private func becomeReference() {
-        if dialect == .unknown { become(.reference) } else { doubt(because: true) }
+    private func noteReferenceFrame() {
+        if dialect == .unknown { setDialect(.reference) } else { scheduleHello(hasEvidence: true) }
     }
 
     private func take(_ isReachable: Bool) {
         state.withLock { $0.onSession }?()
-        let (hasChanged, dialect, answers) = state.withLock { state in
+        let (hasChanged, dialect, responses) = state.withLock { state in
             let hasChanged = state.isReachable != isReachable
             state.isReachable = isReachable
             guard isReachable else { return (hasChanged, state.dialect, [WireResponse]()) }
-            defer { state.answers = [] }
-            return (hasChanged, state.dialect, state.answers)
+            defer { state.pendingResponses = [] }
+            return (hasChanged, state.dialect, state.pendingResponses)
         }
-        for answer in answers { port.send(answer) }
+        for response in responses { port.send(response) }
         if dialect == .reference, hasChanged {
             inbox.deliver(SessionPeerReachability(isReachable, peer: Self.counterpart))
         }
-        if dialect == .unknown, isReachable { Task { await settle() } }
-        doubt()
+        if dialect == .unknown, isReachable { Task { await resolveDialect() } }
+        scheduleHello()
     }
 
     private func take(_ request: WireRequest, _ method: DeliveryMethod, _ reply: (@Sendable (Data) -> Void)?) {
         if reply != nil || !request.isFireAndForget {
             state.withLock { state in
-                if state.owed.count == Self.repliesMax { state.owed.removeFirst() }
-                state.owed.append(
-                    Owed(id: request.requestID, isFireAndForget: request.isFireAndForget, reply: reply))
+                if state.unansweredRequests.count == Self.repliesMax { state.unansweredRequests.removeFirst() }
+                state.unansweredRequests.append(
+                    UnansweredRequest(id: request.requestID, isFireAndForget: request.isFireAndForget, reply: reply))
             }
         }
         var message = RequestMessage(
@@ -118,34 +118,34 @@ extension CounterpartTransport {
     }
 
     func take(_ response: WireResponse) {
-        let asked = state.withLock { $0.asked.remove(response.requestID) }
-        switch asked {
+        let query = state.withLock { $0.outstandingQueries.remove(response.requestID) }
+        switch query {
         case .hello: takeHello(response)
         case .probe:
             takeHello(response)
             inject(RequestMessage(.echo, id: response.requestID, type: ""))
         case .request(let type):
-            becomeReference()
+            noteReferenceFrame()
             inject(response.message(type: type))
-        case .told, nil: becomeReference()
+        case .fireAndForget, nil: noteReferenceFrame()
         }
     }
 
     /// Answers a request of the counterpart on the lane by which it arrived.
     private func answer(_ message: RequestMessage, _ outcome: WireResponse.Outcome) {
         let response = WireResponse(outcome: outcome, requestID: message.id, timestamp: clock.wall)
-        let owed = state.withLock { state in
-            defer { state.owed.removeAll { $0.id == message.id } }
-            return state.owed.filter { $0.id == message.id }
+        let requests = state.withLock { state in
+            defer { state.unansweredRequests.removeAll { $0.id == message.id } }
+            return state.unansweredRequests.filter { $0.id == message.id }
         }
-        for reply in owed.compactMap(\.reply) { reply(port.encoded(response)) }
-        guard owed.isEmpty || owed.contains(where: { $0.reply == nil }) else { return }
+        for reply in requests.compactMap(\.reply) { reply(port.encoded(response)) }
+        guard requests.isEmpty || requests.contains(where: { $0.reply == nil }) else { return }
         // WatchConnectivitySwift 5 doesn't wait for this answer.
         guard message.isFireAndForget != true else { return }
         let isReachable = state.withLock { state in
             if state.isReachable { return true }
-            if state.answers.count == Self.repliesMax { state.answers.removeFirst() }
-            state.answers.append(response)
+            if state.pendingResponses.count == Self.repliesMax { state.pendingResponses.removeFirst() }
+            state.pendingResponses.append(response)
             return false
         }
         if isReachable { port.send(response) }
@@ -153,7 +153,7 @@ extension CounterpartTransport {
 
     /// Forgets a fire-and-forget request, which gets no answer.
     private func release(_ id: UUID) {
-        state.withLock { $0.owed.removeAll { $0.isFireAndForget && $0.id == id } }
+        state.withLock { $0.unansweredRequests.removeAll { $0.isFireAndForget && $0.id == id } }
     }
 
     private func inject(_ message: RequestMessage) {

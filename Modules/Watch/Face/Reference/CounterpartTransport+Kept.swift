@@ -13,12 +13,12 @@ extension CounterpartTransport {
         try await sendByMesh(envelope, mode, peer)
         let copy = (eventID: envelope.metadata.eventID, isReliable: mode == .reliableEventually)
         let isUnderstood = state.withLock { state in
-            if let index = state.kept.firstIndex(where: { $0.message.id == message.id }) {
-                state.kept[index].message = message
-                state.kept[index].copies.append(copy)
+            if let index = state.keptRequests.firstIndex(where: { $0.message.id == message.id }) {
+                state.keptRequests[index].message = message
+                state.keptRequests[index].copies.append(copy)
             } else {
-                if state.kept.count == Self.keptMax { state.kept.removeFirst() }
-                state.kept.append(Kept(message: message, copies: [copy]))
+                if state.keptRequests.count == Self.keptMax { state.keptRequests.removeFirst() }
+                state.keptRequests.append(KeptRequest(message: message, copies: [copy]))
             }
             return state.dialect != .reference
         }
@@ -32,19 +32,19 @@ extension CounterpartTransport {
         }
     }
 
-    /// Takes one at a time. The others stay in `kept`, where they can still be cancelled or expire.
-    private func takeKept() -> Kept? {
+    /// Takes one at a time. The others stay in `keptRequests`, where they can still be cancelled or expire.
+    private func takeKept() -> KeptRequest? {
         let wall = clock.wall.millisecondsSince1970
         return state.withLock { state in
             guard state.dialect == .reference else { return nil }
-            state.kept.removeAll { $0.message.expiresAt.map { $0 <= wall } ?? false }
-            return state.kept.isEmpty ? nil : state.kept.removeFirst()
+            state.keptRequests.removeAll { $0.message.expiresAt.map { $0 <= wall } ?? false }
+            return state.keptRequests.isEmpty ? nil : state.keptRequests.removeFirst()
         }
     }
 
     /// Cancels the mesh's copies, so that an app that is updated later doesn't run the request again.
     /// - Returns: False if the counterpart already has the request: the mesh no longer keeps a reliable copy.
-    private func withdraw(_ item: Kept) -> Bool {
+    private func withdraw(_ item: KeptRequest) -> Bool {
         var isWaiting = !item.copies.contains(where: \.isReliable)
         for copy in item.copies {
             let isGone = wrapped.cancel(eventID: copy.eventID, featureID: RequestMessage.featureID)

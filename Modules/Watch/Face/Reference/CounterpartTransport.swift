@@ -42,17 +42,17 @@ final class CounterpartTransport: TransportWrapper {
     /// The time for which a request stays valid if its frame carries only its creation time.
     static let lifetime = Duration.seconds(300)
     /// The interval of hellos while the session is reachable but the mesh reaches no peer.
-    static var doubt: Backoff { Backoff(from: .seconds(3), to: .seconds(60)) }
+    static var helloBackoff: Backoff { Backoff(from: .seconds(3), to: .seconds(60)) }
 
     /// A request of the counterpart that hasn't been answered yet.
-    struct Owed {
+    struct UnansweredRequest {
         let id: UUID
         let isFireAndForget: Bool
         /// Answers the request; nil if the answer must be sent as a message of its own.
         let reply: (@Sendable (Data) -> Void)?
     }
 
-    struct Kept {
+    struct KeptRequest {
         /// The newest version of the request, with its current method and expiry.
         var message: RequestMessage
         /// The mesh's events that carry the request.
@@ -64,18 +64,18 @@ final class CounterpartTransport: TransportWrapper {
         var isReachable = false
         /// A task is writing the dialect to the store.
         var isWriting = false
-        /// True if the mesh has been heard in this launch, and no doubt has come up since.
+        /// True if the mesh has been heard in this launch, and no hello was scheduled since.
         var isProven = false
         /// IDs of the peers that the mesh reaches.
         var meshPeers: Set<String> = []
-        var doubt = CounterpartTransport.doubt
-        var isDoubtPlanned = false
-        var asking: Task<Void, Never>?
-        var kept: [Kept] = []
-        var owed: [Owed] = []
+        var helloBackoff = CounterpartTransport.helloBackoff
+        var isHelloScheduled = false
+        var helloTask: Task<Void, Never>?
+        var keptRequests: [KeptRequest] = []
+        var unansweredRequests: [UnansweredRequest] = []
         /// Answers to requests that came without a reply handler, waiting until the counterpart is reachable.
-        var answers: [WireResponse] = []
-        var asked = Questions()
+        var pendingResponses: [WireResponse] = []
+        var outstandingQueries = OutstandingQueries()
         var deliver: (@Sendable (AnySessionSyncEnvelope) -> Void)?
         var onStates: (@Sendable ([String: Data], _ areNew: Bool) -> Void)?
         var onSession: (@Sendable () -> Void)?
@@ -93,7 +93,7 @@ final class CounterpartTransport: TransportWrapper {
     let clock: any DeliveryClock
     let store: (any SessionStore)?
     /// Held while a change of dialect is reported, so that all observers see changes in the same order.
-    let becoming = Locked(())
+    let dialectChangeLock = Locked(())
     let state: Locked<State>
     private let listeners = OwnedTasks()
 
@@ -101,10 +101,10 @@ final class CounterpartTransport: TransportWrapper {
         localPeer: SessionPeer, mesh: (any SessionSyncTransport)?, port: ReferencePort, clock: any DeliveryClock,
         store: (any SessionStore)?, dialect: Dialect?
     ) {
-        let kept = (try? store?.value(for: Self.dialectKey)).flatMap {
+        let storedDialect = (try? store?.value(for: Self.dialectKey)).flatMap {
             Dialect(rawValue: String(decoding: $0, as: UTF8.self))
         }
-        let dialect = dialect ?? kept ?? .unknown
+        let dialect = dialect ?? storedDialect ?? .unknown
         self.localPeer = localPeer
         wrapped = mesh ?? AbsentMesh(localPeer: localPeer)
         self.port = port
@@ -154,9 +154,11 @@ final class CounterpartTransport: TransportWrapper {
     // MARK: What is known
 
     var knownPeers: [SessionPeer] {
-        let (dialect, isSpokenWith) = state.withLock { ($0.dialect, $0.asked.requestCount > 0 || !$0.owed.isEmpty) }
+        let (dialect, hasExchange) = state.withLock {
+            ($0.dialect, $0.outstandingQueries.requestCount > 0 || !$0.unansweredRequests.isEmpty)
+        }
         if dialect == .reference { return [Self.counterpart] }
-        return wrapped.knownPeers + (isSpokenWith ? [Self.counterpart] : [])
+        return wrapped.knownPeers + (hasExchange ? [Self.counterpart] : [])
     }
 
     // MARK: Sending
@@ -228,9 +230,9 @@ final class CounterpartTransport: TransportWrapper {
 
     func cancel(eventID: UUID, featureID: String) -> Bool {
         let wasKept = state.withLock { state in
-            let count = state.kept.count
-            state.kept.removeAll { $0.copies.contains { $0.eventID == eventID } }
-            return state.kept.count < count
+            let count = state.keptRequests.count
+            state.keptRequests.removeAll { $0.copies.contains { $0.eventID == eventID } }
+            return state.keptRequests.count < count
         }
         let wasSent = wrapped.cancel(eventID: eventID, featureID: featureID)
         return wasKept || wasSent

@@ -47,14 +47,14 @@ final class ReferencePort: WatchSessionListener {
     static let helloType = "SessionMesh.Hello"
     static let helloAnswer = Data(#""sessionmesh""#.utf8)
     /// The time after which a message without a reply counts as sent.
-    static let patience = Duration.seconds(1)
+    static let replyTimeout = Duration.seconds(1)
 
     let multiplexer: WatchSessionMultiplexer
     /// A plain encoder, because WatchConnectivitySwift 5 decodes frames with a plain decoder.
     private let encoder = JSONEncoder()
     private let decoder: JSONDecoder
     let clock: any DeliveryClock
-    private let told = Locked(Told())
+    private let sink = Locked(EventSink())
     private let lastContext = Locked(LastContext())
 
     private struct LastContext {
@@ -67,13 +67,13 @@ final class ReferencePort: WatchSessionListener {
         var isOld = false
     }
 
-    private struct Told {
+    private struct EventSink {
         var onEvent: (@Sendable (ReferenceEvent) -> Void)?
-        /// Events that came before `open`, at most `earlyMax`.
-        var early: [ReferenceEvent] = []
+        /// Events that came before `open`, at most `undeliveredMax`.
+        var undelivered: [ReferenceEvent] = []
     }
 
-    private static let earlyMax = 256
+    private static let undeliveredMax = 256
 
     init(
         multiplexer: WatchSessionMultiplexer, decoder: JSONDecoder, clock: any DeliveryClock
@@ -86,38 +86,38 @@ final class ReferencePort: WatchSessionListener {
 
     /// Starts reporting events, beginning with those that came earlier.
     func open(_ onEvent: @escaping @Sendable (ReferenceEvent) -> Void) {
-        while let early = nextEarly(before: onEvent) {
-            for event in early { onEvent(event) }
+        while let events = nextUndelivered(before: onEvent) {
+            for event in events { onEvent(event) }
         }
         session(.stateChanged, multiplexer.state)
     }
 
-    /// - Returns: nil if no early events are left. From then on events are reported at once.
-    private func nextEarly(before onEvent: @escaping @Sendable (ReferenceEvent) -> Void) -> [ReferenceEvent]? {
-        told.withLock { told in
-            guard !told.early.isEmpty else {
-                told.onEvent = onEvent
+    /// - Returns: nil if no undelivered events are left. From then on events are reported at once.
+    private func nextUndelivered(before onEvent: @escaping @Sendable (ReferenceEvent) -> Void) -> [ReferenceEvent]? {
+        sink.withLock { sink in
+            guard !sink.undelivered.isEmpty else {
+                sink.onEvent = onEvent
                 return nil
             }
-            defer { told.early = [] }
-            return told.early
+            defer { sink.undelivered = [] }
+            return sink.undelivered
         }
     }
 
-    private func tell(_ event: ReferenceEvent) {
-        let onEvent = told.withLock { told in
-            if told.onEvent == nil, told.early.count < Self.earlyMax { told.early.append(event) }
-            return told.onEvent
+    private func report(_ event: ReferenceEvent) {
+        let onEvent = sink.withLock { sink in
+            if sink.onEvent == nil, sink.undelivered.count < Self.undeliveredMax { sink.undelivered.append(event) }
+            return sink.onEvent
         }
         onEvent?(event)
     }
 }
 
-// MARK: - Speaking
+// MARK: - Sending
 
 extension ReferencePort {
     /// Sends a request as a message.
-    /// - Returns: The response; nil if it takes longer than `patience`. Then it is reported as an event.
+    /// - Returns: The response; nil if it takes longer than `replyTimeout`. Then it is reported as an event.
     /// - Throws: `ConnectionError`, including errors reported by the system.
     func send(_ request: WireRequest) async throws -> WireResponse? {
         let bytes = try encoder.encode(request)
@@ -129,14 +129,14 @@ extension ReferencePort {
             replyHandler: { [weak self] reply in
                 guard let self else { return }
                 let response = response(reply, to: request)
-                if !first.resolve(.success(response)) { tell(.response(response)) }
+                if !first.resolve(.success(response)) { report(.response(response)) }
             },
             errorHandler: { [weak self] error in
                 let error = ConnectionError(error: error)
                 guard !first.resolve(.failure(error)) else { return }
-                self?.tell(.response(.failure(error, requestID: request.requestID)))
+                self?.report(.response(.failure(error, requestID: request.requestID)))
             })
-        clock.wake(at: clock.elapsed + Self.patience) { first.resolve(.success(nil)) }
+        clock.wake(at: clock.elapsed + Self.replyTimeout) { first.resolve(.success(nil)) }
         return try await first.value()
     }
 
@@ -188,13 +188,13 @@ extension ReferencePort {
 
     private func response(_ bytes: Data, to request: WireRequest) -> WireResponse {
         guard let response = decode(WireResponse.self, bytes) else {
-            let reason = "its reply to \(request.typeName) is no response"
+            let reason = "its reply to \(request.typeName) isn't a response"
             return .failure(.incompatiblePeer(reason: reason), requestID: request.requestID)
         }
         if response.requestID == request.requestID { return response }
         // A mock may return a prepared response with another ID. It speaks these frames.
         if request.typeName == Self.helloType { return .success(Data(), requestID: request.requestID) }
-        let error = ConnectionError.replyFailed(reason: "the reply is to \(response.requestID), another request")
+        let error = ConnectionError.replyFailed(reason: "the reply is to another request, \(response.requestID)")
         return .failure(error, requestID: request.requestID)
     }
 
@@ -205,11 +205,11 @@ extension ReferencePort {
     }
 }
 
-// MARK: - Listening
+// MARK: - Receiving
 
 extension ReferencePort {
     func session(_ event: WatchSessionEvent, _ state: WCSessionState) {
-        tell(.reachability(isReachable: state.activationState == .activated && state.isReachable))
+        report(.reachability(isReachable: state.activationState == .activated && state.isReachable))
     }
 
     func take(_ content: WatchSessionContent) -> Bool {
@@ -221,7 +221,7 @@ extension ReferencePort {
         }
     }
 
-    func contextWasWritten(error: (any Error)?) { tell(.contextWritten(error)) }
+    func contextWasWritten(error: (any Error)?) { report(.contextWritten(error)) }
 
     func owns(contextKey: String) -> Bool { contextKey.hasPrefix(Self.prefix) }
 
@@ -234,13 +234,13 @@ extension ReferencePort {
         if context.keys.contains(where: { $0.hasPrefix(WatchSessionMultiplexer.prefix) }) {
             // An app that went back to WatchConnectivitySwift 5 leaves the mesh's keys in place, so only a new number
             // proves anything.
-            tell(.mesh(isProven: number != nil && before != nil && number != before))
+            report(.mesh(isProven: number != nil && before != nil && number != before))
         }
         takeRequests(context)
         let states = states(in: context)
         // A context of this library repeats states that haven't changed, so they don't count as new.
         let isMesh = context.keys.contains { $0.hasPrefix(WatchSessionMultiplexer.prefix) }
-        if !states.isEmpty { tell(.states(states, areNew: isNew && !isMesh)) }
+        if !states.isEmpty { report(.states(states, areNew: isNew && !isMesh)) }
     }
 
     private func takeRequests(_ context: [String: Any]) {
@@ -255,7 +255,7 @@ extension ReferencePort {
             return last.ids
         }
         for request in requests where !known.contains(request.requestID) {
-            tell(.request(request, .latest, reply: nil))
+            report(.request(request, .latest, reply: nil))
         }
     }
 
@@ -280,32 +280,32 @@ extension ReferencePort {
         if let request = decode(WireRequest.self, bytes) {
             if request.typeName == Self.helloType {
                 handler?.call(encoded(.success(Self.helloAnswer, requestID: request.requestID)))
-                tell(.mesh(isProven: true))
+                report(.mesh(isProven: true))
             } else {
-                tell(.request(request, .live, reply: handler?.call))
+                report(.request(request, .live, reply: handler?.call))
             }
             return true
         }
         if let response = decode(WireResponse.self, bytes) {
-            tell(.response(response))
+            report(.response(response))
             return true
         }
         guard let frame = try? JSONDecoder().decode(UnreadableFrame.self, from: bytes), frame.isMeant else {
             return false
         }
-        let reason = "a frame of WatchConnectivitySwift that cannot be read"
+        let reason = "can't decode a frame of WatchConnectivitySwift"
         handler?.call(encoded(.failure(.decodingFailed(description: reason), requestID: frame.id)))
-        tell(.unreadable(typeName: frame.typeName ?? "response", reason: reason))
+        report(.unreadable(typeName: frame.typeName ?? "response", reason: reason))
         return true
     }
 
     private func take(userInfo: [String: Any]) -> Bool {
         guard let value = userInfo[Self.requestKey] else { return false }
         if let bytes = value as? Data, let frame = decode(WireUserInfo.self, bytes) {
-            tell(.request(frame.request, .queue, reply: nil))
+            report(.request(frame.request, .queue, reply: nil))
         } else {
-            tell(
-                .unreadable(typeName: "user info", reason: "a user info of WatchConnectivitySwift that cannot be read"))
+            report(
+                .unreadable(typeName: "user info", reason: "can't decode a user info of WatchConnectivitySwift"))
         }
         return true
     }

@@ -9,7 +9,7 @@ import Observation
 /// Keeps shared states in sync with a counterpart that uses WatchConnectivitySwift 5. That library keeps complete
 /// values in the application context, under type names; the last write wins.
 ///
-/// A received value counts once as a change made now; the same bytes again change nothing. `StateHistory` judges the
+/// A received value counts once as a change made now; the same bytes again change nothing. `StateHistory` reconciles the
 /// values found at launch. Each value is also written to this app's context, because the counterpart starts from it at
 /// launch. If the counterpart turns out to speak the mesh's frames, those values are removed. The mirror doesn't keep
 /// states alive.
@@ -33,24 +33,24 @@ final class SharedStateMirror {
     private var entries: [String: [Entry]] = [:]
     /// By type name: the bytes last considered, those last written, and the note written with them.
     private var seen: [String: Data] = [:]
-    private var shown: [String: Data] = [:]
-    private var noted: [String: StateNote] = [:]
+    private var published: [String: Data] = [:]
+    private var publishedNotes: [String: StateNote] = [:]
     /// Type names whose latest value couldn't be encoded or doesn't fit the context.
     private var refused: Set<String> = []
     /// Initial values. They needn't be written, because both apps start with them.
     private var initial: [String: Data] = [:]
-    /// Received values of unknown age, ignored at launch. Kept for `tellingPatience`.
+    /// Received values of unknown age, ignored at launch. Kept for `lateDeliveryWindow`.
     private var undated: [String: Data] = [:]
     /// The time within which an activated session reports values that arrived while the app wasn't running.
-    private static let tellingPatience = Duration.seconds(5)
-    /// Type names that have been judged since launch, and those that wait for the store to be read.
-    private var judged: Set<String> = []
+    private static let lateDeliveryWindow = Duration.seconds(5)
+    /// Type names that have been reconciled since launch, and those that wait for the store to be read.
+    private var reconciled: Set<String> = []
     private var loading: Set<String> = []
     private let keepsNotes: Bool
     private let store: (any SessionStore)?
     private let onRefusal: (_ typeName: String, any Error) -> Void
     private let onFallback: (_ typeName: String) -> Void
-    private(set) var isOn = true
+    private(set) var isEnabled = true
 
     /// - Parameters:
     ///   - keepsNotes: True if the context outlives the process, so that notes are kept in it.
@@ -70,13 +70,13 @@ final class SharedStateMirror {
     }
 
     /// Starts or stops writing values to the context, once the counterpart's dialect is known.
-    func turn(on: Bool) {
-        guard isOn != on else { return }
-        isOn = on
+    func setEnabled(_ isEnabled: Bool) {
+        guard self.isEnabled != isEnabled else { return }
+        self.isEnabled = isEnabled
         for name in entries.keys.sorted() {
-            if on { judged.remove(name) }
+            if isEnabled { reconciled.remove(name) }
             begin(name)
-            show(name)
+            publish(name)
         }
     }
 
@@ -111,8 +111,8 @@ final class SharedStateMirror {
     func open() { for name in entries.keys.sorted() { begin(name) } }
 
     /// Reports a write of the context to all states; nil if it succeeded.
-    func wrote(_ error: (any Error)?) {
-        for (name, entries) in entries where shown[name] != nil && !refused.contains(name) {
+    func contextWriteFinished(_ error: (any Error)?) {
+        for (name, entries) in entries where published[name] != nil && !refused.contains(name) {
             for entry in entries { entry.fail(error) }
         }
     }
@@ -123,14 +123,14 @@ final class SharedStateMirror {
             // A state that the app hasn't shared yet is read from the session later, when it is shared.
             guard let entries = entries[name], !loading.contains(name) else { continue }
             begin(name)
-            guard isOn, judged.contains(name) else { continue }
+            guard isEnabled, reconciled.contains(name) else { continue }
             // A value that arrived before the launch but is reported only now is newer than this app's unchanged value.
-            let isUnchanged = shown[name].flatMap { entries.last?.isValue($0) } ?? false
+            let isUnchanged = published[name].flatMap { entries.last?.isValue($0) } ?? false
             let isLater = areNew && isUnchanged && undated[name] == bytes
             guard seen[name] != bytes || isLater else { continue }
             seen[name] = bytes
             for entry in entries { entry.take(bytes) }
-            show(name)
+            publish(name)
         }
         if areNew { undated = [:] }
     }
@@ -141,72 +141,72 @@ final class SharedStateMirror {
         } onChange: { [weak self, weak state] in
             Task { @MainActor in
                 guard let self, let state else { return }
-                self.show(name)
+                self.publish(name)
                 self.watch(state, name)
             }
         }
     }
 }
 
-// MARK: - What a launch finds
+// MARK: - Values at launch
 
 extension SharedStateMirror {
     private static func storeKey(_ name: String) -> String { "sessionmesh.reference/state/\(name)" }
 
     private func begin(_ name: String) {
-        guard port.isActive, !judged.contains(name), !loading.contains(name) else { return }
-        guard let store, keepsNotes, port.history(of: name).note == nil else { return judge(name, taken: nil) }
+        guard port.isActive, !reconciled.contains(name), !loading.contains(name) else { return }
+        guard let store, keepsNotes, port.history(of: name).note == nil else { return reconcile(name, taken: nil) }
         loading.insert(name)
         let key = Self.storeKey(name)
         Task { [weak self] in
             let taken = await Task.detached { try? store.value(for: key) }.value
             self?.loading.remove(name)
-            self?.judge(name, taken: taken.map { Data($0) })
+            self?.reconcile(name, taken: taken.map { Data($0) })
         }
     }
 
     /// - Parameter taken: The value that an earlier version applied last.
-    private func judge(_ name: String, taken: Data?) {
-        guard let entries = entries[name], judged.insert(name).inserted else { return }
+    private func reconcile(_ name: String, taken: Data?) {
+        guard let entries = entries[name], reconciled.insert(name).inserted else { return }
         var history = port.history(of: name)
         // The pending write may not be in the context yet.
-        if let note = noted[name] { (history.own, history.note) = (shown[name], note) }
+        if let note = publishedNotes[name] { (history.own, history.note) = (published[name], note) }
         if let taken, history.note == nil { history.note = StateNote(own: history.own, seen: taken) }
-        shown[name] = history.own
+        published[name] = history.own
         seen[name] = history.received
-        noted[name] = history.note
-        switch history.verdict {
+        publishedNotes[name] = history.note
+        switch history.reconciliation {
         case .change(let bytes): for entry in entries { entry.take(bytes) }
         case .old(let values):
-            if values.count > 1, let received = history.received { wonder(about: received, name) }
+            if values.count > 1, let received = history.received { rememberUndated(received, name) }
             for entry in entries { entry.adopt(values) }
         }
-        show(name)
+        publish(name)
     }
 }
 
 extension SharedStateMirror {
-    private func wonder(about received: Data, _ name: String) {
+    private func rememberUndated(_ received: Data, _ name: String) {
         undated[name] = received
-        port.clock.wake(at: port.clock.elapsed + Self.tellingPatience) { [weak self] in
+        port.clock.wake(at: port.clock.elapsed + Self.lateDeliveryWindow) { [weak self] in
             Task { @MainActor in self?.undated[name] = nil }
         }
     }
 }
 
-// MARK: - Showing
+// MARK: - Publishing
 
 extension SharedStateMirror {
-    private func show(_ name: String) {
+    private func publish(_ name: String) {
         entries[name]?.removeAll { $0.isGone() }
-        guard judged.contains(name), let entry = entries[name]?.last else { return }
+        guard reconciled.contains(name), let entry = entries[name]?.last else { return }
         do {
-            let bytes = isOn ? try bytesToShow(name, entry) : nil
+            let bytes = isEnabled ? try bytesToPublish(name, entry) : nil
             let note = keepsNotes ? StateNote(own: bytes, seen: seen[name]) : nil
-            let hasChanged = bytes != shown[name] || note != noted[name]
+            let hasChanged = bytes != published[name] || note != publishedNotes[name]
             if hasChanged { try port.publish(state: bytes, note, typeName: name) }
-            (shown[name], noted[name]) = (bytes, note)
-            // After a refusal: a value being written is reported by `wrote`. If nothing is written, the error is
+            (published[name], publishedNotes[name]) = (bytes, note)
+            // After a refusal: a value being written is reported by `contextWriteFinished`. If nothing is written, the error is
             // cleared here.
             if refused.remove(name) != nil, bytes == nil || !hasChanged { entry.fail(nil) }
         } catch {
@@ -217,8 +217,8 @@ extension SharedStateMirror {
     }
 
     /// Returns the earlier bytes if they still decode to the current value, to avoid a needless write.
-    private func bytesToShow(_ name: String, _ entry: Entry) throws -> Data? {
-        if let bytes = shown[name] { return entry.isValue(bytes) ? bytes : try entry.value() }
+    private func bytesToPublish(_ name: String, _ entry: Entry) throws -> Data? {
+        if let bytes = published[name] { return entry.isValue(bytes) ? bytes : try entry.value() }
         return initial[name].map(entry.isValue) == true ? nil : try entry.value()
     }
 }

@@ -4,7 +4,7 @@ import MeshWatchConnectivityTransport
 
 // Values of WatchConnectivitySwift 5 carry no time. To order two of them after a launch, this library writes a note
 // next to each state in the application context: hashes of the value written here last, and of the counterpart's value
-// known at that time. A value that doesn't match its note was written later. `StateHistory.verdict` draws the
+// known at that time. A value that doesn't match its note was written later. `StateHistory.reconciliation` draws the
 // conclusions.
 
 /// A note next to a state in the application context, about the values known when it was written.
@@ -47,14 +47,14 @@ struct StateHistory {
     var note: StateNote?
     var theirs: StateNote?
 
-    enum Verdict: Equatable {
+    enum Reconciliation: Equatable {
         /// Values older than every dated change. If there are two, the last one is more likely to be current.
         case old([Data])
         /// A value written since this library last ran here.
         case change(Data)
     }
 
-    var verdict: Verdict {
+    var reconciliation: Reconciliation {
         guard let note else { return atFirstLaunch }
         let isOwnKnown = note.own == own.map(StateNote.hash)
         // A value that the counterpart's mesh wrote arrives through the mesh too, with its versions.
@@ -64,9 +64,9 @@ struct StateHistory {
         return .old(own.map { [$0] } ?? [])
     }
 
-    /// The verdict when this app has no note, because it ran WatchConnectivitySwift 5 before. Its values have no order,
+    /// The reconciliation when this app has no note, because it ran WatchConnectivitySwift 5 before. Its values have no order,
     /// so this app's own value wins: the counterpart starts from it at each launch.
-    private var atFirstLaunch: Verdict {
+    private var atFirstLaunch: Reconciliation {
         guard let own else { return .old(received.map { [$0] } ?? []) }
         guard let received, received != own else {
             return theirs != nil && theirs?.seen != StateNote.hash(own) ? .change(own) : .old([own])

@@ -10,7 +10,7 @@ import Foundation
 // difference from callers.
 
 extension Optional where Wrapped == any WCSessionDelegate {
-    func tellOfReachability(_ session: WCSession = .default) {
+    func notifyReachability(_ session: WCSession = .default) {
         #if canImport(WatchConnectivity)
             self?.sessionReachabilityDidChange?(session)
         #else

@@ -56,7 +56,7 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
                 defer { state.isReachable = newValue }
                 return state.isReachable != newValue
             }
-            if hasChanged { delegate.tellOfReachability() }
+            if hasChanged { delegate.notifyReachability() }
         }
     }
     /// True if a watch is paired. Meaningful on iOS only.

@@ -6,13 +6,13 @@ extension PayloadLimit {
     public static let watchConnectivityMessage = PayloadLimit(
         id: "wcsession.message.packet", bytes: wcSessionMessage.bytes - 256,
         summary: "Message to an app that is running",
-        source: "WCSession: 65,536 bytes, less 256 for the link's own")
+        source: "WCSession: 65,536 bytes, less 256 for the link's overhead")
 
     /// Maximum size of one packet in a user info: 65,024 bytes.
     public static let watchConnectivityUserInfo = PayloadLimit(
         id: "wcsession.userInfo.packet", bytes: wcSessionUserInfo.bytes - 512,
         summary: "User info, which the system keeps and delivers",
-        source: "WCSession: 65,536 bytes, less 512 for the link's own")
+        source: "WCSession: 65,536 bytes, less 512 for the link's overhead")
 
     /// Maximum size of one message of a session, so that it can also be delivered while the counterpart is away: 60,928
     /// bytes.
@@ -25,5 +25,5 @@ extension PayloadLimit {
     public static let watchConnectivityLatest = PayloadLimit(
         id: "wcsession.applicationContext.packet", bytes: wcSessionApplicationContext.bytes - 1024,
         summary: "Packet in an application context",
-        source: "WCSession: 262,144 bytes, less 1024 for the link's own")
+        source: "WCSession: 262,144 bytes, less 1024 for the link's overhead")
 }

@@ -39,12 +39,12 @@ extension WatchConnectivityLink {
     private func sendUserInfo(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
         let refusal: LinkError? = state.withLock { state in
             guard state.phase == .open else { return LinkError(.closed) }
-            guard let count = state.places[address]?.transferCount else { return LinkError(.unreachable) }
+            guard let count = state.addressStates[address]?.transferCount else { return LinkError(.unreachable) }
             guard state.address == address, state.isActive, count < Self.transfersMax else {
-                state.places[address]?.isBlocked = true
+                state.addressStates[address]?.isBlocked = true
                 return LinkError(.full)
             }
-            state.places[address]?.transferCount += 1
+            state.addressStates[address]?.transferCount += 1
             return nil
         }
         if let refusal { throw refusal }
@@ -55,8 +55,8 @@ extension WatchConnectivityLink {
         let (key, data) = (names.contextKey(of: packet.key), Data(packet.bytes))
         let outcome: Result<(ApplicationContextWriter?, Data?), LinkError> = state.withLock { state in
             guard state.phase == .open else { return .failure(LinkError(.closed)) }
-            guard state.places[address] != nil else { return .failure(LinkError(.unreachable)) }
-            let earlier = state.places[address]?.latest.updateValue(data, forKey: key)
+            guard state.addressStates[address] != nil else { return .failure(LinkError(.unreachable)) }
+            let earlier = state.addressStates[address]?.latest.updateValue(data, forKey: key)
             return .success((state.address == address ? state.multiplexer?.context : nil, earlier))
         }
         let (context, earlier) = try outcome.get()
@@ -64,7 +64,7 @@ extension WatchConnectivityLink {
         do throws(SessionSyncError) {
             try context.set(data, for: key)
         } catch {
-            state.withLock { $0.places[address]?.latest[key] = earlier }
+            state.withLock { $0.addressStates[address]?.latest[key] = earlier }
             throw LinkError(.oversized, "\(error)")
         }
     }

@@ -14,7 +14,7 @@ extension WatchConnectivityLink: WatchSessionListener {
         switch event {
         case .activated(error: .some): activateLater()
         case .activated(error: nil): self.state.withLock { $0.activations.reset() }
-        case .reachabilityChanged: self.state.withLock { $0.isDistrusted = false }
+        case .reachabilityChanged: self.state.withLock { $0.isBackingOff = false }
         default: break
         }
         refresh()
@@ -29,7 +29,7 @@ extension WatchConnectivityLink: WatchSessionListener {
             return true
         case .userInfo(let userInfo):
             guard let bytes = names.packet(in: userInfo) else { return false }
-            pass(bytes, on: .queue)
+            deliver(bytes, on: .queue)
             return true
         case .finishedUserInfo(let transfer, let error):
             guard let data = transfer.userInfo[names.key] as? Data else { return false }
@@ -44,17 +44,17 @@ extension WatchConnectivityLink: WatchSessionListener {
         let packets = names.packets(in: context)
         state.withLock { state in
             guard let address = state.address else { return }
-            let seen = state.places[address]?.seen ?? [:]
+            let seen = state.addressStates[address]?.seen ?? [:]
             for (key, data) in packets where seen[key] != data {
-                tell { $0.received([UInt8](data), on: .latest, from: address) }
+                notify { $0.received([UInt8](data), on: .latest, from: address) }
             }
             // Earlier contexts' keys are dropped, so that the counterpart can't grow this. Delivery rejects duplicates.
-            state.places[address]?.seen = Dictionary(packets.map { ($0.key, $0.data) }) { $1 }
+            state.addressStates[address]?.seen = Dictionary(packets.map { ($0.key, $0.data) }) { $1 }
         }
         calls.run()
     }
 
-    // MARK: Who is there
+    // MARK: Presence
 
     /// Compares the session's state with the last known one, and reports the differences.
     func refresh() {
@@ -73,12 +73,12 @@ extension WatchConnectivityLink: WatchSessionListener {
             let isArrival = !isLeaving && counterpart != state.address
             if isArrival {
                 endConnection(&state, reason: nil)
-                state.isDistrusted = false
+                state.isBackingOff = false
                 state.isCutOff = false
                 state.address = counterpart
                 state.lastAddress = counterpart ?? state.lastAddress
             }
-            let isLive = isReachable && !state.isDistrusted && state.address != nil
+            let isLive = isReachable && !state.isBackingOff && state.address != nil
             // A new counterpart must be reported as found before it connects.
             if !isArrival { setLive(isLive, &state) }
             return isArrival ? counterpart : nil
@@ -108,33 +108,34 @@ extension WatchConnectivityLink: WatchSessionListener {
         state.isCutOff = false
         state.peerLaunch = nil
         state.refusals = 0
-        tell { $0.connected(address, as: nil) }
+        notify { $0.connected(address, as: nil) }
     }
 
     private func endConnection(_ state: inout State, reason: String?) {
         guard let address = state.address, state.isConnected else { return }
         state.isConnected = false
-        tell { $0.disconnected(address, reason: reason) }
+        notify { $0.disconnected(address, reason: reason) }
     }
 
     /// Starts serving a device that the session has begun to talk to.
     private func begin(with address: LinkAddress) {
         let outstanding = session.outstandingUserInfoTransfers.filter { $0.userInfo[names.key] is Data }
-        let cancels = cancelsOutstanding && state.withLock { $0.places[address] == nil }
+        let cancels = cancelsOutstanding && state.withLock { $0.addressStates[address] == nil }
         if cancels { for transfer in outstanding { transfer.cancel() } }
         let (multiplexer, latest) = state.withLock { state in
-            let waiting = state.places[address]?.failed.count ?? 0
-            state.places[address, default: Place()].transferCount = waiting + (cancels ? 0 : outstanding.count)
-            tell { $0.found(address, as: nil) }
+            let waiting = state.addressStates[address]?.failed.count ?? 0
+            state.addressStates[address, default: AddressState()].transferCount =
+                waiting + (cancels ? 0 : outstanding.count)
+            notify { $0.found(address, as: nil) }
             unblock(address, &state)
-            return (state.multiplexer, state.places[address]?.latest ?? [:])
+            return (state.multiplexer, state.addressStates[address]?.latest ?? [:])
         }
         // The other device's keys stay in its own context.
         multiplexer?.context.forget(keysWithPrefix: names.contextKey(of: ""))
         for (key, data) in latest { try? multiplexer?.context.set(data, for: key) }
         calls.run()
         takeContext(session.receivedApplicationContext)
-        sendFailed(address)
+        resendFailed(address)
     }
 
     /// Retries activation. Every link on the session gets each failure, so at most one attempt is planned at a time.
@@ -147,55 +148,56 @@ extension WatchConnectivityLink: WatchSessionListener {
         }
     }
 
-    // MARK: What has come
+    // MARK: Receiving
 
     private func takeMessage(_ bytes: [UInt8], launch: UInt32) {
         // The system doesn't always report that the counterpart became reachable again.
         let mayBeReachable = state.withLock { state in
             guard let address = state.address, !state.isCutOff else { return false }
             if state.isConnected, let known = state.peerLaunch, known != launch {
-                tell { $0.disconnected(address, reason: nil) }
-                tell { $0.connected(address, as: nil) }
+                notify { $0.disconnected(address, reason: nil) }
+                notify { $0.connected(address, as: nil) }
             }
             state.peerLaunch = launch
             state.refusals = 0
-            state.distrust.reset()
-            tell { $0.received(bytes, on: .datagram, from: address) }
-            defer { state.isDistrusted = false }
-            return state.isDistrusted || !state.isConnected
+            state.retryBackoff.reset()
+            notify { $0.received(bytes, on: .datagram, from: address) }
+            defer { state.isBackingOff = false }
+            return state.isBackingOff || !state.isConnected
         }
         calls.run()
         if mayBeReachable { refresh() }
     }
 
-    private func pass(_ bytes: [UInt8], on lane: LinkLane) {
+    private func deliver(_ bytes: [UInt8], on lane: LinkLane) {
         state.withLock { state in
-            if let address = state.address { tell { $0.received(bytes, on: lane, from: address) } }
+            if let address = state.address { notify { $0.received(bytes, on: lane, from: address) } }
         }
         calls.run()
     }
 
-    // MARK: What has gone
+    // MARK: Sent packets
 
     /// Handles a message that the system couldn't deliver.
     func refused(_ packet: LinkPacket, to address: LinkAddress, _ error: any Error) {
         let delay: Duration? = state.withLock { state in
-            tell { $0.undelivered(packet, to: address) }
+            notify { $0.undelivered(packet, to: address) }
             guard state.address == address, state.isConnected else { return nil }
             state.refusals += 1
             guard state.refusals >= Self.refusalsMax else { return nil }
-            state.isDistrusted = true
-            endConnection(&state, reason: "nobody takes messages although somebody is said to be there: \(error)")
-            return state.distrust.next()
+            state.isBackingOff = true
+            endConnection(
+                &state, reason: "messages are refused although the counterpart is reported as reachable: \(error)")
+            return state.retryBackoff.next()
         }
         calls.run()
-        if let delay { trustLater(after: delay) } else { refresh() }
+        if let delay { retryLater(after: delay) } else { refresh() }
     }
 
-    private func trustLater(after delay: Duration) {
+    private func retryLater(after delay: Duration) {
         clock.wake(at: clock.elapsed + delay) { [weak self] in
             self?.state.withLock { state in
-                state.isDistrusted = false
+                state.isBackingOff = false
                 state.isCutOff = false
             }
             self?.refresh()
@@ -208,13 +210,13 @@ extension WatchConnectivityLink: WatchSessionListener {
     public func disconnect(_ address: LinkAddress) {
         let delay: Duration? = state.withLock { state in
             guard state.address == address, state.isConnected else { return nil }
-            state.isDistrusted = true
+            state.isBackingOff = true
             state.isCutOff = true
             endConnection(&state, reason: nil)
-            return state.distrust.next()
+            return state.retryBackoff.next()
         }
         calls.run()
-        if let delay { trustLater(after: delay) }
+        if let delay { retryLater(after: delay) }
     }
 
     /// Handles the end of a user info transfer. Failed ones are queued again.
@@ -223,45 +225,45 @@ extension WatchConnectivityLink: WatchSessionListener {
         let retry: (LinkAddress, Duration?)? = state.withLock { state in
             // The device may be gone already. Then its failed transfer is sent again when it returns.
             guard let address = state.lastAddress else { return nil }
-            guard let error, Self.mayPass(error) else {
-                let count = max((state.places[address]?.transferCount ?? 0) - 1, 0)
-                state.places[address]?.transferCount = count
+            guard let error, Self.isRetryable(error) else {
+                let count = max((state.addressStates[address]?.transferCount ?? 0) - 1, 0)
+                state.addressStates[address]?.transferCount = count
                 if count <= Self.transfersMax / 2 { unblock(address, &state) }
-                return (address, state.places[address]?.retries.bringForward(at: now))
+                return (address, state.addressStates[address]?.retries.bringForward(at: now))
             }
-            state.places[address]?.failed.append(data)
-            return (address, state.places[address]?.retries.plan(at: now))
+            state.addressStates[address]?.failed.append(data)
+            return (address, state.addressStates[address]?.retries.plan(at: now))
         }
         calls.run()
         guard let (address, dueAt) = retry, let dueAt else { return }
         clock.wake(at: dueAt) { [weak self] in
-            if self?.state.withLock({ $0.places[address]?.retries.takeDue(at: dueAt) }) == true {
-                self?.sendFailed(address)
+            if self?.state.withLock({ $0.addressStates[address]?.retries.takeDue(at: dueAt) }) == true {
+                self?.resendFailed(address)
             }
         }
     }
 
     /// Returns true if a retry of the transfer may succeed.
-    private static func mayPass(_ error: any Error) -> Bool {
+    private static func isRetryable(_ error: any Error) -> Bool {
         switch (error as? WCError)?.code {
         case .payloadTooLarge, .payloadUnsupportedTypes, .invalidParameter: false
         default: true
         }
     }
 
-    private func sendFailed(_ address: LinkAddress) {
+    private func resendFailed(_ address: LinkAddress) {
         let failed: [Data] = state.withLock { state in
             guard state.phase == .open, state.address == address, state.isActive else { return [] }
-            defer { state.places[address]?.failed = [] }
-            return state.places[address]?.failed ?? []
+            defer { state.addressStates[address]?.failed = [] }
+            return state.addressStates[address]?.failed ?? []
         }
         for data in failed { session.transferUserInfo([names.key: data]) }
     }
 
     private func unblock(_ address: LinkAddress, _ state: inout State) {
-        guard state.places[address]?.isBlocked == true else { return }
-        state.places[address]?.isBlocked = false
-        tell { $0.writable(address) }
+        guard state.addressStates[address]?.isBlocked == true else { return }
+        state.addressStates[address]?.isBlocked = false
+        notify { $0.writable(address) }
     }
 }
 

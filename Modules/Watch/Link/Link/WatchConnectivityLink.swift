@@ -9,7 +9,7 @@ public import MeshTransport
 #endif
 
 // Two rules decide whether the lane `datagram` is connected, because `isReachable` is often wrong. A connection ends
-// after three refused messages in a row, even if the session reports the counterpart as reachable; this distrust lasts
+// after three refused messages in a row, even if the session reports the counterpart as reachable; this backoff lasts
 // 1 s, doubling to 30 s, or until a message arrives or reachability changes. A message from a new launch of the
 // counterpart ends the connection and starts another. Every message carries a random launch number for this.
 
@@ -82,20 +82,20 @@ public final class WatchConnectivityLink: TransportLink {
         /// The number of refused messages since the last received one.
         var refusals = 0
         /// The counterpart doesn't answer although it is reported as reachable, or delivery has disconnected it.
-        var isDistrusted = false
+        var isBackingOff = false
         /// Delivery has disconnected the counterpart, for example because its bytes made no sense.
         var isCutOff = false
-        var distrust = Backoff(from: .seconds(1), to: .seconds(30))
-        var activations = RetryPlan.ofSession
+        var retryBackoff = Backoff(from: .seconds(1), to: .seconds(30))
+        var activations = RetryPlan.session
         /// The state of each address that was ever present.
-        var places: [LinkAddress: Place] = [:]
+        var addressStates: [LinkAddress: AddressState] = [:]
     }
 
-    struct Place {
+    struct AddressState {
         /// User infos in transfer, plus those that wait to be sent again.
         var transferCount = 0
         var failed: [Data] = []
-        var retries = RetryPlan.ofSession
+        var retries = RetryPlan.session
         /// `send` threw `full`, so the observer expects `writable`.
         var isBlocked = false
         /// The keys that the context must hold.
@@ -129,7 +129,7 @@ public final class WatchConnectivityLink: TransportLink {
     public func open(_ observer: any LinkObserver) throws {
         let multiplexer = WatchSessionMultiplexer.of(session, clock: clock)
         try state.withLock { state in
-            guard state.phase == .idle else { throw LinkError(.closed, "a link opens once") }
+            guard state.phase == .idle else { throw LinkError(.closed, "open() was already called on this link") }
             state.phase = .open
             state.observer = observer
             state.multiplexer = multiplexer
@@ -155,14 +155,14 @@ public final class WatchConnectivityLink: TransportLink {
     }
 
     /// Queues a call of the observer, so that calls keep the order of the changes. Call it with the lock held.
-    func tell(_ what: @escaping @Sendable (any LinkObserver) -> Void) {
+    func notify(_ call: @escaping @Sendable (any LinkObserver) -> Void) {
         calls.add { [state] in
-            if let observer = state.withLock({ $0.observer }) { what(observer) }
+            if let observer = state.withLock({ $0.observer }) { call(observer) }
         }
     }
 }
 
 extension RetryPlan {
     /// The plan for repeating a request to the system: after 1 s, doubling to 30 s.
-    static var ofSession: RetryPlan { RetryPlan(from: .seconds(1), to: .seconds(30)) }
+    static var session: RetryPlan { RetryPlan(from: .seconds(1), to: .seconds(30)) }
 }

@@ -25,7 +25,7 @@ public final class ApplicationContextWriter: Sendable {
         var values: [String: Data?] = [:]
         var isScheduled = false
         var isDirty = false
-        var retries = RetryPlan.ofSession
+        var retries = RetryPlan.session
         var onWritten: (@Sendable ((any Error)?) -> Void)?
     }
 
@@ -121,9 +121,9 @@ public final class ApplicationContextWriter: Sendable {
         do {
             try session.updateApplicationContext(context)
             state.withLock { $0.retries.reset() }
-            tell(nil)
+            notify(nil)
         } catch {
-            tell(error)
+            notify(error)
             tryAgain()
         }
     }
@@ -133,7 +133,7 @@ public final class ApplicationContextWriter: Sendable {
         state.withLock { $0.onWritten = onWritten }
     }
 
-    private func tell(_ error: (any Error)?) { state.withLock { $0.onWritten }?(error) }
+    private func notify(_ error: (any Error)?) { state.withLock { $0.onWritten }?(error) }
 
     private func tryAgain() {
         let now = clock.elapsed

@@ -12,42 +12,42 @@ extension WatchSessionMultiplexer: WCSessionDelegate {
         _ session: WCSession, activationDidCompleteWith activationState: WCSessionActivationState,
         error: (any Error)?
     ) {
-        tell(.activated(error: error))
+        notify(.activated(error: error))
         forward { $0.session(session, activationDidCompleteWith: activationState, error: error) }
         // Only listeners get the stored context. The app's delegate isn't called, as the session didn't deliver
         // anything.
         let received = self.session.receivedApplicationContext
-        if activationState == .activated, !received.isEmpty { tellContext(received, isNew: false) }
+        if activationState == .activated, !received.isEmpty { deliverContext(received, isNew: false) }
     }
 
     #if !os(watchOS)
         public func sessionDidBecomeInactive(_ session: WCSession) {
-            tell(.becameInactive)
+            notify(.becameInactive)
             forward { $0.sessionDidBecomeInactive(session) }
         }
 
         /// Activates the session again, for the watch that the user has switched to.
         public func sessionDidDeactivate(_ session: WCSession) {
-            tell(.deactivated)
+            notify(.deactivated)
             forward { $0.sessionDidDeactivate(session) }
             activate()
         }
 
         public func sessionWatchStateDidChange(_ session: WCSession) {
-            tell(.counterpartChanged)
+            notify(.counterpartChanged)
             forward { $0.watchStateDidChange(session) }
         }
     #endif
 
     #if os(watchOS) || !canImport(WatchConnectivity)
         public func sessionCompanionAppInstalledDidChange(_ session: WCSession) {
-            tell(.counterpartChanged)
+            notify(.counterpartChanged)
             forward { $0.companionAppInstalledDidChange(session) }
         }
     #endif
 
     public func sessionReachabilityDidChange(_ session: WCSession) {
-        tell(.reachabilityChanged)
+        notify(.reachabilityChanged)
         forward { $0.reachabilityDidChange(session) }
     }
 
@@ -77,7 +77,7 @@ extension WatchSessionMultiplexer: WCSessionDelegate {
     }
 
     public func session(_ session: WCSession, didReceiveApplicationContext applicationContext: [String: Any]) {
-        tellContext(applicationContext, isNew: true)
+        deliverContext(applicationContext, isNew: true)
         guard let part = appPart(of: applicationContext) else { return }
         forward { $0.receive(context: part, session) }
     }

@@ -119,21 +119,21 @@ public final class WatchSessionMultiplexer: NSObject, Sendable {
             return !shared.hasBegun
         }
         guard isFirst else { return }
-        let observation = session.observeDelegate { [weak self] in self?.takeSlot() }
+        let observation = session.observeDelegate { [weak self] in self?.becomeDelegate() }
         let changes = session.stateChanges()
         let watcher = Task { [weak self] in
-            for await _ in changes { self?.tell(.stateChanged) }
+            for await _ in changes { self?.notify(.stateChanged) }
         }
         shared.withLock { shared in
             shared.observation = observation
             shared.watcher = watcher
         }
         topic.publish(state)
-        takeSlot()
+        becomeDelegate()
     }
 
     /// Takes the slot, and keeps its previous occupant as the app's delegate.
-    private func takeSlot() {
+    private func becomeDelegate() {
         let isMine = shared.withLock { shared in
             defer { shared.isSettingDelegate = true }
             return shared.isSettingDelegate
@@ -154,14 +154,14 @@ extension WatchSessionMultiplexer {
     public var appDelegate: (any WCSessionDelegate)? {
         get { shared.withLock { $0.appDelegate } }
         set {
-            takeSlot()
+            becomeDelegate()
             shared.withLock { $0.appDelegate = newValue }
         }
     }
 
     /// Adds a listener, held weakly. It gets every later event; `state` has the session's current state.
     public func attach(_ listener: any WatchSessionListener) {
-        takeSlot()
+        becomeDelegate()
         let early = shared.withLock { shared in
             shared.listeners.removeAll { $0.listener == nil || $0.listener === listener }
             shared.listeners.append(Attached(listener: listener))
@@ -179,7 +179,7 @@ extension WatchSessionMultiplexer {
 
     /// Activates the session unless it is active.
     public func activate() {
-        takeSlot()
+        becomeDelegate()
         if session.activationState != .activated { session.activate() }
     }
 
@@ -196,8 +196,8 @@ extension WatchSessionMultiplexer {
 // MARK: - For the delegate's methods
 
 extension WatchSessionMultiplexer {
-    func tell(_ event: WatchSessionEvent) {
-        takeSlot()
+    func notify(_ event: WatchSessionEvent) {
+        becomeDelegate()
         let state = state
         topic.publish(state)
         if state.activationState == .activated { context.sessionChanged() }
@@ -216,7 +216,7 @@ extension WatchSessionMultiplexer {
         return true
     }
 
-    func tellContext(_ context: [String: Any], isNew: Bool) {
+    func deliverContext(_ context: [String: Any], isNew: Bool) {
         for listener in listeners { listener.takeContext(context, isNew: isNew) }
     }
 

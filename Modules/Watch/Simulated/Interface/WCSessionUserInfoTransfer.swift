@@ -30,7 +30,7 @@ open class WCSessionUserInfoTransfer: NSObject, NSSecureCoding {
     /// Cancels the transfer. Does nothing if it has arrived.
     open func cancel() { process?.write { $0.cancel(id, on: .userInfo, of: $1) } }
 
-    // MARK: Archiving: what comes back knows what it held and is not under way.
+    // MARK: Archiving. A decoded transfer has its content, but is not in progress.
 
     /// True: the class supports secure coding.
     public static var supportsSecureCoding: Bool { true }

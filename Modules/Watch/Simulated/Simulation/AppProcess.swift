@@ -22,7 +22,7 @@ final class AppProcess: @unchecked Sendable {
     /// Set by default delegate methods, which stand for methods that the app doesn't implement.
     var lacksHandler = false
     /// Pending calls that don't depend on the session's state.
-    var calls = Line<AppCall.Content>()
+    var calls = Queue<AppCall.Content>()
     /// The objects by which the app refers to its transfers.
     var userInfoTransfers: [UInt64: WCSessionUserInfoTransfer] = [:]
     var fileTransfers: [UInt64: WCSessionFileTransfer] = [:]

@@ -2,7 +2,7 @@ import Foundation
 
 /// A copy of a file into an inbox, performed without the lock.
 struct FileCopy {
-    let way: Int
+    let route: Int
     let id: UInt64
     let source: URL
     let destination: URL

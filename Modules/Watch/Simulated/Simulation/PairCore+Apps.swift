@@ -23,11 +23,11 @@ struct SimulatedDeviceState {
     var needsUnlock = false
     var isDiskFull = false
     /// Wrong reports of the other device's reachability: the one that a test set, and a temporary one.
-    var claim: Bool?
-    var flapClaim: Bool?
+    var reportedReachability: Bool?
+    var temporaryReachability: Bool?
 
     /// IDs of messages that wait for the app.
-    var waiting = Line<UInt64>()
+    var waiting = Queue<UInt64>()
     /// For phones: the day of the complication budget.
     var complicationDay: UInt64 = 0
     var complicationsUsed = 0
@@ -73,13 +73,13 @@ extension PairCore {
     /// - Returns: The function to call after the app has ended.
     mutating func kill(_ device: Int) -> (@Sendable () -> Void)? {
         guard let process = devices[device].process else { return nil }
-        dropped.append((process.calls, process.lockedSession))
+        deferredReleases.append((process.calls, process.lockedSession))
         process.end()
         devices[device].process = nil
         devices[device].isForeground = false
         devices[device].isSuspended = false
         forgetHandlers(of: process)
-        while let id = devices[device].waiting.popFirst() { failOnTheWayBack(id, .deliveryFailed) }
+        while let id = devices[device].waiting.popFirst() { failOnReturn(id, .deliveryFailed) }
         stateChanged(device)
         return devices[device].onTerminate
     }
@@ -129,7 +129,7 @@ extension PairCore {
     }
 
     /// Notifies the counterparts about a change of the device's installation.
-    mutating func tellOfInstallation(_ device: Int) {
+    mutating func notifyInstallation(_ device: Int) {
         if device == 0 {
             for watch in 1..<devices.count {
                 guard let process = devices[watch].process, process.isActive else { continue }
@@ -143,25 +143,25 @@ extension PairCore {
     /// Removes the app with its data: content waiting for it, received contexts, and transfers that haven't arrived.
     /// Transfers that have arrived at the other device stay there.
     mutating func uninstall(_ device: Int) -> (@Sendable () -> Void)? {
-        let told = kill(device)
+        let onTerminate = kill(device)
         devices[device].isInstalled = false
-        for way in ways.indices {
-            if ways[way].receiver == device {
-                ways[way].inbox.removeAll()
-                ways[way].context.received = nil
-                ways[way].context.isNew = false
+        for route in routes.indices {
+            if routes[route].receiver == device {
+                routes[route].inbox.removeAll()
+                routes[route].context.received = nil
+                routes[route].context.isNew = false
             }
-            if ways[way].sender == device {
-                ways[way].lanes = TransferLanes(keepingRandomOf: ways[way].lanes)
-                ways[way].context.sent = nil
-                ways[way].context.due = nil
-                ways[way].finished.removeAll()
+            if routes[route].sender == device {
+                routes[route].lanes = TransferLanes(keepingRandomOf: routes[route].lanes)
+                routes[route].context.sent = nil
+                routes[route].context.due = nil
+                routes[route].finished.removeAll()
             }
         }
         try? FileManager.default.removeItem(at: inbox(of: device))
         if device > 0 { try? FileManager.default.removeItem(at: watchDirectory(of: device)) }
         record(.state(.notInstalled), on: device)
-        return told
+        return onTerminate
     }
 }
 
@@ -174,7 +174,7 @@ extension PairCore {
 
     mutating func hasDelegate(_ process: AppProcess) -> Bool {
         guard let delegate = process.delegate else { return false }
-        dropped.append(delegate)
+        deferredReleases.append(delegate)
         return true
     }
 

@@ -4,54 +4,54 @@ import MeshBase
 // MARK: - Arriving
 
 extension PairCore {
-    mutating func transferArrives(_ way: Int, _ lane: Transfer.Lane, _ id: UInt64) -> Step? {
-        let receiver = ways[way].receiver
-        let fails = ways[way].lanes[lane].random.happens(
+    mutating func transferArrives(_ route: Int, _ lane: Transfer.Lane, _ id: UInt64) -> Step? {
+        let receiver = routes[route].receiver
+        let fails = routes[route].lanes[lane].random.happens(
             rate: lane == .file ? conditions.fileFailureRate : conditions.userInfoFailureRate)
-        let whichOne = Int(ways[way].lanes[lane].random.upTo(3))
-        guard isOpen(way), devices[receiver].isInstalled else {
+        let whichOne = Int(routes[route].lanes[lane].random.upTo(3))
+        guard isOpen(route), devices[receiver].isInstalled else {
             // The transfer starts over when the devices can talk again.
-            ways[way].lanes[lane].inFlight = nil
+            routes[route].lanes[lane].inFlight = nil
             return nil
         }
         if devices[receiver].isDiskFull {
-            finish(way, lane, .insufficientSpace)
+            finish(route, lane, .insufficientSpace)
         } else if fails {
             let own: WCError.Code = lane == .file ? .fileAccessDenied : .transferTimedOut
-            finish(way, lane, [own, .deliveryFailed, .insufficientSpace, .transferTimedOut][whichOne])
-        } else if lane == .file, let transfer = ways[way].lanes[.file].queue.first, let source = transfer.file {
-            return .copy(FileCopy(way: way, id: id, source: source, destination: inboxFile(of: transfer, way)))
+            finish(route, lane, [own, .deliveryFailed, .insufficientSpace, .transferTimedOut][whichOne])
+        } else if lane == .file, let transfer = routes[route].lanes[.file].queue.first, let source = transfer.file {
+            return .copy(FileCopy(route: route, id: id, source: source, destination: inboxFile(of: transfer, route)))
         } else {
-            finish(way, lane, nil)
+            finish(route, lane, nil)
         }
         return nil
     }
 
     /// - Returns: False if the copied file can be deleted, because of an error or a cancellation.
     mutating func copied(_ copy: FileCopy, _ error: WCError.Code?) -> Bool {
-        guard ways[copy.way].lanes[.file].inFlight == copy.id else { return false }
-        finish(copy.way, .file, error)
+        guard routes[copy.route].lanes[.file].inFlight == copy.id else { return false }
+        finish(copy.route, .file, error)
         return error == nil
     }
 
     /// Finishes the first transfer of a lane, successfully or with an error.
-    private mutating func finish(_ way: Int, _ lane: Transfer.Lane, _ error: WCError.Code?) {
-        guard let transfer = ways[way].lanes[lane].queue.popFirst() else { return }
-        ways[way].lanes[lane].inFlight = nil
-        let receiver = ways[way].receiver
+    private mutating func finish(_ route: Int, _ lane: Transfer.Lane, _ error: WCError.Code?) {
+        guard let transfer = routes[route].lanes[lane].queue.popFirst() else { return }
+        routes[route].lanes[lane].inFlight = nil
+        let receiver = routes[route].receiver
         if error == nil {
             record(.arrived(lane.traced, id: transfer.id), on: receiver)
-            ways[way].inbox.append(transfer)
-            if transfer.isComplication { wake(receiver) } else { wakeByChance(way) }
+            routes[route].inbox.append(transfer)
+            if transfer.isComplication { wake(receiver) } else { wakeByChance(route) }
         } else {
             record(.lost(lane.traced, id: transfer.id), on: receiver)
         }
-        ways[way].finished.append((transfer, error))
-        startTransfers(way)
+        routes[route].finished.append((transfer, error))
+        startTransfers(route)
     }
 
-    mutating func wakeByChance(_ way: Int) {
-        if ways[way].crashRandom.happens(rate: conditions.backgroundWakeRate) { wake(ways[way].receiver) }
+    mutating func wakeByChance(_ route: Int) {
+        if routes[route].crashRandom.happens(rate: conditions.backgroundWakeRate) { wake(routes[route].receiver) }
     }
 
     /// Reports a finished transfer by the object that the app knows, or by a new object after a relaunch.
@@ -73,16 +73,16 @@ extension PairCore {
 
 extension PairCore {
     func isTransferring(_ id: UInt64, on lane: Transfer.Lane, of process: AppProcess) -> Bool {
-        ways[outgoing(process)].lanes[lane].queue.contains { $0.id == id }
+        routes[outgoing(process)].lanes[lane].queue.contains { $0.id == id }
     }
 
     func isCurrentComplicationInfo(_ id: UInt64, of process: AppProcess) -> Bool {
-        ways[outgoing(process)].lanes[.userInfo].queue.contains { $0.id == id && $0.isCurrentComplication }
+        routes[outgoing(process)].lanes[.userInfo].queue.contains { $0.id == id && $0.isCurrentComplication }
     }
 
     func outstandingUserInfos(of process: AppProcess) -> [WCSessionUserInfoTransfer] {
         guard process.isActive else { return [] }
-        return ways[outgoing(process)].lanes[.userInfo].queue.map { transfer in
+        return routes[outgoing(process)].lanes[.userInfo].queue.map { transfer in
             let object = process.userInfoTransfers[transfer.id] ?? userInfoObject(transfer, process)
             process.userInfoTransfers[transfer.id] = object
             return object
@@ -91,7 +91,7 @@ extension PairCore {
 
     func outstandingFiles(of process: AppProcess) -> [WCSessionFileTransfer] {
         guard process.isActive else { return [] }
-        return ways[outgoing(process)].lanes[.file].queue.map { transfer in
+        return routes[outgoing(process)].lanes[.file].queue.map { transfer in
             let object = process.fileTransfers[transfer.id] ?? fileObject(transfer, process)
             process.fileTransfers[transfer.id] = object
             return object
@@ -116,8 +116,8 @@ extension PairCore {
         directory.appendingPathComponent("\(devices[device].name)/Inbox", isDirectory: true)
     }
 
-    func inboxFile(of transfer: Transfer, _ way: Int) -> URL {
-        inbox(of: ways[way].receiver).appendingPathComponent("\(transfer.id)", isDirectory: true)
+    func inboxFile(of transfer: Transfer, _ route: Int) -> URL {
+        inbox(of: routes[route].receiver).appendingPathComponent("\(transfer.id)", isDirectory: true)
             .appendingPathComponent(transfer.fileName)
     }
 }

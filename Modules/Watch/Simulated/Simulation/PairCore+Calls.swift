@@ -21,15 +21,15 @@ extension PairCore {
     private mutating func nextContent(for process: AppProcess) -> AppCall.Content? {
         if let content = process.calls.popFirst() { return content }
         let outgoing = outgoing(process)
-        let incoming = ways[outgoing].back
+        let incoming = routes[outgoing].back
         let isWaiting =
-            !devices[process.device].waiting.isEmpty || !ways[outgoing].finished.isEmpty
-            || ways[incoming].context.isNew || !ways[incoming].inbox.isEmpty || process.isDeactivating
+            !devices[process.device].waiting.isEmpty || !routes[outgoing].finished.isEmpty
+            || routes[incoming].context.isNew || !routes[incoming].inbox.isEmpty || process.isDeactivating
         guard process.isActive, isWaiting, hasDelegate(process) else { return nil }
         if let content = nextMessage(for: process) { return content }
-        if let (transfer, error) = ways[outgoing].finished.popFirst() { return finished(transfer, error, process) }
-        if ways[incoming].context.isNew, let content = ways[incoming].context.received {
-            ways[incoming].context.isNew = false
+        if let (transfer, error) = routes[outgoing].finished.popFirst() { return finished(transfer, error, process) }
+        if routes[incoming].context.isNew, let content = routes[incoming].context.received {
+            routes[incoming].context.isNew = false
             return .context(content)
         }
         if let content = nextArrival(incoming) { return content }
@@ -42,14 +42,14 @@ extension PairCore {
     }
 
     /// Returns the oldest arrival. It stays in the inbox until the delegate's method has returned.
-    private mutating func nextArrival(_ way: Int) -> AppCall.Content? {
-        while let transfer = ways[way].inbox.first {
-            delivering = (way, transfer.id)
+    private mutating func nextArrival(_ route: Int) -> AppCall.Content? {
+        while let transfer = routes[route].inbox.first {
+            delivering = (route, transfer.id)
             guard transfer.lane == .file else { return .userInfo(transfer.id, transfer.content ?? PropertyList()) }
-            let url = inboxFile(of: transfer, way)
+            let url = inboxFile(of: transfer, route)
             // The app moved the file, then died before the inbox was updated.
             guard FileManager.default.fileExists(atPath: url.path) else {
-                _ = ways[way].inbox.popFirst()
+                _ = routes[route].inbox.popFirst()
                 continue
             }
             return .file(transfer.id, WCSessionFile(fileURL: url, metadata: transfer.content))
@@ -79,40 +79,40 @@ extension PairCore {
             record(.delivered(.file, id: id), on: device)
             call.crashes = drawCrash()
         case .finishedUserInfo, .finishedFile:
-            call.crashes = ways[outgoing(call.process)].crashRandom.happens(rate: conditions.crashRate)
+            call.crashes = routes[outgoing(call.process)].crashRandom.happens(rate: conditions.crashRate)
         default:
             break
         }
     }
 
     private mutating func drawCrash() -> Bool {
-        guard let way = delivering?.way else { return false }
-        return ways[way].crashRandom.happens(rate: conditions.crashRate)
+        guard let route = delivering?.route else { return false }
+        return routes[route].crashRandom.happens(rate: conditions.crashRate)
     }
 
     /// Completes a call after it has returned.
     /// - Returns: A received file to delete, and the function to call if the app has ended.
-    mutating func finish(_ call: AppCall) -> (leftover: URL?, told: (@Sendable () -> Void)?) {
-        var told: (@Sendable () -> Void)?
-        if call.crashes, call.process.isAlive { told = kill(call.process.device) }
+    mutating func finish(_ call: AppCall) -> (leftover: URL?, onTerminate: (@Sendable () -> Void)?) {
+        var onTerminate: (@Sendable () -> Void)?
+        if call.crashes, call.process.isAlive { onTerminate = kill(call.process.device) }
         switch call.content {
         case .message(let id, _, let wantsReply):
-            if call.process.lacksHandler { failOnTheWayBack(id, .deliveryFailed) } else if !wantsReply { forget(id) }
+            if call.process.lacksHandler { failOnReturn(id, .deliveryFailed) } else if !wantsReply { forget(id) }
         case .userInfo(let id, _), .file(let id, _):
-            guard let way = delivering?.way else { break }
+            guard let route = delivering?.route else { break }
             delivering = nil
             guard call.process.isAlive else {
                 statistics.crashesWhileDelivering += 1
                 record(.crashed, on: call.process.device)
                 break
             }
-            let transfer = ways[way].inbox.remove { $0.id == id }
+            let transfer = routes[route].inbox.remove { $0.id == id }
             if let transfer, transfer.lane == .file {
-                return (inboxFile(of: transfer, way).deletingLastPathComponent(), told)
+                return (inboxFile(of: transfer, route).deletingLastPathComponent(), onTerminate)
             }
         default:
             break
         }
-        return (nil, told)
+        return (nil, onTerminate)
     }
 }

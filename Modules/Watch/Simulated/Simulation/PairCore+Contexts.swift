@@ -1,7 +1,7 @@
 import Foundation
 import MeshBase
 
-/// The application context of one way. A newer one replaces one that hasn't been sent.
+/// The application context of one route. A newer one replaces one that hasn't been sent.
 struct ContextLane {
     var sent: PropertyList?
     /// Waits to be sent.
@@ -26,56 +26,56 @@ extension PairCore {
             if let code { record(.refused(.context, code), on: process.device) }
             return code
         }
-        let way = outgoing(process)
-        let blocking = conditions.contextBlocking.draw(&ways[way].contextRandom)
+        let route = outgoing(process)
+        let blocking = conditions.contextBlocking.draw(&routes[route].contextRandom)
         statistics.contextBlocking += Duration(nanoseconds: blocking)
         if blocking > 0, isMainThread { statistics.mainThreadBlocks += 1 }
-        guard ways[way].context.sent != content else {
+        guard routes[route].context.sent != content else {
             record(.identicalContext, on: process.device)
             return nil
         }
         record(.sent(.context, id: nextID(), byteCount: content.byteCount), on: process.device)
-        ways[way].context.sent = content
-        ways[way].context.due = content
-        startContext(way)
+        routes[route].context.sent = content
+        routes[route].context.due = content
+        startContext(route)
         return nil
     }
 
-    mutating func startContext(_ way: Int) {
-        guard ways[way].context.inFlight == nil, let due = ways[way].context.due, isOpen(way),
-            devices[ways[way].receiver].isInstalled
+    mutating func startContext(_ route: Int) {
+        guard routes[route].context.inFlight == nil, let due = routes[route].context.due, isOpen(route),
+            devices[routes[route].receiver].isInstalled
         else { return }
-        ways[way].context.due = nil
-        ways[way].context.inFlight = due
-        enter(.contextArrives(way: way), after: conditions.contextLatency.draw(&ways[way].contextRandom))
+        routes[route].context.due = nil
+        routes[route].context.inFlight = due
+        enter(.contextArrives(route: route), after: conditions.contextLatency.draw(&routes[route].contextRandom))
     }
 
-    mutating func contextArrives(_ way: Int) {
-        guard let content = ways[way].context.inFlight else { return }
-        ways[way].context.inFlight = nil
-        guard isOpen(way), devices[ways[way].receiver].isInstalled else {
+    mutating func contextArrives(_ route: Int) {
+        guard let content = routes[route].context.inFlight else { return }
+        routes[route].context.inFlight = nil
+        guard isOpen(route), devices[routes[route].receiver].isInstalled else {
             // The context is sent again, unless a newer one waits.
-            ways[way].context.due = ways[way].context.due ?? content
+            routes[route].context.due = routes[route].context.due ?? content
             return
         }
-        if ways[way].context.received != content {
-            record(.arrived(.context, id: 0), on: ways[way].receiver)
-            ways[way].context.received = content
-            ways[way].context.isNew = true
-            wakeByChance(way)
+        if routes[route].context.received != content {
+            record(.arrived(.context, id: 0), on: routes[route].receiver)
+            routes[route].context.received = content
+            routes[route].context.isNew = true
+            wakeByChance(route)
         } else {
-            record(.identicalContext, on: ways[way].receiver)
+            record(.identicalContext, on: routes[route].receiver)
         }
-        startContext(way)
+        startContext(route)
     }
 
     func sentContext(_ process: AppProcess) -> [String: Any] {
         guard process.isActive else { return [:] }
-        return ways[outgoing(process)].context.sent?.dictionary ?? [:]
+        return routes[outgoing(process)].context.sent?.dictionary ?? [:]
     }
 
     func receivedContext(_ process: AppProcess) -> [String: Any] {
         guard process.isActive else { return [:] }
-        return ways[ways[outgoing(process)].back].context.received?.dictionary ?? [:]
+        return routes[routes[outgoing(process)].back].context.received?.dictionary ?? [:]
     }
 }

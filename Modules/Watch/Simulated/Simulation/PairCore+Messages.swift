@@ -3,7 +3,7 @@ import MeshBase
 
 /// A message in transit, or one whose sender waits for a reply.
 struct Message {
-    let way: Int
+    let route: Int
     let content: MessageContent
     let sender: AppProcess
     let wantsReply: Bool
@@ -35,15 +35,15 @@ extension PairCore {
         }
         guard let content else { return }
         let id = nextID()
-        let way = outgoing(process)
+        let route = outgoing(process)
         messages[id] = Message(
-            way: way, content: content, sender: process, wantsReply: reply != nil, reply: reply, failure: failure)
+            route: route, content: content, sender: process, wantsReply: reply != nil, reply: reply, failure: failure)
         awaitedMessages += 1
         record(.sent(.message, id: id, byteCount: content.byteCount), on: process.device)
         if reply != nil { enter(.replyTimesOut(id), after: conditions.replyTimeout.nanoseconds) }
-        let isLost = ways[way].messageRandom.happens(rate: conditions.messageLossRate)
-        let isSilent = ways[way].messageRandom.happens(rate: conditions.silentLossRate)
-        let time = messageTime(way)
+        let isLost = routes[route].messageRandom.happens(rate: conditions.messageLossRate)
+        let isSilent = routes[route].messageRandom.happens(rate: conditions.silentLossRate)
+        let time = messageTime(route)
         if !isLost {
             enter(.messageArrives(id), at: time)
         } else {
@@ -69,7 +69,7 @@ extension PairCore {
         case .activated: break
         }
         guard hasDelegate(process) else { return .sessionMissingDelegate }
-        let watch = ways[outgoing(process)].watch
+        let watch = routes[outgoing(process)].watch
         guard devices[watch].isPaired else { return .deviceNotPaired }
         if process.device == 0 { return devices[watch].isInstalled ? nil : .watchAppNotInstalled }
         if devices[watch].isWatchOnly { return .watchOnlyApp }
@@ -77,10 +77,10 @@ extension PairCore {
     }
 
     /// Returns the arrival time of a message sent now. It is never before that of an earlier one.
-    private mutating func messageTime(_ way: Int) -> UInt64 {
-        let latency = conditions.messageLatency.draw(&ways[way].messageRandom)
-        let time = max(ways[way].lastMessageTime, now.addingReportingOverflow(latency).partialValue)
-        ways[way].lastMessageTime = time
+    private mutating func messageTime(_ route: Int) -> UInt64 {
+        let latency = conditions.messageLatency.draw(&routes[route].messageRandom)
+        let time = max(routes[route].lastMessageTime, now.addingReportingOverflow(latency).partialValue)
+        routes[route].lastMessageTime = time
         return time
     }
 }
@@ -90,9 +90,9 @@ extension PairCore {
 extension PairCore {
     mutating func messageArrives(_ id: UInt64) {
         guard let message = messages[id] else { return }
-        let receiver = ways[message.way].receiver
-        guard isOpen(message.way), devices[receiver].isInstalled, canTake(receiver) else {
-            return failOnTheWayBack(id, .deliveryFailed)
+        let receiver = routes[message.route].receiver
+        guard isOpen(message.route), devices[receiver].isInstalled, canTake(receiver) else {
+            return failOnReturn(id, .deliveryFailed)
         }
         record(.arrived(.message, id: id), on: receiver)
         devices[receiver].waiting.append(id)
@@ -109,8 +109,8 @@ extension PairCore {
     mutating func nextMessage(for process: AppProcess) -> AppCall.Content? {
         while let id = devices[process.device].waiting.popFirst() {
             guard let message = messages[id] else { continue }
-            guard ways[message.way].back == outgoing(process) else {
-                failOnTheWayBack(id, .deliveryFailed)
+            guard routes[message.route].back == outgoing(process) else {
+                failOnReturn(id, .deliveryFailed)
                 continue
             }
             messages[id]?.receiver = process
@@ -121,8 +121,8 @@ extension PairCore {
 
     mutating func expire(_ id: UInt64) {
         guard let message = messages[id] else { return }
-        _ = devices[ways[message.way].receiver].waiting.remove { $0 == id }
-        failOnTheWayBack(id, .deliveryFailed)
+        _ = devices[routes[message.route].receiver].waiting.remove { $0 == id }
+        failOnReturn(id, .deliveryFailed)
     }
 
     /// Replies to a message that the app received. Only the first reply counts; nil if it isn't a property list.
@@ -131,12 +131,12 @@ extension PairCore {
         messages[id]?.isAnswered = true
         guard let content, content.fits(payloadBytesMax) else {
             record(.refused(.reply, content == nil ? .payloadUnsupportedTypes : .payloadTooLarge), on: process.device)
-            return failOnTheWayBack(id, .messageReplyFailed)
+            return failOnReturn(id, .messageReplyFailed)
         }
         messages[id]?.replyContent = content
-        let back = ways[message.way].back
+        let back = routes[message.route].back
         record(.sent(.reply, id: id, byteCount: content.byteCount), on: process.device)
-        let isLost = ways[back].messageRandom.happens(rate: conditions.replyLossRate)
+        let isLost = routes[back].messageRandom.happens(rate: conditions.replyLossRate)
         let time = messageTime(back)
         if isLost { return record(.lost(.reply, id: id), on: process.device) }
         enter(.replyArrives(id), at: time)
@@ -148,7 +148,7 @@ extension PairCore {
 extension PairCore {
     mutating func replyArrives(_ id: UInt64) {
         guard let message = messages[id], let content = message.replyContent else { return }
-        guard isOpen(message.way) else { return record(.lost(.reply, id: id), on: ways[message.way].receiver) }
+        guard isOpen(message.route) else { return record(.lost(.reply, id: id), on: routes[message.route].receiver) }
         forget(id)
         guard message.sender.isAlive, let reply = message.reply else { return }
         record(.delivered(.reply, id: id), on: message.sender.device)
@@ -156,10 +156,10 @@ extension PairCore {
     }
 
     /// Reports a failure to the sender after the time of a message in the opposite direction.
-    mutating func failOnTheWayBack(_ id: UInt64, _ code: WCError.Code) {
+    mutating func failOnReturn(_ id: UInt64, _ code: WCError.Code) {
         guard let message = messages[id] else { return }
-        record(.lost(code == .messageReplyFailed ? .reply : .message, id: id), on: ways[message.way].receiver)
-        enter(.messageFails(id, code), at: messageTime(ways[message.way].back))
+        record(.lost(code == .messageReplyFailed ? .reply : .message, id: id), on: routes[message.route].receiver)
+        enter(.messageFails(id, code), at: messageTime(routes[message.route].back))
     }
 
     mutating func resolve(_ id: UInt64, failing code: WCError.Code) {
@@ -172,14 +172,14 @@ extension PairCore {
 
     mutating func forget(_ id: UInt64) {
         guard let message = messages.removeValue(forKey: id) else { return }
-        dropped.append(message)
+        deferredReleases.append(message)
         if message.sender.isAlive { awaitedMessages -= 1 }
     }
 
     /// Drops the handlers of a sender that has ended. Its messages continue.
     mutating func forgetHandlers(of process: AppProcess) {
         for id in messages.keys where messages[id]?.sender === process {
-            if let message = messages[id] { dropped.append(message) }
+            if let message = messages[id] { deferredReleases.append(message) }
             messages[id]?.reply = nil
             messages[id]?.failure = nil
             awaitedMessages -= 1

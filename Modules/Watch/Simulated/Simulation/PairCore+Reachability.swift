@@ -7,14 +7,14 @@ extension PairCore {
     /// Returns the reachability that the system reports to an app: a wrong one if set, or else the actual one.
     func reachability(seenBy process: AppProcess) -> Bool {
         let device = devices[process.device]
-        return device.flapClaim ?? device.claim ?? isTrulyReachable(from: process)
+        return device.temporaryReachability ?? device.reportedReachability ?? isTrulyReachable(from: process)
     }
 
     private func isTrulyReachable(from process: AppProcess) -> Bool {
         guard process.activation == .activated else { return false }
-        let way = outgoing(process)
-        let watch = ways[way].watch
-        guard isOpen(way), devices[watch].isInstalled, devices[0].isInstalled, !devices[0].needsUnlock else {
+        let route = outgoing(process)
+        let watch = routes[route].watch
+        guard isOpen(route), devices[watch].isInstalled, devices[0].isInstalled, !devices[0].needsUnlock else {
             return false
         }
         guard process.device == 0 else { return devices[watch].state == .foreground }
@@ -54,14 +54,15 @@ extension PairCore {
         let device = Int(flapRandom.upTo(UInt64(devices.count - 1)))
         let time = conditions.flapTime.draw(&flapRandom)
         enterNextFlap()
-        guard let process = devices[device].process, process.isActive, devices[device].flapClaim == nil else { return }
-        devices[device].flapClaim = !isTrulyReachable(from: process)
+        guard let process = devices[device].process, process.isActive, devices[device].temporaryReachability == nil
+        else { return }
+        devices[device].temporaryReachability = !isTrulyReachable(from: process)
         enter(.flapEnds(device), after: time)
         watchReachability()
     }
 
     mutating func endFlap(_ device: Int) {
-        devices[device].flapClaim = nil
+        devices[device].temporaryReachability = nil
         watchReachability()
     }
 }
@@ -91,7 +92,7 @@ extension PairCore {
 
     func hasContentPending(_ process: AppProcess) -> Bool {
         guard process.isActive else { return false }
-        let incoming = ways[ways[outgoing(process)].back]
+        let incoming = routes[routes[outgoing(process)].back]
         return !incoming.inbox.isEmpty || incoming.context.isNew
     }
 
@@ -119,8 +120,8 @@ extension PairCore {
     }
 
     /// Returns true if the daily budget lets a complication transfer go ahead of the others, and spends one.
-    mutating func spendComplication(_ way: Int) -> Bool {
-        guard devices[ways[way].watch].isComplicationEnabled else { return false }
+    mutating func useComplicationBudget(_ route: Int) -> Bool {
+        guard devices[routes[route].watch].isComplicationEnabled else { return false }
         if devices[0].complicationDay != day {
             devices[0].complicationDay = day
             devices[0].complicationsUsed = 0

@@ -21,9 +21,9 @@ struct Transfer {
     var fileName: String { file?.lastPathComponent ?? "" }
 }
 
-/// Transfers of one kind on one way. One moves at a time, in order.
+/// Transfers of one kind on one route. One moves at a time, in order.
 struct TransferLane {
-    var queue = Line<Transfer>()
+    var queue = Queue<Transfer>()
     /// The ID of the first transfer in the queue, while it is moving.
     var inFlight: UInt64?
     var random = SplitMix64(seed: 0)
@@ -54,7 +54,7 @@ extension PairCore {
     mutating func transfer(
         _ content: PropertyList?, isComplication: Bool, by process: AppProcess
     ) -> WCSessionUserInfoTransfer? {
-        let way = outgoing(process)
+        let route = outgoing(process)
         var code = refusal(process)
         if code == nil { code = content == nil ? .payloadUnsupportedTypes : nil }
         if code == nil, content?.fits(payloadBytesMax) == false { code = .payloadTooLarge }
@@ -62,9 +62,9 @@ extension PairCore {
             id: nextID(), lane: .userInfo, content: content, file: nil,
             byteCount: Int64(content?.byteCount ?? 0))
         if isComplication, process.device == 0, code == nil {
-            transfer.isComplication = spendComplication(way)
+            transfer.isComplication = useComplicationBudget(route)
             transfer.isCurrentComplication = true
-            ways[way].lanes[.userInfo].queue.update { $0.isCurrentComplication = false }
+            routes[route].lanes[.userInfo].queue.update { $0.isCurrentComplication = false }
         }
         let object = WCSessionUserInfoTransfer(
             id: transfer.id, process: process, content: content ?? PropertyList(),
@@ -91,11 +91,11 @@ extension PairCore {
     }
 
     private mutating func take(_ transfer: Transfer, refused code: WCError.Code?, by process: AppProcess) {
-        let way = outgoing(process)
-        let queue = ways[way].lanes[transfer.lane].queue
+        let route = outgoing(process)
+        let queue = routes[route].lanes[transfer.lane].queue
         if let code = code ?? (queue.count < Self.transfersMax ? nil : .insufficientSpace) {
             record(.refused(transfer.lane.traced, code), on: process.device)
-            ways[way].finished.append((transfer, code))
+            routes[route].finished.append((transfer, code))
             return
         }
         record(
@@ -104,31 +104,31 @@ extension PairCore {
         if transfer.isComplication {
             // A complication transfer goes ahead of ordinary ones, but not ahead of earlier ones or the one that is
             // moving.
-            let isMoving = ways[way].lanes[.userInfo].inFlight != nil
+            let isMoving = routes[route].lanes[.userInfo].inFlight != nil
             let ahead = queue.prefix { $0.isComplication }.count
-            ways[way].lanes[.userInfo].queue.insert(transfer, at: max(ahead, isMoving ? 1 : 0))
+            routes[route].lanes[.userInfo].queue.insert(transfer, at: max(ahead, isMoving ? 1 : 0))
         } else {
-            ways[way].lanes[transfer.lane].queue.append(transfer)
+            routes[route].lanes[transfer.lane].queue.append(transfer)
         }
-        startTransfers(way)
+        startTransfers(route)
     }
 
     /// Starts the first transfer of each idle lane, if the devices can talk.
-    mutating func startTransfers(_ way: Int) {
+    mutating func startTransfers(_ route: Int) {
         for lane in [Transfer.Lane.userInfo, .file] {
-            guard ways[way].lanes[lane].inFlight == nil, isOpen(way), devices[ways[way].receiver].isInstalled,
-                let first = ways[way].lanes[lane].queue.first
+            guard routes[route].lanes[lane].inFlight == nil, isOpen(route), devices[routes[route].receiver].isInstalled,
+                let first = routes[route].lanes[lane].queue.first
             else { continue }
-            ways[way].lanes[lane].inFlight = first.id
-            let latency = conditions.transferLatency.draw(&ways[way].lanes[lane].random)
+            routes[route].lanes[lane].inFlight = first.id
+            let latency = conditions.transferLatency.draw(&routes[route].lanes[lane].random)
             let copying = lane == .file ? copyingTime(first.byteCount) : 0
             if copying > 0 {
                 for quarters in 1...3 as ClosedRange<Int64> {
                     let time = latency + copying / 4 * UInt64(quarters)
-                    enter(.fileProgresses(way: way, first.id, quarters: quarters), after: time)
+                    enter(.fileProgresses(route: route, first.id, quarters: quarters), after: time)
                 }
             }
-            enter(.transferArrives(way: way, lane, first.id), after: latency + copying)
+            enter(.transferArrives(route: route, lane, first.id), after: latency + copying)
         }
     }
 
@@ -137,19 +137,19 @@ extension PairCore {
         return UInt64(min(Double(byteCount) / Double(max(conditions.fileBytesPerSecond, 1)), 1e8) * 1e9)
     }
 
-    mutating func fileProgresses(_ way: Int, _ id: UInt64, _ quarters: Int64) {
-        guard isOpen(way), let transfer = ways[way].lanes[.file].queue.first else { return }
-        let object = devices[ways[way].sender].process?.fileTransfers[id]
+    mutating func fileProgresses(_ route: Int, _ id: UInt64, _ quarters: Int64) {
+        guard isOpen(route), let transfer = routes[route].lanes[.file].queue.first else { return }
+        let object = devices[routes[route].sender].process?.fileTransfers[id]
         object?.progress.completedUnitCount = transfer.byteCount / 4 * quarters
     }
 
     mutating func cancel(_ id: UInt64, on lane: Transfer.Lane, of process: AppProcess) {
-        let way = outgoing(process)
-        guard ways[way].lanes[lane].queue.remove(where: { $0.id == id }) != nil else { return }
-        if ways[way].lanes[lane].inFlight == id { ways[way].lanes[lane].inFlight = nil }
+        let route = outgoing(process)
+        guard routes[route].lanes[lane].queue.remove(where: { $0.id == id }) != nil else { return }
+        if routes[route].lanes[lane].inFlight == id { routes[route].lanes[lane].inFlight = nil }
         process.userInfoTransfers[id] = nil
         process.fileTransfers[id] = nil
         record(.cancelled(lane.traced, id: id), on: process.device)
-        startTransfers(way)
+        startTransfers(route)
     }
 }

@@ -5,9 +5,9 @@ import MeshVirtualTime
 // A discrete-event simulation. Events are due at virtual times, and calls into apps wait in queues. `nextStep` returns
 // the next action to perform outside the lock, so the core itself never calls an app.
 //
-// A process is one launch of an app. A way is one direction between a watch and the phone. Each way has two lanes for
+// A process is one launch of an app. A route is one direction between a watch and the phone. Each route has two lanes for
 // transfers (user infos and files), which move one transfer at a time, and one for the application context. Arrived
-// transfers wait in the way's inbox until the app has been called.
+// transfers wait in the route's inbox until the app has been called.
 
 /// The state of a simulated pair: its devices, and the content that the system holds for their apps.
 struct PairCore {
@@ -26,9 +26,9 @@ struct PairCore {
         case messageExpires(UInt64)
         case replyArrives(UInt64)
         case replyTimesOut(UInt64)
-        case transferArrives(way: Int, Transfer.Lane, UInt64)
-        case fileProgresses(way: Int, UInt64, quarters: Int64)
-        case contextArrives(way: Int)
+        case transferArrives(route: Int, Transfer.Lane, UInt64)
+        case fileProgresses(route: Int, UInt64, quarters: Int64)
+        case contextArrives(route: Int)
 
         /// True if `runUntilIdle` waits for the event. Messages are counted separately, and timers belong to others.
         var isAwaited: Bool {
@@ -59,8 +59,8 @@ struct PairCore {
 
     /// The phone, followed by the watches.
     var devices: [SimulatedDeviceState]
-    /// For each watch, the way from the phone, then the way to the phone.
-    var ways: [Way]
+    /// For each watch, the route from the phone, then the route to the phone.
+    var routes: [Route]
     /// The index of the watch that the phone talks to.
     var activeWatch = 1
 
@@ -69,9 +69,9 @@ struct PairCore {
     var awaitedMessages = 0
     private var lastID: UInt64 = 0
     /// Objects to release outside the lock: handlers and delegates, whose deinitializers may run app code.
-    var dropped: [Any] = []
+    var deferredReleases: [Any] = []
     /// The transfer that a delegate is receiving.
-    var delivering: (way: Int, id: UInt64)?
+    var delivering: (route: Int, id: UInt64)?
 
     var flapRandom: SplitMix64
     var isFlapPlanned = false
@@ -87,7 +87,7 @@ struct PairCore {
         self.directory = directory
         trace = SimulatedWatchTrace(limit: traceLimit)
         devices = (0...watches).map { SimulatedDeviceState(index: $0, random: Self.random(seed, UInt64($0))) }
-        ways = (0..<2 * watches).map { Way(index: $0) { Self.random(seed, $0) } }
+        routes = (0..<2 * watches).map { Route(index: $0) { Self.random(seed, $0) } }
         flapRandom = Self.random(seed, 99)
         enterNextFlap()
     }
@@ -105,12 +105,12 @@ struct PairCore {
 }
 
 extension Locked where Value == PairCore {
-    /// Like `withLock`, but releases `dropped` objects after the lock is free.
+    /// Like `withLock`, but releases `deferredReleases` after the lock is free.
     func withCore<Result>(_ body: (inout PairCore) throws -> Result) rethrows -> Result {
-        var dropped: [Any] = []
-        defer { withExtendedLifetime(dropped) {} }
+        var deferredReleases: [Any] = []
+        defer { withExtendedLifetime(deferredReleases) {} }
         return try withLock { core in
-            defer { if !core.dropped.isEmpty { swap(&core.dropped, &dropped) } }
+            defer { if !core.deferredReleases.isEmpty { swap(&core.deferredReleases, &deferredReleases) } }
             return try body(&core)
         }
     }
@@ -130,7 +130,7 @@ extension PairCore {
     }
 
     mutating func forgetEvents() {
-        dropped.append((timeline, messages))
+        deferredReleases.append((timeline, messages))
         messages = [:]
         timeline = EventQueue()
         awaitedEvents = 0
@@ -164,8 +164,8 @@ extension PairCore {
         case .messageArrives(let id), .messageFails(let id, _), .replyArrives(let id), .replyTimesOut(let id):
             messages[id] == nil
         case .messageExpires(let id): messages[id].map { $0.receiver != nil } ?? true
-        case .transferArrives(let way, let lane, let id): ways[way].lanes[lane].inFlight != id
-        case .fileProgresses(let way, let id, _): ways[way].lanes[.file].inFlight != id
+        case .transferArrives(let route, let lane, let id): routes[route].lanes[lane].inFlight != id
+        case .fileProgresses(let route, let id, _): routes[route].lanes[.file].inFlight != id
         }
     }
 
@@ -184,9 +184,9 @@ extension PairCore {
         case .messageExpires(let id): expire(id)
         case .replyArrives(let id): replyArrives(id)
         case .replyTimesOut(let id): resolve(id, failing: .messageReplyTimedOut)
-        case .transferArrives(let way, let lane, let id): return transferArrives(way, lane, id)
-        case .fileProgresses(let way, let id, let quarters): fileProgresses(way, id, quarters)
-        case .contextArrives(let way): contextArrives(way)
+        case .transferArrives(let route, let lane, let id): return transferArrives(route, lane, id)
+        case .fileProgresses(let route, let id, let quarters): fileProgresses(route, id, quarters)
+        case .contextArrives(let route): contextArrives(route)
         }
         return nil
     }
@@ -196,10 +196,10 @@ extension PairCore {
     }
 }
 
-// MARK: - Ways
+// MARK: - Routes
 
 /// One direction between two apps, and the content that the system holds for it.
-struct Way {
+struct Route {
     let index: Int
     /// Indices of the devices.
     let sender: Int
@@ -207,9 +207,9 @@ struct Way {
     var lanes = TransferLanes()
     var context = ContextLane()
     /// At the receiver: arrived transfers that the app hasn't received yet.
-    var inbox = Line<Transfer>()
+    var inbox = Queue<Transfer>()
     /// At the sender: finished transfers that the app must be informed about.
-    var finished = Line<(transfer: Transfer, error: WCError.Code?)>()
+    var finished = Queue<(transfer: Transfer, error: WCError.Code?)>()
     var lastMessageTime: UInt64 = 0
     var messageRandom: SplitMix64
     var contextRandom: SplitMix64
@@ -234,22 +234,22 @@ struct Way {
 }
 
 extension PairCore {
-    /// Returns the way on which an app sends.
+    /// Returns the route on which an app sends.
     func outgoing(_ process: AppProcess) -> Int {
         process.device == 0 ? 2 * (process.watch - 1) : 2 * (process.device - 1) + 1
     }
 
     /// Returns true if the two devices can talk: paired, in range, and the watch is the active one.
-    func isOpen(_ way: Int) -> Bool {
-        let watch = ways[way].watch
+    func isOpen(_ route: Int) -> Bool {
+        let watch = routes[route].watch
         return activeWatch == watch && devices[watch].isPaired && devices[watch].isInRange
     }
 
     /// Starts everything that may have waited for a change of the devices.
     mutating func resume() {
-        for way in ways.indices {
-            startTransfers(way)
-            startContext(way)
+        for route in routes.indices {
+            startTransfers(route)
+            startContext(route)
         }
         watchReachability()
     }

@@ -43,7 +43,7 @@ extension SimulatedDevice {
     /// the session's delegate and activate the session. Called on the launching thread, with `WCSession.default` set.
     public func onLaunch(_ body: (@Sendable (WCSession) -> Void)?) {
         core.withCore { core in
-            core.dropped.append(core.devices[index].onLaunch as Any)
+            core.deferredReleases.append(core.devices[index].onLaunch as Any)
             core.devices[index].onLaunch = body
         }
     }
@@ -51,7 +51,7 @@ extension SimulatedDevice {
     /// Sets a function that releases the app's objects after the app was killed or has crashed.
     public func onTerminate(_ body: (@Sendable () -> Void)?) {
         core.withCore { core in
-            core.dropped.append(core.devices[index].onTerminate as Any)
+            core.deferredReleases.append(core.devices[index].onTerminate as Any)
             core.devices[index].onTerminate = body
         }
     }
@@ -107,21 +107,21 @@ extension SimulatedDevice {
             guard !core.devices[index].isInstalled else { return }
             core.devices[index].isInstalled = true
             core.record(.state(.notRunning), on: index)
-            core.tellOfInstallation(index)
+            core.notifyInstallation(index)
             core.resume()
         }
     }
 
     /// Removes the app, its data, and content waiting for it.
     public func uninstall() {
-        let told = core.withCore { core -> (@Sendable () -> Void)? in
+        let onTerminate = core.withCore { core -> (@Sendable () -> Void)? in
             guard core.devices[index].isInstalled else { return nil }
-            let told = core.uninstall(index)
-            core.tellOfInstallation(index)
+            let onTerminate = core.uninstall(index)
+            core.notifyInstallation(index)
             core.resume()
-            return told
+            return onTerminate
         }
-        told?()
+        onTerminate?()
     }
 }
 
@@ -168,8 +168,8 @@ extension SimulatedDevice {
     /// The counterpart's reachability as reported to this device's app, even if it is wrong; nil reports the actual
     /// one. With false the app can't send messages; with true it may send messages that fail.
     public var claimedReachability: Bool? {
-        get { core.withCore { $0.devices[index].claim } }
-        nonmutating set { change { $0.claim = newValue } }
+        get { core.withCore { $0.devices[index].reportedReachability } }
+        nonmutating set { change { $0.reportedReachability = newValue } }
     }
 
     /// Kills the app. A phone must be unlocked afterwards.
@@ -181,7 +181,7 @@ extension SimulatedDevice {
     private func change(tells: Bool = false, _ body: (inout SimulatedDeviceState) -> Void) {
         core.withCore { core in
             body(&core.devices[index])
-            if tells { core.tellOfInstallation(index) }
+            if tells { core.notifyInstallation(index) }
             core.resume()
         }
     }

@@ -73,7 +73,7 @@ public final class SimulatedWatchPair: Sendable {
         ticker.withLock { $0?.cancel() }
         core.withCore { core in
             for device in core.devices.indices {
-                core.dropped.append((core.devices[device].onTerminate, core.devices[device].onLaunch))
+                core.deferredReleases.append((core.devices[device].onTerminate, core.devices[device].onLaunch))
                 core.devices[device].onTerminate = nil
                 core.devices[device].onLaunch = nil
                 _ = core.kill(device)
@@ -172,7 +172,7 @@ extension SimulatedWatchPair {
 
     private func run(until limit: UInt64, stopsWhenIdle: Bool) -> Int {
         let thread = ObjectIdentifier(Thread.current)
-        precondition(performer.withLock { $0 != thread }, "called from within what it calls")
+        precondition(performer.withLock { $0 != thread }, "called from one of its own callbacks")
         return turn.withLock { _ in
             performer.withLock { $0 = thread }
             defer { performer.withLock { $0 = nil } }
@@ -194,9 +194,9 @@ extension SimulatedWatchPair {
             return 1
         case .call(let call):
             call.perform()
-            let (leftover, told) = core.withCore { $0.finish(call) }
+            let (leftover, onTerminate) = core.withCore { $0.finish(call) }
             if let leftover { try? FileManager.default.removeItem(at: leftover) }
-            told?()
+            onTerminate?()
             return 1
         case .copy(let copy):
             let error = copy.perform()

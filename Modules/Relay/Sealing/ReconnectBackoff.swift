@@ -10,7 +10,7 @@
     ///
     /// Some brokers, such as Mosquitto 2.0, give no reason when they replace a client. They close connections in the
     /// same way when they shut down. So the first such close counts as a failure, and each later one as a replacement.
-    package struct RelayPauses: Sendable {
+    package struct ReconnectBackoff: Sendable {
         /// The way in which a connection ended or failed.
         package enum End: Sendable {
             case failed

@@ -2,7 +2,7 @@ import Foundation
 
 /// Messages sent to the counterpart in its own frames that haven't been answered. Beyond `countMax` the oldest quarter
 /// is dropped, because its callers have timed out by then.
-struct Questions {
+struct OutstandingQueries {
     enum Kind {
         /// Asks for the dialect.
         case hello
@@ -10,7 +10,7 @@ struct Questions {
         case probe
         case request(type: String)
         /// A fire-and-forget request, whose answer is ignored.
-        case told
+        case fireAndForget
 
         fileprivate var isRequest: Bool { if case .request = self { true } else { false } }
     }
@@ -23,7 +23,7 @@ struct Questions {
     private(set) var requestCount = 0
 
     /// - Returns: False if the ID is already present.
-    mutating func ask(_ id: UUID, _ kind: Kind) -> Bool {
+    mutating func insert(_ id: UUID, _ kind: Kind) -> Bool {
         guard kinds[id] == nil else { return false }
         kinds[id] = kind
         ids.append(id)

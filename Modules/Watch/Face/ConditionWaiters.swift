@@ -3,7 +3,7 @@ import MeshTransport
 
 /// Suspended calls, each of which waits for a condition.
 @MainActor
-final class Waiting {
+final class ConditionWaiters {
     private struct Waiter {
         let check: () throws -> Bool
         let first: FirstResult<Bool>
@@ -12,7 +12,7 @@ final class Waiting {
     private var waiters: [Waiter] = []
 
     /// Checks every condition again. Call it after each change.
-    func look() {
+    func recheck() {
         let before = waiters
         waiters = []
         var left: [Waiter] = []

@@ -1,5 +1,5 @@
 /// A FIFO queue. Removing the first element is amortized O(1), and removed elements are released at once.
-struct Line<Element>: Sequence {
+struct Queue<Element>: Sequence {
     private var elements: [Element?] = []
     private var head = 0
 
@@ -25,7 +25,7 @@ struct Line<Element>: Sequence {
         let index = elements[head...].firstIndex { $0.map(condition) ?? false }
         return index.flatMap { elements.remove(at: $0) }
     }
-    mutating func removeAll() { self = Line() }
+    mutating func removeAll() { self = Queue() }
     mutating func update(_ change: (inout Element) -> Void) {
         for index in head..<elements.count {
             if var element = elements[index] {

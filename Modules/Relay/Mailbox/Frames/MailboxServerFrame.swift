@@ -1,5 +1,5 @@
 /// A frame from the gateway to a device.
-package enum MailboxNews: Hashable, Sendable {
+package enum MailboxServerFrame: Hashable, Sendable {
     /// The first frame: the bytes to sign, and the heartbeat interval in milliseconds.
     case challenge([UInt8], heartbeat: UInt64)
     /// This connection now holds the mailbox.

@@ -1,6 +1,6 @@
 internal import MeshWire
 
-extension MailboxNews {
+extension MailboxServerFrame {
     private enum Operation: UInt8 {
         case challenge = 0x81
         case opened, following, presence, packet, posted, heartbeat
@@ -39,7 +39,7 @@ extension MailboxNews {
 
     /// - Throws: `MailboxError`.
     package init(_ bytes: [UInt8]) throws(MailboxError) {
-        self = try MailboxFrame.read(bytes) { (reader: inout WireReader) in try MailboxNews(&reader) }
+        self = try MailboxFrame.read(bytes) { (reader: inout WireReader) in try MailboxServerFrame(&reader) }
     }
 
     private init(_ reader: inout WireReader) throws {
@@ -63,7 +63,7 @@ extension MailboxNews {
                 try reader.readVarint(),
                 refusal: reader.isAtEnd ? nil : try reader.readText(max: Self.refusalBytesMax, "refusal"))
         case .heartbeat: self = .heartbeat
-        case nil: throw MailboxError("a gateway does not send operation \(number)")
+        case nil: throw MailboxError("a gateway doesn't send operation \(number)")
         }
     }
 }
