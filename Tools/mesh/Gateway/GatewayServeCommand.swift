@@ -42,7 +42,8 @@
 
         @OptionGroup var secret: GatewaySecret
 
-        @Flag(help: "Serves POST /publish/USER/TYPE and /disconnect/USER, with the header 'Authorization: Bearer TOKEN'.")
+        @Flag(
+            help: "Serves POST /publish/USER/TYPE and /disconnect/USER, with the header 'Authorization: Bearer TOKEN'.")
         var publish = false
 
         @Option(help: Secrets.help("With --publish: its token, at least 16 bytes", Secrets.publishing))
