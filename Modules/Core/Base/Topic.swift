@@ -3,6 +3,7 @@
 // - A subscriber is done with a kept element once it has asked for the next one.
 // - The available space is that of the fullest buffer. Publishers of kept elements check it before they publish.
 // - An abandoned subscriber is a full one for which publishers no longer wait, until it takes an element.
+// Docs/Internals/Glossary.md defines the terms.
 
 /// A multicast of typed elements to independent subscribers with bounded buffers.
 ///

@@ -7,6 +7,7 @@ import MeshTransport
 // message that carries it. A lane is the way of a copy: live, queue, or a slot that holds the newest request of a type.
 // Every method takes the current time and peers, and appends directives for the driver (`Requester`). The core has no
 // clock, generates no random values and sends nothing, so tests can run it in virtual time.
+// Docs/Internals/Glossary.md defines the terms.
 
 /// The asking side of requests: all unanswered calls and the state of the peers.
 ///

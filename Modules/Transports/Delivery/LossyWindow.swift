@@ -4,6 +4,7 @@
 // If only time has found a loss, the packet may just be waiting on a slow link: the next try waits twice as long, with
 // half the bytes in flight. Losses found by reordering change nothing, because a radio loses packets without being
 // full.
+// Docs/Internals/Glossary.md defines the terms.
 
 /// The limits of a lossy lane to one peer: bytes in flight, and the back-off of its timeout.
 struct LossyWindow: Sendable {

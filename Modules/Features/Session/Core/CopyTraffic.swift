@@ -10,6 +10,7 @@ import MeshIdentity
 // 3. The sender answers with pieces of at most 32 KiB. The newcomer accepts them in order only (go-back-N).
 // 4. If nothing arrives in time, the newcomer requests the rest from its last byte. The wait doubles with each try.
 // 5. An empty range at the end tells the sender that the newcomer has everything.
+// Docs/Internals/Glossary.md defines the terms.
 
 /// A part of a copy that is too large for one message.
 ///

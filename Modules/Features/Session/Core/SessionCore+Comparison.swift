@@ -9,6 +9,7 @@ import MeshWire
 // - milestone: the state after a multiple of 32 confirmed events. All members reach the same milestones.
 // - digest: a hash of a milestone's state. Members exchange digests, and a difference raises `.stateDiverged`.
 // - stride: the number of confirmed events between two digests. It doubles while digests would exceed the CPU budget.
+// Docs/Internals/Glossary.md defines the terms.
 
 /// The schedule of digests, which limits them to a millisecond of CPU time a minute.
 struct ComparisonSchedule {

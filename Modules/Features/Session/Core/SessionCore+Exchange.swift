@@ -12,6 +12,7 @@ import MeshTransport
 // - announced silence: the time until a sender speaks again, stated in each control. Absence is measured from its end.
 // - repeat: a control with the same facts as the last one. After 20 repeats the interval doubles, up to 10 intervals.
 //   A peer that becomes reachable resets the count.
+// Docs/Internals/Glossary.md defines the terms.
 
 /// The schedule of the next control.
 struct ExchangeSchedule {

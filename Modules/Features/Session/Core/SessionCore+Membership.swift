@@ -9,6 +9,7 @@ import MeshIdentity
 // - lease: the seconds of silence after which a member is suspected: `memberTimeout`, at least 30 exchange intervals.
 // - announced silence: each control states the time within which its sender speaks again. The lease begins after it.
 // - own: a device that belongs to the same user, according to the link.
+// Docs/Internals/Glossary.md defines the terms.
 
 /// Presence, joining and removal of members.
 extension SessionCore {

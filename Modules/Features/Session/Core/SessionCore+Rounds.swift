@@ -9,6 +9,7 @@ import MeshTransport
 // one moment are written in one batch. Only then does the session send its messages and report its confirmations.
 // Work that comes meanwhile waits for the next round, so one write serves all of it. After a failed write the round is
 // put back, and nothing of it was visible outside.
+// Docs/Internals/Glossary.md defines the terms.
 
 /// The work that waits for the next round. Only the newest of everything but events is kept.
 struct OutgoingQueue {

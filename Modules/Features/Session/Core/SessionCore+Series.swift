@@ -13,6 +13,7 @@ import MeshTransport
 // - retry: reporting again what a peer hasn't acknowledged. The interval doubles, up to 32 times the first.
 //
 // Intervals here are `seriesInterval`s unless a comment says otherwise.
+// Docs/Internals/Glossary.md defines the terms.
 
 /// The last times at which series were reported, and the state of answers and retries.
 struct SeriesSchedule {

@@ -7,6 +7,7 @@ public import MeshEngine
 //
 // - number: a counter that each opener raises by one, as in a Lamport clock. The order has the rest (`<`).
 // - members: the group from the start. Latecomers are added to it.
+// Docs/Internals/Glossary.md defines the terms.
 
 /// An invitation to a feature's session: its ID, its opener and its members.
 ///

@@ -19,6 +19,7 @@ import MeshWatchConnectivityTransport
 //
 // Users may roll an app back. While the session is reachable but the mesh reaches no peer, the hello is repeated after
 // 3 s, doubling to 60 s. A frame of the reference triggers a hello at once. Only its answer changes mesh to reference.
+// Docs/Internals/Glossary.md defines the terms.
 
 /// The frame format that the counterpart speaks.
 enum Dialect: String, Sendable {

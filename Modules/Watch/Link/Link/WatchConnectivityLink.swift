@@ -12,6 +12,7 @@ public import MeshTransport
 // after three refused messages in a row, even if the session reports the counterpart as reachable; this backoff lasts
 // 1 s, doubling to 30 s, or until a message arrives or reachability changes. A message from a new launch of the
 // counterpart ends the connection and starts another. Every message carries a random launch number for this.
+// Docs/Internals/Glossary.md defines the terms.
 
 /// A link between a phone and its watch, over a `WCSession`.
 ///

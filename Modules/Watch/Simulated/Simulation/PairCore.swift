@@ -8,6 +8,7 @@ import MeshVirtualTime
 // A process is one launch of an app. A route is one direction between a watch and the phone. Each route has two lanes for
 // transfers (user infos and files), which move one transfer at a time, and one for the application context. Arrived
 // transfers wait in the route's inbox until the app has been called.
+// Docs/Internals/Glossary.md defines the terms.
 
 /// The state of a simulated pair: its devices, and the content that the system holds for their apps.
 struct PairCore {
