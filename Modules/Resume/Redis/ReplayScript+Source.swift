@@ -50,8 +50,9 @@
             end
 
             -- Counts what each sender has in a mailbox' queue. What older gateways append is not counted.
-            local hasSenders = redis.call('EXISTS', senders) == 1
+            local hasSenders
             local function note(fields, sign)
+              if sign < 0 and hasSenders == nil then hasSenders = redis.call('EXISTS', senders) == 1 end
               local name = (hasSenders or sign > 0) and sender(fields)
               if not name then return end
               local left = redis.call('HINCRBY', senders, name, sign)
@@ -59,15 +60,18 @@
               if left <= 0 then redis.call('HDEL', senders, name, 'bytes/' .. name) end
             end
 
-            -- Removes what exceeds the limits. Returns the number of bytes that are left.
+            -- Removes what exceeds the limits, and notes when the oldest event came. Returns how many bytes are left.
+            local oldest = now
             local function trim(bytes)
               local length, from, last = redis.call('XLEN', stream), '-', nil
+              oldest = now
               if length == 0 then return 0 end
               while length > 0 do
                 local first = redis.call('XRANGE', stream, from, '+', 'COUNT', 1)[1]
                 if not first then break end
                 local exceeds = length > limit.count or (bytes > limit.bytes and length > 1)
-                if not exceeds and now - tonumber(string.match(first[1], '%d+$')) <= limit.age then break end
+                oldest = tonumber(string.match(first[1], '%d+$'))
+                if not exceeds and now - oldest <= limit.age then break end
                 note(first[2], -1)
                 bytes, length, last, from = bytes - weight(first[2]), length - 1, first[1], '(' .. first[1]
               end
@@ -78,16 +82,13 @@
               return bytes
             end
 
-            local is = redis.call('HMGET', meta, 'incarnation', 'epoch', 'newest', 'bytes')
+            local is = redis.call('HMGET', meta, 'incarnation', 'epoch', 'newest', 'bytes', 'length', 'oldest', 'kept')
             if is[1] ~= incarnation then
               redis.call('DEL', meta, stream, values, senders)
-              hasSenders = false
               is = {incarnation, fresh, '0', '0'}
               redis.call('HSET', meta, 'incarnation', incarnation, 'epoch', fresh, 'newest', '0', 'bytes', '0')
             end
-            redis.call('PEXPIRE', meta, idle)
-            local epoch, newest = is[2], tonumber(is[3])
-            local bytes = trim(tonumber(is[4]))
+            local epoch, newest, bytes = is[2], tonumber(is[3]), tonumber(is[4])
 
             -- Notifies every process that serves the stream. Number 0 is a change other than an event.
             local function notify(number, kind, bytes)
@@ -95,6 +96,32 @@
               redis.call('PUBLISH', channel, epoch .. '\\n' .. number .. '\\n' .. kind .. '\\n' .. bytes)
               count = count + 1
             end
+
+            -- The common append: nothing exceeds a limit, so nothing goes. `length` may count evicted events too, which only
+            -- leads to the general case below, earlier. Keys expire a tenth later than they must, so that not every append
+            -- has to prolong them.
+            local kept = tonumber(is[7] or '0')
+            if operation == 'append' and is[5] then
+              local kind, json, length = ARGV[13], ARGV[14], tonumber(is[5]) + 1
+              bytes = bytes + #kind + #json
+              local isWithin = length <= limit.count and bytes <= limit.bytes and now - tonumber(is[6]) <= limit.age
+              if isWithin and now >= kept and (now - kept) * 10 <= math.min(limit.age, tonumber(idle)) then
+                local number = whole(newest + 1)
+                local id = number .. '-' .. whole(now)
+                -- Not if Redis has evicted the stream: a new key needs a time to expire.
+                if redis.call('XADD', stream, 'NOMKSTREAM', id, 't', kind, 'j', json) then
+                  redis.call('HSET', meta, 'newest', number, 'bytes', whole(bytes), 'length', whole(length))
+                  notify(number, kind, json)
+                  return {incarnation, whole(count), epoch, number, math.min(length, newest + 1), {}}
+                end
+              end
+              bytes = tonumber(is[4])
+            end
+
+            local function prolong(key, time) redis.call('PEXPIRE', key, whole(tonumber(time) * 1.1 + 1000)) end
+
+            prolong(meta, idle)
+            bytes = trim(bytes)
 
             local found = {}
             if operation == 'set' then
@@ -160,7 +187,7 @@
                       end
                       redis.call('XADD', stream, entry[1], unpack(fields))
                     end
-                    redis.call('PEXPIRE', stream, whole(limit.age + 1000))
+                    prolong(stream, limit.age)
                   end
                 end
                 redis.call('HSET', meta, 'held', whole(held))
@@ -185,11 +212,11 @@
             if operation == 'drop' then
               redis.call('DEL', meta, stream, values, senders)
               redis.call('HSET', meta, 'incarnation', incarnation, 'epoch', fresh)
-              redis.call('PEXPIRE', meta, idle)
+              prolong(meta, idle)
               epoch, newest, bytes, hasSenders = fresh, 0, 0, false
               notify('0', 'VALUE', 'removed')
             end
-            redis.call('PEXPIRE', values, idle)
+            prolong(values, idle)
             if operation == 'values' then
               if ARGV[13] == '*' then
                 found = redis.call('HGETALL', values)
@@ -243,7 +270,7 @@
               if operation == 'append' then
                 note(message, 1)
                 hasSenders = true
-                redis.call('PEXPIRE', senders, idle)
+                prolong(senders, idle)
               end
             end
 
@@ -253,12 +280,14 @@
               local number = whole(newest)
               redis.call('XADD', stream, 'MAXLEN', whole(limit.count + 1), number .. '-' .. whole(now), 't', kind, 'j', json)
               bytes = trim(bytes + #kind + #json)
-              redis.call('PEXPIRE', stream, whole(limit.age + 1000))
+              prolong(stream, limit.age)
+              kept = now
               notify(number, kind, json)
             end
-            redis.call('HSET', meta, 'newest', whole(newest), 'bytes', whole(bytes))
-
             local length, entries = redis.call('XLEN', stream), found
+            redis.call(
+              'HSET', meta, 'newest', whole(newest), 'bytes', whole(bytes), 'length', whole(length),
+              'oldest', whole(oldest), 'kept', whole(kept))
             if operation == 'page' and ARGV[12] == epoch then
               local after, most = tonumber(ARGV[13]), tonumber(ARGV[14])
               if after < newest and after >= newest - length and most > 0 then

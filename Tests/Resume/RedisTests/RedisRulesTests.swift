@@ -75,6 +75,24 @@
             #expect(connections.count == 4, "two processes, each with one connection for questions and one for notices")
         }
 
+        @Test func `A common append is eight commands, and an evicted stream begins again with a time to expire`()
+            async throws
+        {
+            let server = try RedisServer()
+            let buffer = try await RedisReplayBuffer.connect(to: server.address)
+            try await buffer.fill(1...2)
+            try server.command("CONFIG", "RESETSTAT")
+            try await buffer.fill(3...102)
+            let calls = try server.command("INFO", "commandstats").split(whereSeparator: \.isNewline)
+                .filter { line in !["evalsha", "config", "ping"].contains { line.hasPrefix("cmdstat_\($0)") } }
+                .compactMap { $0.firstMatch(of: /calls=(\d+)/).flatMap { Int($0.1) } }
+            #expect(calls.reduce(0, +) == 800)
+            try server.command("DEL", "mesh:events:s")
+            #expect(try await buffer.fill(103...103).sequence == 103)
+            #expect(try Int(server.command("PTTL", "mesh:events:s")) ?? 0 > 0)
+            #expect(try await buffer.standing(of: "s").oldest == 103)
+        }
+
         @Test(arguments: [
             "http://localhost", "redis://", "redis://h:0", "redis://h:70000", "redis://h/x", "redis://h/-1", "unix:x",
             "",
