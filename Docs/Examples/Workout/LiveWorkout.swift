@@ -86,7 +86,7 @@ public final class LiveWorkout {
     /// Elapsed seconds without pauses. The same on every device.
     public var elapsed: TimeInterval { session?.timer?.elapsed ?? watched.elapsed(at: now()) }
 
-    /// The devices that are here or have been here, in the order of their IDs.
+    /// The devices that are or were within reach, in the order of their IDs.
     public var companions: [WorkoutCompanion] {
         lobby.devices.map { device in
             WorkoutCompanion(

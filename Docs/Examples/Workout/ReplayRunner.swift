@@ -141,7 +141,7 @@ public final class ReplayRunner {
         try await untilWhole { _ in self.held(of: .phone) >= taps.phone && self.held(of: .watch) >= taps.watch }
     }
 
-    /// - Parameter earlier: Moment of the step before; nil to skip waiting.
+    /// - Parameter earlier: Moment of the previous step; nil to skip waiting.
     private func measure(_ sample: WorkoutSample, at moment: Date, after earlier: Date?) async throws {
         try await pass(moment, after: earlier)
         // The fastest pace may outrun the store.
