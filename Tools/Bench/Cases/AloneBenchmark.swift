@@ -26,7 +26,7 @@ import MeshTransport
         var rows: [BenchmarkRow] = []
         for store in stores {
             let benchmark = try await AloneBenchmark(context, store, speed: speed)
-            // If there is a persistent store, the other stores are of no interest.
+            // A memory store is measured only if there is no other.
             if benchmark.store.durability == .memory, stores.count > 1 {
                 benchmark.end()
                 continue

@@ -23,7 +23,7 @@ public struct BenchmarkPayload: Sendable {
         /// Returns the payload with the given number of samples, from 0.
         public let payload: @Sendable (Int) -> any Codable & Equatable & Sendable
 
-        /// Creates the samples of a payload.
+        /// Creates a description of the samples of a payload.
         public init(count: Int, payload: @escaping @Sendable (Int) -> any Codable & Equatable & Sendable) {
             self.count = count
             self.payload = payload

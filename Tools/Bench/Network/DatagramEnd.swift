@@ -11,7 +11,7 @@
         func close() async
     }
 
-    /// The baseline by SwiftNIO: one channel, and one flush for datagrams that are sent together.
+    /// The baseline: bare SwiftNIO with one channel, and one flush for datagrams that are sent together.
     final class BareEnd: DatagramEnd, @unchecked Sendable {
         private let channel: any Channel
         /// The destination. The waiting side learns it from the first datagram. Used only on the event loop.

@@ -112,7 +112,7 @@ struct LateArrivals {
     mutating func nanosecondsPerEvent() throws -> Double {
         var time = Duration.zero
         for (number, envelope) in late.enumerated() {
-            // Each late event adds one event at the end, so the depth stays the same.
+            // One new event at the end for each late event, so the depth stays the same.
             let moment = start.addingTimeInterval(Double(number + Self.depth))
             _ = try engine.submitLocal(number, at: moment)
             let begin = ContinuousClock.now

@@ -111,7 +111,7 @@ enum EngineBenchmark {
         return try late.nanosecondsPerEvent()
     }
 
-    /// Measures a merge, for each of both devices' events.
+    /// Measures a merge. Times are per event, counting the events of both devices.
     private static func merge(_ count: Int) throws -> [BenchmarkRow] {
         let merge = try Merge(count)
         func nanoseconds(_ measure: () throws -> Duration) rethrows -> Double {
@@ -133,7 +133,7 @@ enum EngineBenchmark {
 
 }
 
-/// The memory of the process that is resident now.
+/// The resident memory of this process.
 enum ResidentMemory {
     /// Resident bytes, or 0 if the system doesn't report them.
     static var bytes: Int {

@@ -3,7 +3,7 @@ import MeshIdentity
 import MeshToolOutput
 import MeshTransport
 
-/// The task of the other process of a measured link.
+/// The job of the second process of a measured link.
 package enum LinkRole: String, CaseIterable, Sendable {
     /// Reads and counts messages.
     case rawSink
@@ -51,7 +51,7 @@ package enum LinkRole: String, CaseIterable, Sendable {
 
 /// A second process of this tool that is the other end of a link.
 final class LinkProcess {
-    /// This side of the channel. Its user must close it.
+    /// This side of the channel. The code that uses it must close it.
     let channel: RawChannel
     private let process = Process()
 

@@ -4,7 +4,7 @@ import MeshEngine
 import MeshIdentity
 import MeshTransport
 
-/// The way of an event from engine to engine, in steps on one thread: the cost of each step without any waiting.
+/// An event's path from engine to engine on one thread, to measure the cost of each step without any waiting.
 struct WayInPieces {
     enum Piece: String, CaseIterable {
         case submit = "engine: submit"
