@@ -2,7 +2,7 @@
     import Dispatch
     import Foundation
 
-    /// Receives signals instead of their default action until canceled.
+    /// Receives signals instead of their default action until cancelled.
     struct SignalWatch {
         private let sources: [any DispatchSourceSignal]
         private let numbers: [Int32]

@@ -19,7 +19,7 @@
             inspector.follow(recorder)
         }
 
-        /// Shows the workout's current session until canceled.
+        /// Shows the workout's current session until cancelled.
         func follow(_ workout: LiveWorkout) -> Task<Void, any Error> {
             Task { @MainActor in
                 var shown: (session: WorkoutSession, task: Task<Void, Never>)?

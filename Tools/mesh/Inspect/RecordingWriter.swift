@@ -27,7 +27,7 @@
             recorder.recordPayloads(of: WorkoutEvent.self, featureID: WorkoutSession.workoutFeatureID)
         }
 
-        /// Writes ten times a second until canceled.
+        /// Writes ten times a second until cancelled.
         func run() async throws {
             while true {
                 write()
@@ -69,7 +69,7 @@
         /// Returns the path to which the named process must record.
         nonisolated func path(of name: String) -> String { folder.appending(path: "\(name).jsonl").path }
 
-        /// Reads ten times a second until canceled. Entries that were read together are shown in order of time.
+        /// Reads ten times a second until cancelled. Entries that were read together are shown in order of time.
         func run(_ names: [String]) async throws {
             files = names.map { ($0, 0) }
             while true {

@@ -32,7 +32,7 @@
         private let terminal = RawTerminal()
         private var sensor: HeartRateSensor?
         private var isSuspended = false
-        /// Counts how often the status was shown. An observation belongs to one of these.
+        /// Counts how often the status was shown. Each observation belongs to one number.
         private var showing = 0
         /// Updates the time of a running workout on a terminal.
         private var clock: Task<Void, any Error>?

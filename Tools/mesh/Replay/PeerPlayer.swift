@@ -101,7 +101,7 @@
             if isLive { report(.tapped(envelope.payload.name, number: envelope.metadata.sequence)) }
         }
 
-        /// Reports each change, at most 20 times a second, until canceled.
+        /// Reports each change, at most 20 times a second, until cancelled.
         private func reportStates(of session: WorkoutSession, _ runner: ReplayRunner) async throws {
             var last: LiveDevice?
             while true {

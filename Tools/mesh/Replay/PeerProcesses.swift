@@ -70,7 +70,7 @@
                         output: output.fileHandleForWriting
                     ) { events.continuation.yield(.peer(actor, $0)) })
                 display.joined(actor)
-                // An end left open here would keep one peer from noticing that the other is gone.
+                // If these ends stayed open here, one peer wouldn't notice that the other is gone.
                 try input.fileHandleForReading.close()
                 try output.fileHandleForWriting.close()
             }

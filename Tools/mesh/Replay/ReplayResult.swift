@@ -80,7 +80,7 @@
             ]
         }
 
-        /// Wakeups per tap or sample, the peer's own and the other's.
+        /// Wakeups per event, counting taps and samples of both peers.
         private var wakeupsPerEvent: Double { Double(wakeups) / Double(max(1, events + samples)) }
     }
 #endif

@@ -65,7 +65,7 @@
         /// - Throws: `ValidationError`, without the URL.
         static func refusePassword(in url: String, _ option: String, _ variable: String) throws {
             guard let rest = url.range(of: "://").map({ url[$0.upperBound...] }) else { return }
-            // A path may contain an '@', but URLs of brokers and Redis have no path.
+            // A gateway's path may contain an '@'. URLs of brokers and Redis have none there.
             let authority = url.hasPrefix("ws") ? rest.prefix { !"/?#".contains($0) } : rest
             guard let end = authority.lastIndex(of: "@"), authority[..<end].contains(":") else { return }
             throw ValidationError(
