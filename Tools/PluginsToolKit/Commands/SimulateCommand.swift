@@ -203,7 +203,7 @@
     /// A command that can break rules.
     protocol RuleCommand: SeedCommand {
         var breaking: RuleOptions { get }
-        /// The rules whose breaking at least one seed must detect.
+        /// The rules that at least one seed must detect when they are broken.
         var provenRules: [String] { get }
         func row(of rule: String, _ seeds: Range<UInt64>, on bus: PluginBus) throws -> MutationRow
     }

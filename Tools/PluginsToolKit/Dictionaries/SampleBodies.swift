@@ -6,7 +6,7 @@ import MeshWire
 struct SampleBodies: Sequence {
     private let bodies: [[UInt8]]
 
-    /// Minimum number of bytes that a dictionary can save. Shorter strings aren't worth an entry.
+    /// Minimum number of bytes of a body. A dictionary can't save anything in a shorter string.
     static let bodyBytesMin = 6
 
     init(_ bodies: [[UInt8]]) { self.bodies = bodies }

@@ -9,9 +9,9 @@ struct ModuleGraph {
         let path: String
         /// The module's floor; nil if the manifest doesn't declare one.
         let floor: Int?
-        /// The used modules of this package.
+        /// The modules of this package that the module uses.
         let uses: [String]
-        /// The used products of other packages.
+        /// The products of other packages that the module uses.
         let products: [String]
 
         /// True for floors 0 to 2, which use nothing from other packages.

@@ -2,9 +2,9 @@ import Foundation
 
 /// The figures that have changed between two reports, compared with the noise of repeated runs.
 ///
-/// A figure has moved if no run of one report lies within the range of the other's runs. With five runs each, an unchanged
-/// figure moves by chance in 2 of 252 cases. A figure that can't vary (a flag, a count by limit) has moved if it differs. If
-/// a report has only one run, noise is unknown.
+/// A figure has moved if the ranges of the two reports' runs don't overlap. With five runs each, an unchanged figure moves by
+/// chance in 2 of 252 cases. A figure that can't vary (a flag, a count by limit) has moved if it differs. If a report has
+/// only one run, noise is unknown.
 struct BenchmarkComparison {
     enum Verdict: String, Encodable {
         case better, worse
