@@ -91,7 +91,7 @@ where
         try record(sample, in: .track, at: moment)
     }
 
-    /// Totals by the device with the longest distance. If a runner wears two, each has measured the complete way.
+    /// Totals by the device with the longest distance. If a runner wears two, each has measured the complete distance.
     public var totals: WorkoutTotals {
         let recorders = Set(seriesStatuses.lazy.filter { $0.name == Series.track.name }.map(\.peerID))
         return recorders.map { WorkoutTotals(summary(of: .track, by: $0)) }

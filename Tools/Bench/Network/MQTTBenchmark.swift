@@ -8,7 +8,7 @@
 
     /// Compares the link with Mosquitto's own programs at one broker, in one run: QoS 1, 256 bytes, and a Receive Maximum of 20.
     ///
-    /// The ways take turns, so that other load on the machine disturbs all equally. A rate is for 10,000 messages, sent as
+    /// The paths take turns, so that other load on the machine disturbs all equally. A rate is for 10,000 messages, sent as
     /// fast as they are accepted, from the first sending to the last arrival. A latency is for a single message in flight.
     /// Mosquitto's programs read lines from one pipe and write them to another.
     package enum MQTTBenchmark {

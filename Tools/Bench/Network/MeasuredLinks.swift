@@ -64,7 +64,7 @@ package struct MeasuredLinksPlugin: Plugin {
                 MeasuredLink(
                     id: "gateway",
                     form: .oneProcess { _, _ in
-                        // Measures the way itself, without the rate limit of one device.
+                        // Measures the path itself, without the rate limit of one device.
                         let gateway = try await LabGateway.start(framesPerSecond: 1_000_000)
                         return try begun(gateway.pair()) { withExtendedLifetime(gateway) {} }
                     }), to: .measuredLinks)

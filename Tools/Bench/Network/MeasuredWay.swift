@@ -12,7 +12,7 @@
     /// A sender and a receiver at one broker.
     protocol MeasuredWay: AnyObject {
         var arrivals: Arrivals { get }
-        /// Sends a message. Waits while the way is full.
+        /// Sends a message. Waits while there is no space for it.
         func send() throws
         func close()
     }
@@ -67,7 +67,7 @@
         while way.arrivals.comes(within: 0.3) {}
     }
 
-    /// A way through two programs: lines go into one and come out of the other.
+    /// A path through two programs: lines go into one and come out of the other.
     final class MosquittoPrograms: MeasuredWay {
         let arrivals = Arrivals()
         private let line = [UInt8](repeating: UInt8(ascii: "7"), count: MQTTBenchmark.byteCount) + [UInt8(ascii: "\n")]
@@ -143,7 +143,7 @@
         }
     }
 
-    /// A way through two bare clients.
+    /// A path through two bare clients.
     final class MeasuredClients: MeasuredWay {
         let arrivals = Arrivals()
         private let room = Room()
@@ -183,7 +183,7 @@
         }
     }
 
-    /// A way through two links, on the lane `queue`.
+    /// A path through two links, on the lane `queue`.
     final class MeasuredLinks: MeasuredWay {
         let arrivals = Arrivals()
         private let room = Room()

@@ -6,7 +6,7 @@ struct RecordedReport: Decodable, Equatable {
     struct Row: Decodable, Equatable {
         /// Texts by field name.
         var labels: [String: String] = [:]
-        /// Numbers by field name. Numbers that are by name themselves are under `field.name`. Flags are 0 and 1.
+        /// Numbers by field name. A field with values by name has each under `field.name`. Flags are 0 and 1.
         var figures: [String: Double] = [:]
         /// The fields that can't vary from run to run: flags, and values by name.
         var exact: Set<String> = []

@@ -16,7 +16,7 @@
         let laps: Int
         /// Number of events of all peers that made the state.
         let events: Int
-        /// Number of recorded samples that this peer holds.
+        /// Number of samples held here from the device with the longest distance.
         let samples: Int
         /// Number of events in the state that every member has and whose order is final.
         let confirmed: Int
@@ -34,9 +34,10 @@
             let id: String
             let name: String
             let isConnected: Bool
-            /// One of upToDate, behind, joining, watching; left if the peer said goodbye, away if it didn't.
+            /// One of upToDate, behind, joining, watching, or ready if there is no workout. For a peer that isn't connected: left
+            /// if it said goodbye, else away.
             let sync: String
-            /// Number of events that the peer has not acknowledged.
+            /// Number of events that the peer has not acknowledged; 0 unless `sync` is behind.
             let behind: UInt64
             let roundTripMilliseconds: Double?
             /// Current heart rate in beats a minute.
@@ -69,7 +70,7 @@
             }
         }
 
-        /// True if anything but times has changed.
+        /// True if anything but times and the number of samples has changed.
         func differs(from other: PeerStatus) -> Bool {
             (part, phase, laps, events, digest, sessionID) != (
                 other.part, other.phase, other.laps, other.events, other.digest, other.sessionID

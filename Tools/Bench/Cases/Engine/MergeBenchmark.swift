@@ -71,7 +71,7 @@ private final class Heart: Sendable {
     func beat() async {
         while !Task.isCancelled {
             let asked = ContinuousClock.now
-            // Taken on the main actor: the way back may wait for a thread that the sessions' other work uses.
+            // Taken on the main actor: the return from it may wait for a thread that the sessions' other work uses.
             let wait = await MainActor.run { ContinuousClock.now } - asked
             longestWait.withLock { $0 = max($0, wait) }
             try? await Task.sleep(for: .microseconds(200))
