@@ -18,8 +18,8 @@ import MeshWire
 
 /// The cost of bringing ten thousand stored keys to a new peer: `plugins-tool bench keysync`.
 ///
-/// Two peers, each with its own store, are connected by a pair of pipes. The time covers all steps: the values are
-/// written, persisted, sent, persisted and read. For comparison, the same values travel as one JSON dictionary by Foundation. It is
+/// Two peers, each with its own store, are connected by a pair of pipes. The time covers all steps: the values are written,
+/// persisted, sent, persisted and read. For comparison, the same values travel as one JSON dictionary by Foundation. It is
 /// persisted on both sides as one value and sent uncompressed, in parts of a megabyte. Then ten of the keys change while the
 /// peers are disconnected. Bytes count both directions, with hellos and acknowledgements.
 struct KeyBenchmark {
