@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// Build with `swift build -c release --sanitize=fuzzer`, or let `Tools/Fuzzing/run` do it.
+// Build with `swift build -c release --sanitize=fuzzer`, or use `Tools/Fuzzing/run`.
 let package = Package(
     name: "Fuzzing",
     platforms: [.macOS(.v14)],

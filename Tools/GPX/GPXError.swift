@@ -1,25 +1,25 @@
-/// Why a GPX file cannot be used, and where.
+/// The reason that a GPX file can't be used, and its place.
 public struct GPXError: Error, Hashable, Sendable {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String { case unreadable, tooLarge, malformed, hostile }
         private let value: Value
 
-        /// The file cannot be opened or read.
+        /// The file can't be opened or read.
         public static let unreadable = Code(value: .unreadable)
-        /// More bytes or points than `GPXLimits` allow.
+        /// The file has more bytes or points than `GPXLimits` allow.
         public static let tooLarge = Code(value: .tooLarge)
-        /// Not XML or not GPX.
+        /// The file isn't XML or isn't GPX.
         public static let malformed = Code(value: .malformed)
-        /// Has a document type, whose entities no GPX file needs and attacks do.
+        /// The file has a document type. No GPX file needs its entities, but attacks use them.
         public static let hostile = Code(value: .hostile)
 
         public var description: String { value.rawValue }
     }
 
     public let code: Code
-    /// The path or name under which the document was read.
+    /// The path or name of the document.
     public let file: String
-    /// Counted from 1; nil when the whole file is meant.
+    /// Line number from 1; nil if the error concerns the whole file.
     public let line: Int?
     public let message: String
 
@@ -32,7 +32,7 @@ public struct GPXError: Error, Hashable, Sendable {
 }
 
 extension GPXError: CustomStringConvertible {
-    /// One line, as compilers write it: `route.gpx:12: …`.
+    /// One line in the style of compilers: `route.gpx:12: …`.
     public var description: String {
         "\(file)\(line.map { ":\($0)" } ?? ""): \(message)"
     }

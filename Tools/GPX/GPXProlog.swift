@@ -1,9 +1,9 @@
 import Foundation
 
-/// Looks at what stands before the root element, and finds fault with it before the XML parser sees it.
+/// Checks the document's prolog, the part before the root element, before the XML parser sees it.
 ///
-/// Entity bombs and references to other files need a document type, which GPX has none of, and not every system's
-/// parser reports one. Only encodings in which `<!DOCTYPE` has its ASCII bytes are let through, so that none hides.
+/// Entity bombs and references to other files need a document type. GPX has none, and not every system's parser reports
+/// one. Accepts only encodings in which `<!DOCTYPE` has its ASCII bytes, so that no document type can hide.
 ///
 /// Complexity: linear in the bytes before the root element.
 func faultInProlog(of document: Data, file: String) -> GPXError? {
@@ -36,7 +36,7 @@ func faultInProlog(of document: Data, file: String) -> GPXError? {
     }
 }
 
-/// The encoding that `<?xml … encoding="…"?>` names.
+/// Returns the encoding that `<?xml … encoding="…"?>` names.
 private func declaredEncoding(_ instruction: Slice<UnsafeRawBufferPointer>) -> String? {
     guard instruction.starts(with: "<?xml".utf8) else { return nil }
     let value = instruction.after("encoding").drop { $0 == 0x20 || $0 == UInt8(ascii: "=") }
@@ -51,7 +51,7 @@ private func isASCIICompatible(_ encoding: String) -> Bool {
 }
 
 extension Slice<UnsafeRawBufferPointer> {
-    /// What follows the first occurrence of an ASCII text; empty when there is none.
+    /// Returns the bytes after the first occurrence of an ASCII text, or nothing if there is none.
     fileprivate func after(_ text: StaticString) -> Self {
         let pattern = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         var rest = self

@@ -4,21 +4,21 @@ import Foundation
     import FoundationXML
 #endif
 
-/// Builds a recording from the parser's callbacks; the first fault ends the parse and stays in `failure`.
+/// Builds a recording from the parser's callbacks. The first fault ends the parse and is kept in `failure`.
 final class GPXReader: NSObject, XMLParserDelegate {
-    /// A longer number or date is a bad value, a longer name is cut.
+    /// Maximum number of bytes in a text. A longer number or date is a bad value; a longer name is cut.
     private static let textBytesMax = 256
-    /// Beats per minute that a heart has. Recorders write -1 and 255 when they have lost the sensor.
+    /// The valid heart rates in beats a minute. Recorders write -1 and 255 when they have lost the sensor.
     private static let heartRates = 1.0...254
 
     private(set) var recording = GPXRecording(tracks: [])
     private(set) var failure: GPXError?
     private(set) var hasRoot = false
-    /// The failure is that the document isn't XML.
+    // True if the document isn't XML.
     private var isBroken = false
     private let file: String
     private let limits: GPXLimits
-    /// Local names of the open elements, outermost first; libxml2 allows 256 of them.
+    // Local names of the open elements, outermost first. libxml2 allows 256.
     private var path: [String] = []
     private var track: GPXTrack?
     private var segment: GPXSegment?
@@ -108,7 +108,7 @@ final class GPXReader: NSObject, XMLParserDelegate {
 
     private var trimmedText: String { text.trimmingCharacters(in: .whitespacesAndNewlines) }
 
-    /// nil for an empty element, which says as much as none, and for a bad value, which is counted.
+    /// Returns nil for an empty element, which counts as missing, and for a bad value, which is counted.
     private func value<Value>(_ read: (String) -> Value?) -> Value? {
         let text = trimmedText
         guard !text.isEmpty else { return nil }
@@ -132,9 +132,9 @@ final class GPXReader: NSObject, XMLParserDelegate {
         fail(parser, .malformed, "is not well-formed XML")
     }
 
-    /// Keeps what came before the end of a document that is cut short: the root isn't closed, and the parser stopped in
-    /// the last line or the one before it.
-    /// - Returns: nil when there is no point, or the fault is elsewhere.
+    /// Returns the recording up to the end of a truncated document. A document is truncated if the root isn't closed and the
+    /// parser stopped in the last line or the one before it.
+    /// - Returns: nil if there is no point, or the document has a different fault.
     func recording(cutShort document: Data) -> GPXRecording? {
         let text = document.reversed().drop { $0 == 0x20 || (0x09...0x0D).contains($0) }
         guard isBroken, let line = failure?.line, line >= text.count(where: { $0 == UInt8(ascii: "\n") }),

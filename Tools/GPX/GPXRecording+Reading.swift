@@ -4,12 +4,12 @@ public import Foundation
     import FoundationXML
 #endif
 
-/// How large a document may be; both are checked before memory is spent.
+/// Maximum size of a document. Both limits are checked before memory is used.
 public struct GPXLimits: Hashable, Sendable {
     public var bytesMax: Int
     public var pointsMax: Int
 
-    /// 64 MiB and a million points: eleven days of one point a second.
+    /// Creates limits; by default 64 MiB and a million points, which is eleven days at one point a second.
     public init(bytesMax: Int = 64 << 20, pointsMax: Int = 1_000_000) {
         self.bytesMax = bytesMax
         self.pointsMax = pointsMax
@@ -24,7 +24,7 @@ extension GPXRecording {
         do {
             let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
             defer { try? file.close() }
-            // One byte past the limit tells a file that is too large from one that just fits.
+            // Reads one byte past the limit, to distinguish a file that is too large from one that just fits.
             data = try file.read(upToCount: limits.bytesMax + 1) ?? Data()
         } catch {
             let reason = (error as NSError).reasonInOneLine
@@ -33,8 +33,8 @@ extension GPXRecording {
         try self.init(data: data, file: path, limits: limits)
     }
 
-    /// Reads a GPX document. Leaves out bad values, and reads a document that is cut short up to its end.
-    /// - Parameter file: the name that errors carry.
+    /// Reads a GPX document. Leaves out bad values, and reads a truncated document up to its end.
+    /// - Parameter file: The name for errors.
     /// - Throws: `GPXError` with `tooLarge`, `malformed` or `hostile`.
     public init(data: Data, file: String, limits: GPXLimits = GPXLimits()) throws(GPXError) {
         guard data.count <= limits.bytesMax else {

@@ -2,18 +2,18 @@ public import Foundation
 
 /// A recorded route: the tracks of one GPX 1.0 or 1.1 document, in document order.
 ///
-/// Waypoints, routes and what extensions hold (heart rate excepted) are ignored.
+/// Ignores waypoints, routes and extensions other than heart rate.
 /// Source: https://www.topografix.com/GPX/1/1/
 public struct GPXRecording: Hashable, Sendable {
     public var tracks: [GPXTrack]
-    /// Number of elevations, times, heart rates and points left out, because a number or date in them is none.
+    /// Number of elevations, times, heart rates and points left out because of an invalid number or date.
     public var badValueCount = 0
-    /// The file ends in the middle; the points before that are here.
+    /// True if the file is truncated. The recording has the points before the end.
     public var isCutShort = false
 
     public init(tracks: [GPXTrack]) { self.tracks = tracks }
 
-    /// The parts of the file that are missing here, in words for people; nil when it was read whole.
+    /// A description of the missing parts of the file, for people; nil if nothing is missing.
     public var shortfall: String? {
         let parts = [
             badValueCount > 0 ? "has \(badValueCount) bad values, which are left out" : nil,
@@ -23,10 +23,10 @@ public struct GPXRecording: Hashable, Sendable {
         return shortfall.isEmpty ? nil : shortfall
     }
 
-    /// Every point of every segment, timed or not.
+    /// All points of all segments, with or without a time.
     public var points: [GPXPoint] { tracks.flatMap { $0.segments.flatMap(\.points) } }
 
-    /// The points that have a time, earliest first; points of one moment stay in document order.
+    /// The points that have a time, earliest first. Points with the same time stay in document order.
     public var timedPoints: [GPXPoint] {
         let timed = points.enumerated().compactMap { entry in
             entry.element.time.map { (time: $0, offset: entry.offset, point: entry.element) }
@@ -34,16 +34,16 @@ public struct GPXRecording: Hashable, Sendable {
         return timed.sorted { ($0.time, $0.offset) < ($1.time, $1.offset) }.map(\.point)
     }
 
-    /// Points without a time, which say where but not when.
+    /// Number of points without a time.
     public var untimedPointCount: Int { points.count { $0.time == nil } }
 
-    /// Metres along the segments; the way from one segment to the next is unknown and not counted.
+    /// Metres along the segments. The unknown distance between segments isn't counted.
     public var distance: Double {
         tracks.flatMap(\.segments).reduce(0) { $0 + $1.distance }
     }
 }
 
-/// One recorded outing, cut into segments where reception was lost or the recorder was off.
+/// One recorded outing. A new segment begins where reception was lost or the recorder was off.
 public struct GPXTrack: Hashable, Sendable {
     public var name: String?
     public var segments: [GPXSegment]
@@ -60,7 +60,7 @@ public struct GPXSegment: Hashable, Sendable {
 
     public init(points: [GPXPoint] = []) { self.points = points }
 
-    /// Metres from point to point.
+    /// Sum of the distances between consecutive points, in metres.
     public var distance: Double {
         zip(points, points.dropFirst()).reduce(0) { $0 + $1.0.distance(to: $1.1) }
     }
@@ -88,7 +88,7 @@ public struct GPXPoint: Hashable, Sendable {
         self.heartRate = heartRate
     }
 
-    /// Metres along the great circle, by the haversine formula on a sphere of the mean earth radius, 6,371,008.8 m.
+    /// Returns the great-circle distance in metres, by the haversine formula on a sphere of the mean earth radius, 6,371,008.8 m.
     ///
     /// Up to 0.5 % off the ellipsoid. The last digits depend on the system's mathematics library.
     /// Source: R. W. Sinnott, Virtues of the Haversine, Sky and Telescope 68 (1984); radius: IUGG mean radius R1.

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Reads xsd:dateTime as GPX files have it: `2010-10-03T09:36:30Z`, with or without fractional seconds, with `Z`, an
-/// offset such as `+02:00`, or no zone at all, which GPX defines to be UTC. Years 0001–9999. `24:00:00` is the next day's
-/// first instant.
+/// Reads xsd:dateTime in the form of GPX files: `2010-10-03T09:36:30Z`, with or without fractional seconds. The zone is `Z`,
+/// an offset such as `+02:00`, or missing, which GPX defines as UTC. Years are 0001–9999. `24:00:00` is the first instant of
+/// the next day.
 ///
 /// Source: W3C XML Schema Part 2, 3.2.7; days from a civil date after Howard Hinnant, chrono-compatible low-level date
 /// algorithms.
@@ -43,7 +43,7 @@ private struct TimestampReader {
         return number
     }
 
-    /// 0 without a fraction; nil when a point is not followed by a digit. Digits past the ninth are read and dropped.
+    /// Returns 0 without a fraction, and nil if no digit follows the point. Digits after the ninth are dropped.
     mutating func fraction() -> Double? {
         guard skip(".") || skip(",") else { return 0 }
         var billionths = 0
@@ -57,7 +57,7 @@ private struct TimestampReader {
         return Double(billionths) / 1e9
     }
 
-    /// Seconds east of UTC; nil when what stands there is no zone.
+    /// Returns seconds east of UTC; nil if the text isn't a zone.
     mutating func zoneOffset() -> Int? {
         if isAtEnd || skip("Z") { return 0 }
         let sign = skip("-") ? -1 : skip("+") ? 1 : 0
@@ -83,7 +83,7 @@ private func daysIn(month: Int, year: Int) -> Int {
 }
 
 private func daysSince1970(year: Int, month: Int, day: Int) -> Int {
-    // The year begins in March, so that the leap day is its last.
+    // The computed year begins in March, so that the leap day is its last day.
     let year = month <= 2 ? year - 1 : year
     let era = year / 400
     let yearOfEra = year - era * 400

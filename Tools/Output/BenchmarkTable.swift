@@ -2,9 +2,9 @@
     package import MeshBenchmarks
     import MeshBase
 
-    /// Benchmark rows as tables: one of plain values, one of what is told for each name.
+    /// Formats benchmark rows as tables: one for plain values and one for values by name.
     package enum BenchmarkTable {
-        /// - Parameter columns: names that come first, in this order, where values are by name.
+        /// - Parameter columns: Names that come first, in this order, in tables of values by name.
         package static func text(of rows: [BenchmarkRow], columns: [String] = []) -> String {
             let fields = rows.first?.fields ?? []
             let plain = fields.filter { !$0.value.isByName }.map(\.name)

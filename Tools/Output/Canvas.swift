@@ -1,8 +1,8 @@
 import MeshBase
 
-/// A rectangle of characters to draw on before a terminal shows it.
+/// A rectangle of characters, drawn before a terminal shows it.
 package struct Canvas: Equatable {
-    /// How a character looks, where the terminal has colours.
+    /// The look of a character on a terminal with colors.
     package enum Style: String, Sendable {
         case plain = ""
         case bold = "1"
@@ -14,7 +14,7 @@ package struct Canvas: Equatable {
     }
 
     private struct Cell: Equatable {
-        /// Empty below the second half of a wide character.
+        // Empty for the second column of a wide character.
         var text = " "
         var style = Style.plain
     }
@@ -29,7 +29,7 @@ package struct Canvas: Equatable {
         cells = Array(repeating: Cell(), count: self.width * self.height)
     }
 
-    /// Draws from a column on, over what is there. What lies outside, or would be half a character, is left out.
+    /// Draws over the existing content, starting at a column. Leaves out characters that are outside or only half inside.
     package mutating func draw(_ text: String, column: Int, line: Int, style: Style = .plain) {
         guard (0..<height).contains(line) else { return }
         var column = column
@@ -43,10 +43,10 @@ package struct Canvas: Equatable {
         }
     }
 
-    /// The lines as text, without spaces at their ends.
+    /// The lines as text, without trailing spaces.
     package var lines: [String] { lines(isColoured: false) }
 
-    /// - Parameter isColoured: with the control sequences that make a terminal show the styles.
+    /// - Parameter isColoured: True to include the control sequences for the styles.
     package func lines(isColoured: Bool) -> [String] {
         (0..<height).map { line in
             var row = cells[(line * width)..<((line + 1) * width)]

@@ -1,13 +1,13 @@
 import Foundation
 import MeshBase
 
-/// One line on standard error that says what is going on; silent unless that is a terminal.
+/// One line on standard error that shows the current activity. Silent unless standard error is a terminal.
 package struct ProgressLine: Sendable {
     private let isTerminal = isatty(STDERR_FILENO) == 1
 
     package init() {}
 
-    /// Shows as many of the parts, which commas separate, as the terminal's width allows.
+    /// Shows as many of the comma-separated parts as the terminal's width allows.
     package func show(_ text: String) {
         let width = ToolOutput.width(of: STDERR_FILENO) ?? 80
         write(text.printable().split(separator: ", ").map(String.init).fitted(to: width - 1, separator: ", "))

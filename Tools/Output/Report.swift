@@ -1,6 +1,6 @@
 import Foundation
 
-/// The object that `--json` prints, on one line. It is no array, so that it can grow.
+/// The object that `--json` prints on one line. Not an array, so that fields can be added.
 package struct Report<Row: Encodable>: Encodable {
     let rows: [Row]
 
@@ -8,7 +8,7 @@ package struct Report<Row: Encodable>: Encodable {
 }
 
 extension Encodable {
-    /// One line of JSON: keys sorted, dates as ISO 8601.
+    /// Returns one line of JSON with sorted keys and ISO 8601 dates.
     package func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

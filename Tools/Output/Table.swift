@@ -3,21 +3,21 @@
 
     /// Text in columns under titles.
     ///
-    /// Where the lines would be longer than the terminal's, texts take several lines each; columns that do not fit even so
-    /// go into further tables below, each beginning with the labels: the columns before the first number, or as many of
-    /// them as leave room. A number is never broken.
+    /// If lines would be longer than the terminal's, texts are wrapped. Columns that still don't fit go into further tables
+    /// below. Each of those begins with the labels: the columns before the first number, or as many of them as fit. A number is
+    /// never broken.
     package struct Table {
         package let columns: [TableColumn]
         package let rows: [[String]]
 
-        /// - Parameter rows: of which a cell is one line, whatever a plugin or a peer has put into it.
+        /// - Parameter rows: Cells may contain text of plugins or peers. Each becomes one printable line.
         package init(columns: [TableColumn], rows: [[String]]) {
             self.columns = columns
             self.rows = rows.map { $0.map { $0.printable() } }
         }
 
-        /// Lines without trailing spaces; empty when there are no rows.
-        /// - Parameter width: of a line in characters; nil for any. A number that is wider by itself stays so.
+        /// Returns the lines without trailing spaces, or an empty text if there are no rows.
+        /// - Parameter width: Maximum characters of a line; nil for no limit. A single number may be wider.
         package func text(width: Int? = ToolOutput.width) -> String {
             guard !rows.isEmpty else { return "" }
             let extents = columns.indices.map(extent)
@@ -37,7 +37,7 @@
                     natural: natural, wrapped: natural, broken: max(widest, min(title, ColumnExtent.brokenMin)),
                     isLabel: false)
             }
-            // What a row is known by stays whole as long as there is room.
+            // The first column identifies a row, so it stays unbroken while there is space.
             let isText = column > 0 && cells.contains { $0.contains(" ") }
             return ColumnExtent(
                 natural: natural,
@@ -79,24 +79,24 @@
         package static func number(_ title: String) -> TableColumn { TableColumn(title, isNumeric: true) }
     }
 
-    /// The widths that a column may take.
+    /// The possible widths of a column.
     struct ColumnExtent {
-        /// Texts of several words are wrapped to no less.
+        /// Minimum width of a wrapped text of several words.
         static let wrappedMin = 16
-        /// Words and titles are broken to no less.
+        /// Minimum width of broken words and titles.
         static let brokenMin = 10
 
-        /// With every cell on one line.
+        /// Width with every cell on one line.
         let natural: Int
-        /// With texts broken between words.
+        /// Width with texts broken between words.
         let wrapped: Int
-        /// With words and titles broken too; numbers stay whole.
+        /// Width with words and titles broken too. Numbers stay unbroken.
         let broken: Int
-        /// Whether the column tells rows apart: it stands before the first number.
+        /// True if the column identifies rows, which means that it is before the first number.
         let isLabel: Bool
     }
 
-    /// Which columns stand in which table, and how wide.
+    /// The distribution of columns over tables, and their widths.
     struct TableLayout {
         struct Part {
             var columns: [Int]
@@ -109,7 +109,7 @@
 
         let tables: [Part]
 
-        /// Prefers whole words to few tables, and all labels in each table to whole words.
+        /// Chooses the layout. Prefers unbroken words to fewer tables, and all labels in each table to unbroken words.
         init(_ extents: [ColumnExtent], width: Int) {
             let all = Part(columns: Array(extents.indices), widths: extents.map(\.wrapped))
             let labelCount = extents.prefix { $0.isLabel }.count
@@ -147,7 +147,7 @@
             return parts.map { fitted($0, extents, width) ?? $0 }
         }
 
-        /// Takes from the widest of the columns that can be broken; nil where that is not enough.
+        /// Shrinks the widest of the breakable columns until the part fits. Returns nil if it can't.
         private static func fitted(_ part: Part, _ extents: [ColumnExtent], _ width: Int) -> Part? {
             var part = part
             while part.width > width {
@@ -158,7 +158,7 @@
             return part
         }
 
-        /// The narrowest columns first, so that the long texts share what is left.
+        /// Widens the narrowest columns first, so that long texts share the remaining space.
         private static func widened(_ part: Part, _ extents: [ColumnExtent], _ width: Int) -> Part {
             var part = part
             var room = width - part.width
@@ -176,8 +176,8 @@
     }
 
     extension String {
-        /// Lines of at most so many columns, broken between words, or within one that is longer: after a hyphen and the like
-        /// where there is one, and within a number only where nothing else is left.
+        /// Returns lines of at most `width` columns. Breaks between words. Breaks a longer word after a hyphen or similar if it
+        /// has one, and within a number only as a last resort.
         package func wrapped(to width: Int) -> [String] {
             guard terminalColumns > width, width > 0 else { return [self] }
             var lines = [""]
@@ -199,7 +199,7 @@
             return lines
         }
 
-        /// The lines, broken between words if they are longer than the terminal's, which could cut a number.
+        /// The lines, broken between words to the terminal's width. The terminal itself could break a number.
         package var wrappedToTerminal: String {
             guard let width = ToolOutput.width else { return self }
             return split(separator: "\n", omittingEmptySubsequences: false)
@@ -208,7 +208,7 @@
 
         private func placeToBreak(within width: Int) -> Index {
             let limit = prefix(columns: width).endIndex
-            // A character that is wider than the line has a line of its own.
+            // A character that is wider than the line gets its own line.
             guard limit > startIndex else { return index(after: startIndex) }
             let places = indices.dropFirst().prefix { $0 <= limit }
             func isOutsideNumber(_ place: Index) -> Bool {

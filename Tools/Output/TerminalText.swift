@@ -1,8 +1,8 @@
 extension StringProtocol {
-    /// How many columns of a terminal the text takes: two for each wide character, as of Chinese and most emoji.
+    /// Number of terminal columns of the text: two for each wide character, such as Chinese characters and most emoji.
     package var terminalColumns: Int { reduce(0) { $0 + $1.terminalColumns } }
 
-    /// The longest beginning that takes at most so many columns.
+    /// Returns the longest prefix that takes at most `columns` columns.
     package func prefix(columns: Int) -> SubSequence {
         var room = columns
         return prefix { character in
@@ -19,7 +19,7 @@ extension Character {
 }
 
 extension Unicode.Scalar {
-    /// Roughly as UAX #11 has it; what it counts too wide only leaves a column empty.
+    /// True for wide characters, roughly as in UAX #11. A false positive only leaves a column empty.
     fileprivate var isWide: Bool {
         switch value {
         case 0x1100...0x115F, 0x231A...0x231B, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE6F,
@@ -31,8 +31,8 @@ extension Unicode.Scalar {
 }
 
 extension Sequence<String> {
-    /// As many of the parts, from the first on, as fit into a line; of a first part that is too long as many words as do.
-    /// Nothing is cut within a word, so a number is whole or not there.
+    /// Returns as many of the parts, from the first on, as fit into a line. If the first part is too long, returns as many of
+    /// its words as fit. Never cuts within a word, so no number is truncated.
     package func fitted(to width: Int, separator: String) -> String {
         var line = ""
         for (index, part) in enumerated() {

@@ -1,7 +1,7 @@
 import MeshBase
 
-/// What a person reads when a command cannot do its work: one line that says what to do next, whatever names are
-/// in it.
+/// The error that a user sees when a command fails: one line that says what to do next. Unprintable characters in it are
+/// replaced.
 package struct ToolError: Error, CustomStringConvertible {
     package let description: String
 

@@ -10,13 +10,13 @@ import MeshBase
     import Android
 #endif
 
-/// What the tools say. Much of it has come from peers: everything but the tool's own cursor controls is made printable on
-/// its way out (`String.printable`), here and nowhere else.
+/// Prints the tools' output. Much of it comes from peers. This type alone makes all of it printable (`String.printable`),
+/// except the tool's own cursor controls.
 ///
-/// Nothing is buffered; calls block for as long as the reader takes.
+/// Output isn't buffered. Calls block until the reader has taken it.
 package enum ToolOutput {
-    /// To be called before anything else: a reader who goes is no reason to die in the middle of a thing, and what a tool
-    /// opens must not come to stand where its output was closed.
+    /// Prepares the process. Call it first. A reader that exits then doesn't end the process with a signal. And no file that the
+    /// tool opens can take the number of a closed standard stream.
     package static func prepare() {
         signal(SIGPIPE, SIG_IGN)
         for descriptor in 0...2 as ClosedRange<Int32> where fcntl(descriptor, F_GETFD) == -1 {
@@ -25,33 +25,33 @@ package enum ToolOutput {
         }
     }
 
-    /// Lines on standard output.
+    /// Prints lines on standard output.
     package static func print(_ text: String) throws(OutputError) {
         try write(text.printable(keepsLines: true) + "\n")
     }
 
-    /// JSON on standard output.
+    /// Prints JSON on standard output.
     package static func print(json: String) throws(OutputError) { try write(json.printableJSON + "\n") }
 
-    /// To a terminal at standard output, with the tool's own controls. Other text in it has been made printable.
+    /// Draws on the terminal at standard output, with the tool's own controls. The caller has made other text printable.
     package static func draw(_ text: String) throws(OutputError) { try write(text) }
 
-    /// Lines on standard error. Nobody is told when that fails.
+    /// Prints lines on standard error. Ignores failures.
     package static func remark(_ text: String) { drawRemark(text.printable(keepsLines: true) + "\n") }
 
-    /// As `draw`, on standard error.
+    /// Draws on standard error like `draw`. Ignores failures.
     package static func drawRemark(_ text: String) { try? OpenOutput(descriptor: STDERR_FILENO).write(text) }
 
-    /// How many characters a line may have: what COLUMNS says, or the terminal at standard output; nil for any number.
+    /// Maximum number of characters in a line, from COLUMNS or the terminal at standard output; nil for no limit.
     package static var width: Int? { width(of: STDOUT_FILENO) }
 
-    /// How many characters a line of that output may have: what COLUMNS says, or the terminal there; nil for any number.
+    /// Returns the maximum number of characters in a line, from COLUMNS or the terminal at the descriptor; nil for no limit.
     package static func width(of descriptor: Int32) -> Int? {
         if let columns = getenv("COLUMNS"), let width = Int(String(cString: columns)), width > 0 { return width }
         return size(of: descriptor)?.columns
     }
 
-    /// The size of the terminal at that output; nil where there is none, or where it does not say.
+    /// Returns the size of the terminal at the descriptor; nil if there is no terminal or its size is unknown.
     package static func size(of descriptor: Int32) -> (columns: Int, lines: Int)? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
@@ -63,7 +63,7 @@ package enum ToolOutput {
     }
 }
 
-/// A descriptor to write to, of whatever kind.
+/// A descriptor for output of any kind.
 struct OpenOutput {
     let descriptor: Int32
 
@@ -92,16 +92,16 @@ private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -
     write(descriptor, bytes.baseAddress, bytes.count)
 }
 
-/// What a tool says does not arrive.
+/// The output could not be written.
 package struct OutputError: Error, Hashable, Sendable, CustomStringConvertible {
     package let errorNumber: Int32
 
     package init(errorNumber: Int32) { self.errorNumber = errorNumber }
 
-    /// Who read it has gone, on purpose as a rule (`| head`).
+    /// True if the reader has exited, usually on purpose (`| head`).
     package var isReaderGone: Bool { errorNumber == EPIPE }
 
-    /// As a shell tells of a tool that SIGPIPE has ended, else a plain failure.
+    /// The status of a process that SIGPIPE has ended, as in a shell; 1 for other errors.
     package var exitStatus: Int32 { isReaderGone ? 128 + SIGPIPE : 1 }
 
     package var description: String {
@@ -110,9 +110,9 @@ package struct OutputError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ToolOutput {
-    /// Ends the process as the error asks: quietly when nobody reads any more.
+    /// Ends the process as the error requires. Quiet if the reader has exited.
     /// - Parameters:
-    ///   - message: what a person is told; goes to standard output when the status is 0, as a help text does.
+    ///   - message: Text for the user. Printed on standard output if the status is 0, as for a help text.
     package static func exit(_ error: any Error, message: String, status: Int32) -> Never {
         do throws(OutputError) {
             if let error = error as? OutputError { throw error }

@@ -8,9 +8,9 @@ import MeshToolOutput
     import ArgumentParser
 #endif
 
-/// A command line tool over a list of plugins: it lists, describes, measures and checks them.
+/// A command line tool for a list of plugins: it lists, describes, measures and checks them.
 ///
-/// A package with plugins of its own makes its own tool with a `main.swift` of three lines:
+/// A package with its own plugins creates its tool with a `main.swift` of three lines:
 ///
 /// ```swift
 /// import MyPlugins
@@ -18,12 +18,12 @@ import MeshToolOutput
 /// await PluginsTool.main { MyTransportPlugin() }
 /// ```
 ///
-/// Plugins that those require are listed beside them; one that is missing is named in the error.
+/// The tool also lists the plugins that yours require. If one is missing, the error names it.
 public enum PluginsTool {
-    /// Runs the command of the process's arguments and exits: 0 when it did its work, 1 when it could not or when a check
-    /// failed, 64 when the arguments make no command.
+    /// Runs the command in the process's arguments and exits. The status is 0 on success, 1 if the command or a check failed,
+    /// and 64 if the arguments are invalid.
     ///
-    /// Needs the trait `CommandLineTools`; without it, says so and exits with 1.
+    /// Needs the trait `CommandLineTools`. Without it the tool prints an error and exits with 1.
     public static func main(@PluginBuilder _ plugins: () throws -> [any Plugin]) async -> Never {
         ToolOutput.prepare()
         #if CommandLineTools
@@ -49,7 +49,7 @@ public enum PluginsTool {
         #endif
     }
 
-    /// The version of the library that the tool is part of.
+    /// The version of the library that contains the tool.
     static let version = "0.1.0"
 
     private static let itself = ModulePlugin(

@@ -4,7 +4,7 @@
     import MeshToolOutput
     import MeshWire
 
-    /// The codecs that the plugins of this tool contribute.
+    /// The codecs that this tool's plugins provide.
     struct Codecs {
         let all: [any PayloadCodec]
 
@@ -16,7 +16,8 @@
             all = bus.contributions(to: .codecs).map(\.value)
         }
 
-        /// - Throws: `ToolError` that names the codecs there are.
+        /// Returns the codec with that name.
+        /// - Throws: `ToolError`, which lists the known codecs.
         func named(_ name: String) throws -> any PayloadCodec {
             if let codec = all.first(where: { $0.id.name == name }) { return codec }
             let names = all.map(\.id.name).sorted().joined(separator: ", ")

@@ -1,11 +1,11 @@
 #if CommandLineTools
     import Foundation
 
-    /// The tool was told to stop.
+    /// A signal that asks the tool to stop.
     struct Interruption: Error {
         let signal: Int32
 
-        /// Returns when the tool is told to stop.
+        /// Returns when the tool receives such a signal.
         static func wait() async {
             let (signals, signal) = AsyncStream<Int32>.makeStream()
             let watch = await SignalWatch([SIGINT, SIGTERM, SIGHUP]) { signal.yield($0) }

@@ -2,13 +2,13 @@
     import Dispatch
     import Foundation
 
-    /// Receives signals in the place of the system, until it is cancelled.
+    /// Receives signals instead of their default action until cancelled.
     struct SignalWatch {
         private let sources: [any DispatchSourceSignal]
         private let numbers: [Int32]
 
-        /// Returns when none can be missed any more; until then the system does what it does by default.
-        /// - Parameter receive: called on a thread of the system's.
+        /// Returns once no signal can be missed. Until then signals have their default action.
+        /// - Parameter receive: Called on a thread of the system.
         init(_ numbers: [Int32], receive: @escaping @Sendable (Int32) -> Void) async {
             self.numbers = numbers
             var sources: [any DispatchSourceSignal] = []
@@ -20,7 +20,7 @@
                     source.resume()
                 }
                 #if canImport(Darwin)
-                    // A source does not take a signal away from the system there.
+                    // On Darwin a source doesn't suppress the default action.
                     signal(number, SIG_IGN)
                 #endif
                 sources.append(source)
@@ -28,7 +28,7 @@
             self.sources = sources
         }
 
-        /// From now on the system does what it does by default.
+        /// Restores the default action.
         func cancel() {
             for source in sources { source.cancel() }
             for number in numbers { signal(number, SIG_DFL) }

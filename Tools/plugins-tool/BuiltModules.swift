@@ -1,6 +1,6 @@
 import MeshBus
 
-/// Modules that contribute nothing, as far as this build has them.
+/// The modules in this build that contribute nothing.
 enum BuiltModules {
     static var plugins: [any Plugin] {
         let missing = OfferedTraitsPlugin.missingPlugins

@@ -1,7 +1,7 @@
 import MeshBus
 import PluginsToolKit
 
-/// Names what this build left out.
+/// Lists the traits that this build lacks.
 struct OfferedTraitsPlugin: Plugin {
     var descriptor: PluginDescriptor {
         PluginDescriptor(
@@ -13,7 +13,7 @@ struct OfferedTraitsPlugin: Plugin {
         for trait in Self.missing { registry.add(trait, to: .offeredTraits) }
     }
 
-    /// What is described (`ModulePlugin.all`) and not there.
+    /// The plugins that `ModulePlugin.all` describes and this build lacks.
     static var missingPlugins: Set<PluginID> {
         var plugins = Set(missing.flatMap(\.plugins))
         #if !MQTT && !WebSocket

@@ -3,7 +3,7 @@ import MeshBus
 import MeshSimulation
 import WorkoutExample
 
-/// Offers the worked example to the simulator.
+/// Offers the workout example to the simulator.
 struct WorkoutSimulationPlugin: Plugin {
     var descriptor: PluginDescriptor {
         PluginDescriptor(
@@ -17,7 +17,7 @@ struct WorkoutSimulationPlugin: Plugin {
     }
 }
 
-/// Everybody taps everything, and nobody waits for the others.
+/// The workout for the simulator. Every device taps everything, without waiting for the others.
 enum WorkoutFeature: SimulatedFeature {
     static let id = "workout"
     static let initialState = WorkoutState()
@@ -30,7 +30,7 @@ enum WorkoutFeature: SimulatedFeature {
         case 0, 1: .pause(at: moment)
         case 2, 3: .resume(at: moment)
         case 4: .start(at: moment)
-        // Late in the run, so that most of it is not over at once.
+        // Late in the run, so that most of it isn't after the finish.
         case 5 where number > 60: .finish(at: moment, distance: Double(number))
         default: .lap(at: moment, distance: Double(number) + Double(choice >> 8 % 5_000) / 1_000)
         }

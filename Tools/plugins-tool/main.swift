@@ -18,7 +18,7 @@ import SessionMeshWatchConnectivity
 #if UDP
     import MeshLocalNetworkLab
 
-    // The other process of `bench datagrams`.
+    // The second process of `bench datagrams`.
     if CommandLine.arguments.dropFirst().first == DatagramSink.command { await DatagramSink.main() }
 #endif
 

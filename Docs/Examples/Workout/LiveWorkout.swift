@@ -6,11 +6,11 @@ public import MeshStorage
 import MeshTimerAnchor
 public import MeshTransport
 
-/// What a person can do in a workout.
+/// The actions of a person in a workout.
 public enum WorkoutTap: String, CaseIterable, Hashable, Sendable, Codable {
     case start, pause, resume, lap, finish
 
-    /// - Parameter distance: metres so far.
+    /// - Parameter distance: Metres so far.
     func event(at moment: Date, _ distance: Double) -> WorkoutEvent {
         switch self {
         case .start: .start(at: moment)
@@ -22,8 +22,8 @@ public enum WorkoutTap: String, CaseIterable, Hashable, Sendable, Codable {
     }
 }
 
-/// The workout that all devices within reach share, whoever of them begins it, one after another: a `SessionLobby`, and
-/// what is a workout's about it.
+/// The workout that all devices within reach share, one after another, whichever device starts it. Wraps a `SessionLobby`
+/// and adds what is specific to workouts.
 ///
 /// Lives on the main actor.
 @MainActor
@@ -32,7 +32,7 @@ public final class LiveWorkout {
     public typealias Lobby = SessionLobby<WorkoutState, WorkoutEvent, WorkoutReducer, WorkoutPolicy>
 
     public let lobby: Lobby
-    /// What has happened: the newest 256. For one reader.
+    /// The stream of changes, for one reader. Keeps the newest 256 unread ones.
     public let changes: AsyncStream<LiveWorkoutChange>
 
     private let continuation: AsyncStream<LiveWorkoutChange>.Continuation
@@ -40,10 +40,10 @@ public final class LiveWorkout {
     private var listeners: [Task<Void, Never>] = []
 
     /// - Parameters:
-    ///   - transport: not started yet, so that nothing is missed.
-    ///   - membersMax: devices of one workout, 2 where not every device reaches every other.
-    ///   - store: keeps the workout through a relaunch.
-    ///   - configure: the same as for a `WorkoutSession`.
+    ///   - transport: Must not be started yet, so that no message is missed.
+    ///   - membersMax: Maximum number of devices in a workout. Use 2 if not every device reaches every other.
+    ///   - store: Keeps the workout through a relaunch.
+    ///   - configure: Changes the session's configuration, as for a `WorkoutSession`.
     public init(
         name: String, transport: any SessionSyncTransport, store: (any SessionStore)? = nil,
         membersMax: Int = SessionInvitation.membersMax,
@@ -65,28 +65,28 @@ public final class LiveWorkout {
         lobby.onChange = { [weak self] in self?.tell($0) }
     }
 
-    /// Begins to listen, and goes on with the workout that the store has.
+    /// Starts to listen, and continues the workout in the store.
     public func start() async { await lobby.start() }
 
     public var name: String { lobby.name }
     public var transport: any SessionSyncTransport { lobby.transport }
-    /// The workout that this device goes with; nil before the first.
+    /// The invitation to this device's current workout; nil before the first.
     public var invitation: SessionInvitation? { lobby.invitation }
-    /// nil for a spectator, and before the first workout.
+    /// The session of the workout; nil for a spectator, and before the first workout.
     public var session: WorkoutSession? { lobby.session }
     public var part: Part { lobby.part }
-    /// Why the workout could not be opened or kept; nil where nothing went wrong.
+    /// The reason that the workout could not be opened or kept; nil if there is no error.
     public var storeError: (any Error)? { lobby.storeError }
 
-    /// The workout as this device sees it.
+    /// The workout's state on this device.
     public var state: WorkoutState { session?.state ?? watched }
 
     private var watched: WorkoutState { lobby.observed?.state ?? WorkoutState() }
 
-    /// Seconds without pauses, alike on every device.
+    /// Elapsed seconds without pauses. The same on every device.
     public var elapsed: TimeInterval { session?.timer?.elapsed ?? watched.elapsed(at: now()) }
 
-    /// Devices that are here or have been here, in the order of their ids.
+    /// The devices that are or were within reach, in the order of their IDs.
     public var companions: [WorkoutCompanion] {
         lobby.devices.map { device in
             WorkoutCompanion(
@@ -97,9 +97,9 @@ public final class LiveWorkout {
         }
     }
 
-    /// Does what was tapped, here at once and on the others when they can be reached. A start opens a workout where there
-    /// is none, or only a finished one.
-    /// - Throws: `LiveWorkoutError`; what `WorkoutSession.submit` throws.
+    /// Applies a tap here at once, and on the other devices when they can be reached. A start opens a workout if there is none
+    /// or only a finished one.
+    /// - Throws: `LiveWorkoutError`, or an error of `WorkoutSession.submit`.
     public func tap(_ tap: WorkoutTap) async throws {
         await lobby.settled()
         if tap == .start, invitation == nil || state.phase == .finished { await lobby.open() }
@@ -110,8 +110,8 @@ public final class LiveWorkout {
         try session.submit(event, at: moment)
     }
 
-    /// Waits no longer for the members that cannot be reached: what the others tapped counts without them, and they come back
-    /// when they can.
+    /// Continues without the members that can't be reached. The other members' taps are confirmed without them. They can rejoin
+    /// when they are back.
     /// - Throws: `LiveWorkoutError.nobodyIsAway`.
     public func goOn() throws {
         let reachable = Set(lobby.devices.filter(\.isReachable).map(\.peerID))
@@ -120,17 +120,18 @@ public final class LiveWorkout {
         for peerID in absent { session?.removeMember(peerID) }
     }
 
-    /// What a sensor measures now, in beats a minute: the others see the newest at once, and while the workout runs it is kept.
-    /// - Throws: what `SyncedSession.show` and `record` throw.
+    /// Takes a sensor's measurement in beats a minute. The others see the newest value at once. It is recorded while the workout
+    /// runs.
+    /// - Throws: An error of `SyncedSession.show` or `record`.
     public func measure(heartRate: Int) throws {
         try session?.show(heartRate, as: .heartRate)
         if state.phase == .running { try session?.measure(WorkoutSample(heartRate: heartRate)) }
     }
 
-    /// What was measured, by the device that has come furthest.
+    /// The totals of the samples, by the device that has measured the longest distance.
     public var totals: WorkoutTotals { session?.totals ?? WorkoutTotals() }
 
-    /// Waits until the others have what was tapped here, at most two seconds, and ends. The transport stays open.
+    /// Waits at most two seconds until the others have this device's taps, then ends. The transport stays open.
     public func stop() async {
         await lobby.stop()
         for listener in listeners { listener.cancel() }
@@ -151,7 +152,7 @@ public final class LiveWorkout {
         }
     }
 
-    /// To the session that is here now, if one is.
+    /// Follows the current session, if there is one.
     private func listen() {
         for listener in listeners { listener.cancel() }
         listeners = []
@@ -179,29 +180,29 @@ extension WorkoutState {
 /// Another device that runs the same feature.
 public struct WorkoutCompanion: Hashable, Sendable {
     public let peerID: String
-    /// As it calls itself, made fit for a screen.
+    /// The device's own name for itself, made safe for a screen.
     public let name: String
     public let isReachable: Bool
-    /// Its app was closed, as it has said itself.
+    /// True if the device has announced that its app was closed.
     public let hasLeft: Bool
-    /// Whether it takes part in the workout that is under way.
+    /// True if the device takes part in the current workout.
     public let isMember: Bool
-    /// nil while this device is no member, or knows nothing of the other's engine.
+    /// The device's progress; nil while this device isn't a member or knows nothing of the other's engine.
     public let sync: SessionPeerSync?
-    /// What it measures now, in beats a minute.
+    /// Current heart rate in beats a minute.
     public let heartRate: Int?
 }
 
 extension EphemeralKey<Int> {
-    /// Beats a minute, now.
+    /// Current heart rate in beats a minute.
     public static let heartRate = EphemeralKey("heartRate")
 }
 
 public enum LiveWorkoutChange: Sendable {
-    /// Something that is shown: the state, a device, how far it is.
+    /// Something on the screen changed: the state, a device or its progress.
     case status
     case opened, joined, watching
-    /// Another device's workout takes the place of the one that was under way here.
+    /// Another device's workout replaced the one on this device.
     case superseded
     case tapped(WorkoutEvent, by: String)
     case alarm(SessionAlarm)
@@ -209,13 +210,13 @@ public enum LiveWorkoutChange: Sendable {
 }
 
 public enum LiveWorkoutError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Nobody has tapped start.
+    /// No workout has been started.
     case notBegun
-    /// This device came after the workout had begun.
+    /// This device joined after the workout had begun.
     case spectates
     /// Every member can be reached.
     case nobodyIsAway
-    /// What was tapped changes nothing now.
+    /// The tap would change nothing now.
     case pointless(WorkoutTap, WorkoutPhase)
 
     public var description: String {

@@ -1,15 +1,15 @@
 public import Foundation
 
-/// How fast a recording is replayed.
+/// The speed of a replay.
 public enum ReplayPace: Hashable, Sendable {
     case asFastAsPossible
-    /// As many times as fast as it was recorded.
+    /// A multiple of the recording's speed.
     case times(Double)
 
-    /// Seconds for which a pause is replayed at single speed, however long the recording's was.
+    /// Seconds for which a pause is replayed at single speed, however long it was in the recording.
     public static let pauseMax: TimeInterval = 5
 
-    /// How long to wait between two moments of the recording: never longer than `ReplayPlan.gap`, 30 s, at single speed.
+    /// Returns the time to wait between two moments of the recording. At single speed it is at most `ReplayPlan.gap`, 30 s.
     public func wait(from earlier: Date, to later: Date) -> Duration {
         guard case .times(let factor) = self, factor > 0 else { return .zero }
         let recorded = max(0, later.timeIntervalSince(earlier))

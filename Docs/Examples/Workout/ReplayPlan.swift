@@ -1,20 +1,20 @@
 public import Foundation
 public import MeshGPX
 
-/// Who does what, in which order, when a recorded workout is replayed on two devices.
+/// The order of all steps when a recorded workout is replayed on two devices, and the device that makes each.
 ///
-/// It follows from the recording alone, so that both devices derive the same plan and need not tell each other:
-/// - the phone starts and records a sample for each timed point, but for those within a millisecond of the one before: a
-///   sample is known by its moment;
-/// - a gap over 30 s between two points is a pause at the first and a resume at the second;
-/// - each kilometre ends a lap, the last point finishes;
-/// - the watch joins after `watchJoinsAfter` steps. From then on the two take turns with the taps, the watch first.
+/// The plan depends only on the recording, so both devices derive the same plan without communicating:
+/// - The phone starts and records a sample for each timed point. It skips points within a millisecond of the one before,
+///   because the moment identifies a sample.
+/// - A gap over 30 s between two points is a pause at the first and a resume at the second.
+/// - Each kilometre ends a lap. The last point finishes.
+/// - The watch joins after `watchJoinsAfter` steps. From then on the two alternate with the taps, the watch first.
 public struct ReplayPlan: Hashable, Sendable {
     public enum Actor: String, CaseIterable, Codable, Hashable, Sendable { case phone, watch }
 
     public enum Step: Hashable, Sendable {
         case tap(WorkoutEvent, by: Actor)
-        /// By the phone, which has the sensors.
+        /// A sample recorded by the phone, which has the sensors.
         case measure(WorkoutSample, at: Date)
 
         public var actor: Actor {
@@ -36,22 +36,22 @@ public struct ReplayPlan: Hashable, Sendable {
         }
     }
 
-    /// Seconds between two points from which on the runner stood still.
+    /// Seconds between two points above which the runner counts as paused.
     public static let gap: TimeInterval = 30
-    /// Metres of a lap.
+    /// Length of a lap in metres.
     public static let lapDistance = 1_000.0
 
     public let steps: [Step]
-    /// A tenth of the plan, from the start to at most 100 steps: that much has happened when the watch comes.
+    /// The number of steps before the watch joins: a tenth of the plan, at least the start and at most 100 steps.
     public let watchJoinsAfter: Int
-    /// Points of the recording that say where but not when; they are left out.
+    /// Number of the recording's points that have no time. They are left out.
     public let untimedPointCount: Int
-    /// The state that every device ends with.
+    /// The final state of every device.
     public let finalState: WorkoutState
     public let sampleCount: Int
 
+    /// Derives the plan. Complexity: O(*n* log *n*) in the number of points.
     /// - Throws: `ReplayPlanError.noTimedPoints`.
-    /// Complexity: O(*n* log *n*) in the points.
     public init(recording: GPXRecording) throws(ReplayPlanError) {
         let points = recording.timedPoints.compactMap { point in point.time.map { (point, $0) } }
         guard let first = points.first, let last = points.last else { throw .noTimedPoints }
@@ -74,15 +74,15 @@ public struct ReplayPlan: Hashable, Sendable {
 }
 
 extension ReplayPlan {
-    /// How long a replay waits for the recording's moments.
+    /// Returns the time that a replay waits in total.
     public func duration(at pace: ReplayPace) -> Duration { duration(of: steps[...], at: pace) }
 
-    /// Steps in which the two devices may be out of each other's reach: from some samples before a lap on one device to the next
-    /// tap, on the other device. Of several such pairs of taps the one that lies closest to two seconds apart; empty where
-    /// there is none.
+    /// Returns a range of steps in which the two devices may be disconnected. It begins some samples before a lap on one device
+    /// and ends with the next tap, which is on the other device. Of several such pairs of taps it takes the one whose distance
+    /// is closest to two seconds. The range is empty if there is none, or if the pace is as fast as possible.
     ///
-    /// Neither tap needs the other one: each device shows its own at once, and both together make the plan's state. So a
-    /// finish is not among them, nor a pause before the other device's resume.
+    /// Neither tap depends on the other. Each device shows its own at once, and both together make the plan's state. So the range
+    /// never contains a finish, nor a pause before the other device's resume.
     public func stepsApart(at pace: ReplayPace) -> Range<Int> {
         let taps = steps.indices.filter { steps[$0].isTap }
         let pairs = zip(taps, taps.dropFirst()).filter { first, second in
@@ -111,7 +111,7 @@ extension ReplayPlan {
 }
 
 public enum ReplayPlanError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A recording without times says where but not when.
+    /// The recording has no times.
     case noTimedPoints
 
     public var description: String {
@@ -121,7 +121,7 @@ public enum ReplayPlanError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 }
 
-/// The steps so far, all by the phone, and what they come to, from which laps follow.
+/// The steps so far, all by the phone, and their totals, from which laps follow.
 private struct Script {
     var steps: [ReplayPlan.Step] = []
     var state = WorkoutState()
@@ -129,7 +129,7 @@ private struct Script {
     var sampleCount = 0
     private var lapsMarked = 0
 
-    /// Leaves out what the policy would reject or the reducer refuse, so that each tap changes the state.
+    /// Adds a tap. Skips events that the policy or the reducer would reject, so that each tap changes the state.
     mutating func tap(_ event: WorkoutEvent) {
         guard state.accepts(event), (try? state.apply(event)) != nil else { return }
         steps.append(.tap(event, by: .phone))

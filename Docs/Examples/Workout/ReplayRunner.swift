@@ -5,16 +5,16 @@ public import MeshSession
 
 /// Plays one device's part of a plan over its session.
 ///
-/// - Taking turns: samples are recorded as they come, and a tap is made once everything that the plan has before it is
-///   here. So no two taps are concurrent, both devices end with the plan's final state, and every run has the same digest.
-/// - Concurrent: from where the watch has joined, both devices make every tap at the same moment: each as soon as it has the
-///   other's tap before, and neither waits for the other's of that moment. What the two of them make of it differs from run
-///   to run, and never between them.
+/// - Taking turns: the runner records samples when they are due. It makes a tap once this device has everything that the plan
+///   has before it. So no two taps are concurrent, both devices end with the plan's final state, and every run has the same
+///   digest.
+/// - Concurrent: once the watch has joined, both devices make every tap at the same moment. Each waits for the other's
+///   previous tap, but not for the other's tap of that moment. The result differs from run to run, but never between the two.
 ///
-/// - Apart, for a range of steps: taking turns, but within the range neither device waits for the other's taps and samples.
-///   So each can tap while they are out of each other's reach, and afterwards both see what the other has done.
+/// - Disconnected, for a range of steps: as when taking turns, but within the range neither device waits for the other's taps
+///   and samples. So each can tap while they are out of reach, and afterwards both see the other's taps.
 ///
-/// Either way both end with every sample. Heart rates are shown as they are measured, too.
+/// In every mode both devices end with every sample. Heart rates are also shown as they are measured.
 ///
 /// Lives on the main actor, like the session.
 @MainActor
@@ -34,20 +34,20 @@ public final class ReplayRunner {
 
     /// The moment of the recording that this device has reached; nil before its first step.
     public private(set) var moment: Date?
-    /// Whether this device is within the steps in which it waits for nothing of the other's.
+    /// True within the steps in which this device doesn't wait for the other.
     public private(set) var isApart = false
 
     /// - Parameters:
-    ///   - session: started by the caller.
-    ///   - isConcurrent: both devices tap at the same moments.
-    ///   - stepsApart: steps, all after `watchJoinsAfter`, in which neither device waits for the other; see
+    ///   - session: Must be started by the caller.
+    ///   - isConcurrent: True to let both devices tap at the same moments.
+    ///   - stepsApart: Steps, all after `watchJoinsAfter`, in which neither device waits for the other. See
     ///     `ReplayPlan.stepsApart(at:)`.
-    ///   - joinsLate: the session is under way, and this device may have been part of it before: it waits for what has
-    ///     happened, leaves out the taps that have been made, and records its samples again.
-    ///   - peerIDs: of the devices; by default their names in the plan.
-    ///   - sleep: lets that much time pass. Virtual time in tests.
-    ///   - onProgress: called with the number of steps that are known here, each time it is seen to have changed.
-    ///   - onTap: called with each tap that was made here.
+    ///   - joinsLate: True if the session is in progress and this device may have been part of it before. It then waits for the
+    ///     session's events, skips the taps already made, and records its samples again.
+    ///   - peerIDs: IDs of the devices. By default their names in the plan.
+    ///   - sleep: Lets time pass. Virtual time in tests.
+    ///   - onProgress: Called with the number of steps known here whenever it has changed.
+    ///   - onTap: Called with each tap made here.
     public init(
         plan: ReplayPlan, actor: ReplayPlan.Actor, session: WorkoutSession, pace: ReplayPace = .asFastAsPossible,
         isConcurrent: Bool = false, stepsApart: Range<Int> = 0..<0, joinsLate: Bool = false,
@@ -69,9 +69,9 @@ public final class ReplayRunner {
         self.onTap = onTap
     }
 
-    /// Returns when every tap of the plan is applied and every sample held here; concurrently, when every event of both devices
-    /// is held here.
-    /// - Throws: `ReplayError`, what `submit` and `record` throw, or `CancellationError`.
+    /// Plays the plan. Returns when this device has applied every tap and holds every sample; in concurrent mode, when it holds
+    /// every event of both devices.
+    /// - Throws: `ReplayError`, an error of `submit` or `record`, or `CancellationError`.
     public func run() async throws {
         let listeners = listen()
         defer { for listener in listeners { listener.cancel() } }
@@ -88,8 +88,8 @@ public final class ReplayRunner {
                 try await until { $0.state.eventCount >= taps && self.holdsTrack(to: measured) }
             }
             isApart = stepsApart.contains(index)
-            // Taps wait for everything before them: what comes before one that was made, here before a relaunch or by the
-            // other, is past.
+            // Taps wait for everything before them. So the steps before a made tap are past, whether the tap was made here before
+            // a relaunch or by the other device.
             let isPast = session.state.eventCount > taps
             switch step {
             case .measure(let sample, let moment):
@@ -118,7 +118,7 @@ public final class ReplayRunner {
 
     private func tapTogether() async throws {
         var earlier: Date?
-        // How many the phone and the watch have made.
+        // The number of taps that phone and watch have made.
         var taps: (phone: UInt64, watch: UInt64) = (0, 0)
         for (index, step) in plan.steps.enumerated() {
             if index == plan.watchJoinsAfter { try await until { $0.isMember } }
@@ -141,10 +141,10 @@ public final class ReplayRunner {
         try await untilWhole { _ in self.held(of: .phone) >= taps.phone && self.held(of: .watch) >= taps.watch }
     }
 
-    /// - Parameter earlier: of the step before; nil where nothing is to be waited for.
+    /// - Parameter earlier: Moment of the previous step; nil to skip waiting.
     private func measure(_ sample: WorkoutSample, at moment: Date, after earlier: Date?) async throws {
         try await pass(moment, after: earlier)
-        // As fast as possible may be faster than the store.
+        // The fastest pace may outrun the store.
         try await until { $0.unwrittenSampleCount < SeriesLimits.unwrittenMax / 2 }
         try session.measure(sample, at: moment)
         if let heartRate = sample.heartRate { try session.show(heartRate, as: .heartRate, at: moment) }
@@ -156,20 +156,20 @@ public final class ReplayRunner {
         try await pass(event.moment, after: earlier)
         while true {
             do {
-                // By the session's clock, as taps are that follow none of the other's: the event itself has the recording's moment.
+                // Submitted at the session's time. The event itself has the recording's moment.
                 onTap(try session.submit(event))
                 onProgress(steps)
                 return await Task.yield()
             } catch SessionSyncError.queueFull {
                 try await session.waitForRoom()
             } catch SessionSyncError.logFull {
-                // The other side acknowledges more slowly than this one taps.
+                // The other device acknowledges more slowly than this one taps.
                 try await session.waitForRoom()
             }
         }
     }
 
-    /// Waits as long as the recording did before that moment.
+    /// Waits as long as the recording took to reach that moment.
     private func pass(_ moment: Date, after earlier: Date?) async throws {
         try await wait(pace.wait(from: earlier ?? moment, to: moment))
         self.moment = moment
@@ -179,7 +179,7 @@ public final class ReplayRunner {
         if duration > .zero { try await sleep(duration) }
     }
 
-    /// How many steps of the plan are known here.
+    /// Number of the plan's steps that are known here.
     private var steps: Int {
         let taps = isConcurrent ? Int(clamping: held(of: .phone)) : session.state.eventCount
         return min(taps + session.totals.sampleCount, plan.steps.count)
@@ -189,13 +189,13 @@ public final class ReplayRunner {
         session.heldSequence(of: peerIDs[actor] ?? actor.rawValue)
     }
 
-    /// Whether everything is held that was measured up to then; series have microseconds.
+    /// True if this device holds every sample up to a moment. Allows a millisecond, because series have microseconds.
     private func holdsTrack(to moment: Date?) -> Bool {
         guard let moment else { return true }
         return session.totals.latest.map { moment.timeIntervalSince($0) < 0.001 } ?? false
     }
 
-    /// Waits until a condition holds, and the whole track is held here and by the others.
+    /// Waits until a condition holds and all devices hold the complete track.
     private func untilWhole(_ condition: (WorkoutSession) -> Bool) async throws {
         try await until { condition($0) && $0.areSamplesHeldByOthers }
         var changed = changes.stream.makeAsyncIterator()
@@ -238,7 +238,7 @@ extension SyncedSession {
         seriesStatuses.lazy.filter(\.isOwn).map { $0.count - $0.storedCount }.max() ?? 0
     }
 
-    /// Whether every peer that can be reached has what was recorded here.
+    /// True if every reachable peer holds all samples recorded here.
     fileprivate var areSamplesHeldByOthers: Bool {
         seriesStatuses.lazy.filter(\.isOwn).allSatisfy { series in
             reachablePeerIDs.allSatisfy { series.heldThrough[$0] ?? 0 >= series.end }
@@ -247,7 +247,7 @@ extension SyncedSession {
 }
 
 public enum ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The session was closed before the plan was done.
+    /// The session was closed before the plan was finished.
     case sessionEnded(applied: Int)
 
     public var description: String {

@@ -2,8 +2,8 @@ import Foundation
 public import MeshGPX
 
 extension GPXRecording {
-    /// A run that nobody ran: some 20 minutes and a good three kilometres in circles, with two pauses, an empty
-    /// segment and a few points without time. The same at every call.
+    /// Returns a synthetic run of some 20 minutes and a good three kilometres in circles. It has two pauses, an empty segment
+    /// and a few points without time. Every call returns the same run.
     public static func syntheticRun() -> GPXRecording {
         var run = SyntheticRun()
         let warmUp = run.segment(seconds: 360)
@@ -58,7 +58,7 @@ private struct SyntheticRun {
 
     private func rounded(_ value: Double, _ parts: Double) -> Double { (value * parts).rounded() / parts }
 
-    /// 0 ..< 1, by a linear congruential generator (Knuth, MMIX).
+    /// Returns a number in 0 ..< 1 from a linear congruential generator (Knuth, MMIX).
     private mutating func noise() -> Double {
         random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
         return Double(random >> 40) / Double(1 << 24)

@@ -1,13 +1,13 @@
 public import Foundation
 
-/// What a person does in a workout, on either device. Every event carries the moment of the tap, never that of its arrival,
-/// so that it means the same wherever and whenever it is applied.
+/// An action of a person in a workout, on either device. Every event carries the moment of the tap, not of its arrival. So
+/// it means the same wherever and whenever it is applied.
 public enum WorkoutEvent: Codable, Hashable, Sendable {
     case start(at: Date)
     case pause(at: Date)
     case resume(at: Date)
-    /// - `distance`: metres of the workout, as whoever taps sees them. What was measured lies beside the order of events and
-    ///   is held by each device so far as it has come, so a reducer sees only what an event carries.
+    /// - `distance`: Metres of the workout, as the tapping device sees them. Samples aren't part of the ordered events, and
+    ///   devices may hold different ones. So the reducer must take the distance from the event.
     case lap(at: Date, distance: Double)
     case finish(at: Date, distance: Double)
 

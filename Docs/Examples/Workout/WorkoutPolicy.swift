@@ -1,13 +1,13 @@
 public import Foundation
 public import MeshEngine
 
-/// Which events still make sense when their turn comes. Two people, or one person with two devices, tap what they see:
-/// a second pause on the watch while the phone's is on its way, a lap on both wrists. The policy decides alike on every
-/// device; an event that it rejects is recorded and changes nothing.
+/// Rejects events that no longer make sense when their turn comes. Two devices may tap at nearly the same time: a second pause
+/// on the watch while the phone's is in flight, or a lap on both wrists. The policy decides the same on every device. A
+/// rejected event is recorded and changes nothing.
 public struct WorkoutPolicy: SessionConflictPolicy {
-    /// Laps beyond it are rejected, so that the state stays small.
+    /// Maximum number of laps, to keep the state small. Further laps are rejected.
     public static let lapsMax = 1_000
-    /// Seconds within which two laps are one tap made on two devices.
+    /// Seconds within which two laps count as one, tapped on two devices.
     public static let doubleTapInterval: TimeInterval = 2
 
     public init() {}

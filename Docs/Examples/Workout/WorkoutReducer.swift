@@ -2,25 +2,25 @@ import Foundation
 public import MeshEngine
 import MeshTimerAnchor
 
-/// Turns events into the state of a workout, alike on every device: nothing but the arguments is read.
+/// Turns events into the state of a workout. It reads only its arguments, so every device gets the same state.
 public struct WorkoutReducer: SessionSyncReducer {
     public init() {}
 
-    /// - Throws: `WorkoutError.invalidDistance`. On the device that submits it, nothing is then sent.
+    /// - Throws: `WorkoutError.invalidDistance`. The device that submits the event then sends nothing.
     public func reduce(state: inout WorkoutState, event: WorkoutEvent, context: SessionEventContext) throws {
         try state.apply(event)
     }
 }
 
 public enum WorkoutError: Error, Hashable, Sendable {
-    /// Metres that are negative or not a number.
+    /// The distance is negative or not a number.
     case invalidDistance
-    /// The same, or a heart rate outside 0…500.
+    /// The sample has such a distance, or a heart rate outside 0…500.
     case invalidSample
 }
 
 extension WorkoutState {
-    /// Applies an event that makes sense now; whether it does is `WorkoutPolicy`'s question.
+    /// Applies an event that `WorkoutPolicy` has accepted.
     mutating func apply(_ event: WorkoutEvent) throws(WorkoutError) {
         switch event {
         case .start(let moment):
@@ -35,11 +35,11 @@ extension WorkoutState {
             try reach(metres)
             timer?.finish(at: moment)
         }
-        // The state may have come from a peer, with any number in it: sums wrap rather than trap.
+        // The state may come from a peer, with any number in it: the sum wraps instead of trapping.
         eventCount &+= 1
     }
 
-    /// Another device may have tapped a moment before, and have seen more of the way.
+    /// Raises the distance. Never lowers it: another device may have tapped a moment before and measured more.
     private mutating func reach(_ metres: Double) throws(WorkoutError) {
         guard metres.isFinite, metres >= 0 else { throw .invalidDistance }
         distance = max(distance, metres)

@@ -5,19 +5,19 @@ public import MeshStorage
 public import MeshTimerAnchor
 public import MeshTransport
 
-/// The workout on one device: everything that an app needs beside its screens.
+/// The workout on one device: everything an app needs except its screens.
 public typealias WorkoutSession = SyncedSession<WorkoutState, WorkoutEvent, WorkoutReducer, WorkoutPolicy>
 
 extension SyncedSession
 where
     State == WorkoutState, Event == WorkoutEvent, Reducer == WorkoutReducer, ConflictPolicy == WorkoutPolicy
 {
-    /// Names the feature in every message.
+    /// The feature's ID in every message.
     public nonisolated static var workoutFeatureID: String { "workout" }
 
     /// - Parameters:
-    ///   - sessionID: one for each workout; the next one is a new UUID.
-    ///   - configure: what else is to be set, such as a store, or `onConfirmed` to keep a finished workout once.
+    ///   - sessionID: A new UUID for each workout.
+    ///   - configure: Changes the configuration, for example the store, or `onConfirmed` to keep a finished workout once.
     public static func workout(
         sessionID: UUID, over transport: any SessionSyncTransport,
         configure: (inout SyncedSessionConfiguration<WorkoutState, WorkoutEvent>) -> Void = { _ in }
@@ -27,8 +27,8 @@ where
             reducer: WorkoutReducer(), conflictPolicy: WorkoutPolicy(), configuration: configuration(configure))
     }
 
-    /// The same, as the store has it; a new one where it has none.
-    /// - Throws: what `SyncedSession.open` throws.
+    /// Opens the workout in the store, or a new one if the store has none.
+    /// - Throws: An error of `SyncedSession.open`.
     public static func openWorkout(
         sessionID: UUID, over transport: any SessionSyncTransport, store: (any SessionStore)? = nil,
         configure: (inout SyncedSessionConfiguration<WorkoutState, WorkoutEvent>) -> Void = { _ in }
@@ -43,7 +43,7 @@ where
         _ configure: (inout SyncedSessionConfiguration<WorkoutState, WorkoutEvent>) -> Void
     ) -> SyncedSessionConfiguration<WorkoutState, WorkoutEvent> {
         var configuration = SyncedSessionConfiguration<WorkoutState, WorkoutEvent>()
-        // All paired devices are one person's: those that come later watch.
+        // All paired devices belong to one person. Devices that join later watch.
         configuration.audience = .everyPeer
         configuration.isIdle = { $0.phase == .ready }
         configure(&configuration)
@@ -55,17 +55,17 @@ extension SyncedSession
 where
     State == WorkoutState, Event == WorkoutEvent, Reducer == WorkoutReducer, ConflictPolicy == WorkoutPolicy
 {
-    /// The timer as every device shows it now; nil before the start.
+    /// The timer's current reading, the same on every device; nil before the start.
     public var timer: SessionTimerReading? { state.timer.map { reading(of: $0) } }
 }
 
 extension WorkoutState {
-    /// 32 hexadecimal digits that two devices compare to see that they agree.
+    /// A digest of 32 hexadecimal digits. Equal on devices that agree.
     public var digest: String { jsonDigest(of: self) }
 }
 
 extension [WorkoutSample] {
-    /// The same of a track.
+    /// A digest of the track, 32 hexadecimal digits. Equal on devices that agree.
     public var digest: String { jsonDigest(of: self) }
 }
 

@@ -1,18 +1,18 @@
 public import Foundation
 public import MeshTimerAnchor
 
-/// A workout as phone and watch both show it.
+/// A workout that phone and watch share.
 ///
-/// It holds facts, not ticks: what a screen counts up (elapsed time, phase) is derived from them when it is read, so that
-/// nothing stored can contradict it and nothing is sent while time passes. What sensors measure is a series beside it.
+/// The state holds facts, not ticks. Elapsed time and phase are derived when read. So no stored value can contradict them, and
+/// nothing is sent while time passes. Sensor measurements are a separate series.
 public struct WorkoutState: Codable, Hashable, Sendable {
-    /// nil before the start.
+    /// The workout's timer; nil before the start.
     public var timer: SessionTimerAnchor?
-    /// Metres at the last lap or at the finish; what has come since is in `WorkoutSession.totals`.
+    /// Metres at the last lap or at the finish. `WorkoutSession.totals` has the current distance.
     public var distance = 0.0
     /// The laps that have ended, at most `WorkoutPolicy.lapsMax`.
     public var laps: [WorkoutLap] = []
-    /// Events that made this state; those that the policy rejected are not among them.
+    /// Number of events that made this state, without those the policy rejected.
     public var eventCount = 0
 
     public init() {}
@@ -26,7 +26,7 @@ public struct WorkoutState: Codable, Hashable, Sendable {
         }
     }
 
-    /// Seconds without pauses.
+    /// Returns the elapsed seconds without pauses.
     public func elapsed(at moment: Date) -> TimeInterval { timer?.elapsed(at: moment) ?? 0 }
 }
 
@@ -36,11 +36,11 @@ public enum WorkoutPhase: String, Codable, Hashable, Sendable {
 
 public struct WorkoutLap: Codable, Hashable, Sendable {
     public var endedAt: Date
-    /// Seconds without pauses.
+    /// Duration in seconds, without pauses.
     public var duration: TimeInterval
     /// Metres of this lap.
     public var distance: Double
-    /// Metres of the workout at its end.
+    /// Metres of the workout at the end of this lap.
     public var endDistance: Double
 
     public init(endedAt: Date, duration: TimeInterval, distance: Double, endDistance: Double) {

@@ -2,12 +2,12 @@ public import Foundation
 public import MeshSeries
 public import MeshSession
 
-/// What was measured at one moment, about once a second: recorded beside the order of taps.
+/// Measurements at one moment, taken about once a second. Recorded as a series, outside the order of taps.
 public struct WorkoutSample: Codable, Hashable, Sendable {
     public var position: WorkoutPosition?
     /// Metres since the previous sample, 0 after a gap.
     public var moved: Double
-    /// Beats a minute, when a sensor is there.
+    /// Beats a minute; nil without a sensor.
     public var heartRate: Int?
 
     public init(position: WorkoutPosition? = nil, moved: Double = 0, heartRate: Int? = nil) {
@@ -19,7 +19,7 @@ public struct WorkoutSample: Codable, Hashable, Sendable {
     var isPlausible: Bool { moved.isFinite && moved >= 0 && heartRate.map((0...500).contains) ?? true }
 }
 
-/// Where the runner is.
+/// The runner's position.
 public struct WorkoutPosition: Codable, Hashable, Sendable {
     /// Degrees north (WGS 84).
     public var latitude: Double
@@ -36,42 +36,42 @@ public struct WorkoutPosition: Codable, Hashable, Sendable {
 }
 
 extension Series<WorkoutSample> {
-    /// What a workout's sensors measured.
+    /// The series of a workout's sensor measurements.
     public static let track = Series("track")
 }
 
-/// What a track comes to, as far as it is held here.
+/// Totals of the samples of a track that this device holds.
 public struct WorkoutTotals: Hashable, Sendable {
     public let sampleCount: Int
-    /// Metres.
+    /// Distance in metres.
     public let distance: Double
-    /// nil until a sample had one.
+    /// Heart rate; nil until a sample has one.
     public let heartRate: HeartRateSummary?
-    /// When the last sample was measured.
+    /// The time of the last sample.
     public let latest: Date?
 
     public init(_ summary: SeriesSummary = SeriesSummary()) {
         sampleCount = summary.count
-        // A peer may have recorded anything, and the next lap carries this.
+        // A peer may have recorded any number, and the next lap carries this one.
         let metres = summary["moved"].sum
         distance = metres.isFinite ? max(metres, 0) : 0
         heartRate = HeartRateSummary(summary["heartRate"])
         latest = summary.latest
     }
 
-    /// Seconds for a kilometre; nil before the first ten metres, which are mostly noise.
+    /// Returns seconds for a kilometre. Returns nil before the first ten metres, which are mostly noise.
     public func pace(after elapsed: TimeInterval) -> TimeInterval? {
         distance < 10 ? nil : elapsed / distance * 1_000
     }
 }
 
-/// In beats a minute.
+/// Heart rates of a track, in beats a minute.
 public struct HeartRateSummary: Hashable, Sendable {
     public let latest: Int
     public let highest: Int
     public let average: Int
 
-    /// nil for a series without any.
+    /// Returns nil if the series has no heart rates.
     init?(_ column: SeriesSummary.Column) {
         guard column.count > 0, let latest = Int(exactly: column.last), let highest = Int(exactly: column.maximum),
             let average = Int(exactly: column.mean.rounded())
@@ -84,23 +84,22 @@ extension SyncedSession
 where
     State == WorkoutState, Event == WorkoutEvent, Reducer == WorkoutReducer, ConflictPolicy == WorkoutPolicy
 {
-    /// Keeps what was measured here.
-    /// - Throws: `WorkoutError.invalidSample`, and what `record` throws.
+    /// Records a measurement made here.
+    /// - Throws: `WorkoutError.invalidSample`, or an error of `record`.
     public func measure(_ sample: WorkoutSample, at moment: Date? = nil) throws {
         guard sample.isPlausible else { throw WorkoutError.invalidSample }
         try record(sample, in: .track, at: moment)
     }
 
-    /// What was measured, by the device that has come furthest: of two that a runner wears, each has the whole way.
+    /// Totals by the device with the longest distance. If a runner wears two, each has measured the complete distance.
     public var totals: WorkoutTotals {
         let recorders = Set(seriesStatuses.lazy.filter { $0.name == Series.track.name }.map(\.peerID))
         return recorders.map { WorkoutTotals(summary(of: .track, by: $0)) }
             .max { ($0.distance, $0.sampleCount) < ($1.distance, $1.sampleCount) } ?? WorkoutTotals()
     }
 
-    /// What was measured, in the order of time. A device that was told to record again what it may have lost has recorded some
-    /// of it twice, which counts once.
-    /// - Throws: what `samples` throws.
+    /// Returns the samples in order of time. A restarted device may record some samples again. They count once.
+    /// - Throws: An error of `samples`.
     public func track() async throws -> [RecordedSample<WorkoutSample>] {
         var latest: [String: Date] = [:]
         return try await samples(of: .track).filter { sample in

@@ -9,11 +9,11 @@ import MeshStorage
 import MeshToolOutput
 import MeshTransport
 
-/// What a day costs that a watch spends away from the phone, and what it costs to meet again: `plugins-tool bench alone`.
+/// The cost of a day that a watch spends away from the phone, and of reconnecting: `plugins-tool bench alone`.
 ///
-/// A sample a second and a tap a minute go into a session with a store; then a pipe joins it to the phone's session, which
-/// has had a tap an hour. The day passes as fast as this machine writes, or, with `--speed 100`, a hundred times as fast as
-/// life.
+/// The watch's session has a store. It takes a sample every second and a tap every minute. Then a pipe connects it to the
+/// phone's session, which has had one tap an hour. The day passes as fast as this machine writes. With `--speed 100` it
+/// passes a hundred times as fast as real time.
 @MainActor struct AloneBenchmark {
     nonisolated static let benchmarkCase = BenchmarkCase(
         id: "alone", summary: "What a day away from the other device costs: writes, bytes, memory, and meeting again"
@@ -26,7 +26,7 @@ import MeshTransport
         var rows: [BenchmarkRow] = []
         for store in stores {
             let benchmark = try await AloneBenchmark(context, store, speed: speed)
-            // Where there is a store that keeps things, the others are of no interest.
+            // A memory store is measured only if there is no other.
             if benchmark.store.durability == .memory, stores.count > 1 {
                 benchmark.end()
                 continue
@@ -99,8 +99,8 @@ import MeshTransport
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Each second is written before the next one comes.
-    /// - Returns: how many events were not taken.
+    /// Writes the samples and taps of the day, each second before the next.
+    /// - Returns: Number of events that the session refused.
     private func live(_ watch: DaySession) async throws -> Int {
         var refused = 0
         let begun = ContinuousClock.now
@@ -152,7 +152,7 @@ import MeshTransport
 
     private var size: Int { CountingStore.bytes(in: folder) }
 
-    /// Of the process so far, in megabytes.
+    /// Peak memory of the process so far, in megabytes.
     static var peakMemory: Double {
         var usage = rusage()
         #if canImport(Darwin)

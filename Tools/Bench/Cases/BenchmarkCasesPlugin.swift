@@ -1,7 +1,7 @@
 import MeshBenchmarks
 public import MeshBus
 
-/// Offers every measurement that needs no more than this package without traits.
+/// Offers every benchmark that needs only this package without traits.
 public struct BenchmarkCasesPlugin: Plugin {
     public init() {}
 

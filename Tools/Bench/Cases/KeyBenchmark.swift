@@ -16,12 +16,12 @@ import MeshWire
     import Musl
 #endif
 
-/// What it costs to bring ten thousand stored keys to a fresh peer: `plugins-tool bench keysync`.
+/// The cost of bringing ten thousand stored keys to a new peer: `plugins-tool bench keysync`.
 ///
-/// Two peers over a pair of pipes, each with a store of its own. Timed is everything from the values on one side to the
-/// values on the other: written, persisted, sent, persisted, read. Beside it the same values as one JSON dictionary by
-/// Foundation, persisted on both sides as one value and sent uncompressed, in parts of a megabyte. Then ten of the keys change
-/// while the peers are apart; bytes are those of both ways, with greetings and acknowledgements.
+/// Two peers, each with its own store, are connected by a pair of pipes. The time covers all steps: the values are written,
+/// persisted, sent, persisted and read. For comparison, the same values travel as one JSON dictionary by Foundation. It is
+/// persisted on both sides as one value and sent uncompressed, in parts of a megabyte. Then ten of the keys change while the
+/// peers are disconnected. Bytes count both directions, with hellos and acknowledgements.
 struct KeyBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "keysync", summary: "Ten thousand keys to a fresh peer, and ten changed ones, beside one JSON dictionary"
@@ -38,7 +38,7 @@ struct KeyBenchmark {
 
     private static let rounds = 5
 
-    /// - Parameter level: of zlib; 6 is what links have by default.
+    /// - Parameter level: Level of zlib. Links use 6 by default.
     private static func row(_ store: Contribution<StoreFactory>, _ level: Int) async throws -> BenchmarkRow {
         let sample = KeySample(count: 10_000)
         var (keys, json): ([Double], [Double]) = ([], [])
@@ -119,7 +119,7 @@ private struct KeyPair {
 
     private var bytes: Int { transports.reduce(0) { $0 + Int($1.statistics.bytesSent) } }
 
-    /// When no more has been sent for a while.
+    /// Number of bytes sent, once no more have been sent for 100 ms.
     private func settledBytes() async throws -> Int {
         var last = -1
         while last != bytes {
@@ -160,7 +160,7 @@ private struct KeyPair {
         return Run(seconds: seconds, bytes: bytes)
     }
 
-    /// A message carries about a megabyte.
+    /// Bytes in a part, about as many as a message carries.
     private static let partBytes = 1_000_000
 
     func bringJSON(_ sample: KeySample) async throws -> Run {
@@ -170,7 +170,7 @@ private struct KeyPair {
         let json = try sample.json()
         try persist(json, in: stores[0])
         for start in stride(from: 0, to: json.count, by: Self.partBytes) {
-            // What has the id of an event that has come does not come again: each part has its own.
+            // Each part has its own event id: a receiver drops an event whose id it has seen.
             let metadata = SessionSyncMetadata(
                 sessionID: TransportConnection.sharedScope, featureID: "json", sourcePeerID: "peer-0", sequence: 0,
                 causalTimestamp: Date(), payloadType: "json")
@@ -200,7 +200,7 @@ private struct KeyPair {
     }
 }
 
-/// Settings of an app, of five types, each of 20 to 200 bytes.
+/// Settings of an app: values of five types, each of 20 to 200 bytes.
 private struct KeySample: Sendable {
     struct Record: Codable, Sendable, Hashable {
         var name: String
@@ -250,7 +250,7 @@ private struct KeySample: Sendable {
         }
     }
 
-    /// The same after that many have changed.
+    /// Returns a copy in which `count` values have changed.
     func changing(_ count: Int) -> KeySample {
         var sample = self
         let names = values.texts.keys.sorted()
@@ -284,7 +284,7 @@ private struct KeySample: Sendable {
         return batch
     }
 
-    /// Reads every value.
+    /// Reads every value. True if the router has them all.
     func isHeld(by router: StorageRouter) async throws -> Bool {
         var held = Values()
         for name in values.texts.keys { held.texts[name] = try await router.get(StorageKey<String>(name)) }

@@ -13,12 +13,12 @@ import MeshToolOutput
 import MeshTransport
 import MeshWire
 
-/// What samples cost as a series, and as events in the order: `plugins-tool bench series`.
+/// The cost of samples as a series, and as ordered events: `plugins-tool bench series`.
 ///
-/// With `--gpx` a recording's points, a second apart, go from a watch to a phone, once as events and once as a series, over a calm
-/// network in virtual time: all bytes in both directions, and what the watch's store holds while it is alone. Beside them the same
-/// samples in one piece, `compact` and zlib. Then ten million samples of one series: into a store, a minute out of their midst, and
-/// to a newcomer over memory.
+/// With `--gpx` a watch sends the points of a recording, one a second, to a phone over a calm network in virtual time. It sends
+/// them once as events and once as a series. The result is the bytes in both directions, and the size of the watch's store
+/// while it is alone. For comparison: the same samples in one piece, `compact` and zlib. Then ten million samples of one series
+/// are written to a store. One minute is read from their middle, and all are sent to a new peer over memory.
 @MainActor struct SeriesBenchmark {
     nonisolated static let benchmarkCase = BenchmarkCase(
         id: "series", summary: "What samples cost as a series and as events, and ten million of them"
@@ -66,7 +66,7 @@ import MeshWire
         return (sent, try Self.bytes(in: alone))
     }
 
-    /// - Parameter network: to the phone; nil is alone.
+    /// - Parameter network: Network to the phone; nil if the watch is alone.
     private func live(
         _ samples: [TrackSample], asEvents: Bool, store: any SessionStore, with network: ScenarioNetwork?
     ) async throws -> Bool {
@@ -115,7 +115,7 @@ import MeshWire
             configuration: configuration)
     }
 
-    /// Of all that is stored now.
+    /// Returns the number of bytes of all values and journals in the store.
     private static func bytes(in store: any SessionStore) throws -> Int {
         let catalog = try store.catalog(prefix: "")
         var count = 0
@@ -194,7 +194,7 @@ import MeshWire
     }
 }
 
-/// The devices were not as they should have been, and what was measured means nothing.
+/// The devices did not end as expected, so the measurement means nothing.
 private struct NotWhole: Error {}
 
 private typealias TrackSession = SyncedSession<
@@ -218,7 +218,7 @@ private struct TrackSample: Codable, Sendable {
         }
     }
 
-    /// With a time each, as a series has.
+    /// Returns the compressed size of the samples with a time each, as in a series.
     static func compressedCount(_ samples: [TrackSample]) throws -> Int {
         struct Timed: Codable {
             var time: Date

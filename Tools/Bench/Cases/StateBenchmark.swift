@@ -7,11 +7,11 @@ import MeshSharedState
 import MeshTransport
 import MeshWire
 
-/// What a change of a shared state costs on the wire, by merge: `plugins-tool bench state`.
+/// The cost of a change of a shared state on the wire, by merge: `plugins-tool bench state`.
 ///
-/// Two peers, of which one changes a part of the value and waits until the other has acknowledged it, ten times.
-/// Counted is what a platform that keeps the newest of each state has to hold: the whole frame of one snapshot, by the
-/// compact codec, remembering nothing of a connection, with and without zlib.
+/// One of two peers changes a part of the value and waits for the other's acknowledgement, ten times. The benchmark counts
+/// the bytes that a platform must hold if it keeps only the newest of each state. That is the whole frame of one snapshot by
+/// the compact codec, without interning, with and without zlib.
 struct StateBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "state", summary: "Bytes that one change of a shared state costs, by merge, beside an application context",
@@ -45,7 +45,7 @@ struct StateBenchmark {
         var updates: [CountingTransport.Size]
     }
 
-    /// - Throws: `StateBenchmarkError` when a change is not acknowledged.
+    /// - Throws: `StateBenchmarkError` if a change is not acknowledged.
     @MainActor
     static func sizes(_ sample: StateSample, _ merge: StateSample.Merge) async throws -> Sizes {
         let (asking, answering) = CountingTransport.pair()
@@ -57,7 +57,7 @@ struct StateBenchmark {
         for number in 0...updateCount {
             var value = states[0].value
             sample.change(&value, number)
-            // When two meet they may tell each other everything twice, once unasked and once asked.
+            // Two peers that meet may send each other everything twice: once unasked and once on request.
             for _ in 0..<1000 { await Task.yield() }
             _ = asking.takeSizes()
             try states[0].update(value)
@@ -79,7 +79,7 @@ enum StateBenchmarkError: Error, CustomStringConvertible {
     var description: String { "a change did not arrive" }
 }
 
-/// A value that apps share, and how it changes.
+/// A value that apps share, and a change of it.
 struct StateSample: Sendable, CustomStringConvertible {
     enum Merge: String, CaseIterable, Sendable {
         case whole, fields, custom
@@ -102,13 +102,13 @@ struct StateSample: Sendable, CustomStringConvertible {
 
     static let all = [settings, workout, document]
 
-    /// 40 fields, of which one changes.
+    /// A dictionary of 40 fields, of which one changes.
     private static let settings = StateSample(
         name: "settings",
         value: Dictionary(uniqueKeysWithValues: (0..<40).map { ("setting\($0)", "value \($0 * 37 % 11)") })
     ) { value, number in value["setting\(number % 40)"] = "changed \(number)" }
 
-    /// What a workout shows, of which three fields change.
+    /// The fields that a workout shows, of which three change.
     private static let workout = StateSample(
         name: "workout",
         value: [
@@ -122,12 +122,12 @@ struct StateSample: Sendable, CustomStringConvertible {
         value["heartRate"] = "\(120 + number)"
     }
 
-    /// 64 KiB of text that stay, and a title that changes.
+    /// A document with 64 KiB of constant text and a changing title.
     private static let document = StateSample(
         name: "document", value: ["title": "Untitled", "text": StateSample.text(bytes: 65_536)]
     ) { value, number in value["title"] = "Draft \(number)" }
 
-    /// Words of a small vocabulary, so that it compresses about as text does.
+    /// Returns text from a small vocabulary, which compresses about as well as real text.
     private static func text(bytes: Int) -> String {
         var random = SplitMix64(seed: 1)
         let words = (0..<2000).map { _ in
@@ -139,7 +139,7 @@ struct StateSample: Sendable, CustomStringConvertible {
     }
 }
 
-/// One of two ends in one process that hands everything over at once and counts the snapshots that it sends.
+/// One of two connected ends in one process. It delivers everything at once and counts the snapshots it sends.
 final class CountingTransport: SessionSyncTransport {
     struct Size: Sendable {
         var plain: Int
@@ -174,7 +174,7 @@ final class CountingTransport: SessionSyncTransport {
 
     private func connect(_ other: CountingTransport) { state.withLock { $0.other = other.inbox } }
 
-    /// What was sent since the last call.
+    /// Returns the sizes of the snapshots sent since the last call.
     func takeSizes() -> [Size] {
         state.withLock { state in
             defer { state.sizes = [] }

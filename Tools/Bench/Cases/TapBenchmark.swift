@@ -7,9 +7,9 @@ import MeshSession
 import MeshTesting
 import MeshWire
 
-/// What a tap costs a session that has no peer, and what of it is for bytes: `plugins-tool bench taps`.
+/// The cost of a tap in a session without peers, and its share for bytes: `plugins-tool bench taps`.
 ///
-/// `digest` is what comparing states adds at each milestone, for a state of 3 to 10 KB.
+/// `digest` is the added cost of comparing states at each milestone, for a state of 3 to 10 KB.
 @MainActor struct TapBenchmark {
     nonisolated static let benchmarkCase = BenchmarkCase(
         id: "taps", summary: "CPU and bytes of a thousand taps in a session: submit, encode, decode, digests"
@@ -27,7 +27,7 @@ import MeshWire
         let bytes = try codec.encode(event)
         let session = makeSession(workout)
         let moment = Date(timeIntervalSince1970: 1_767_225_600)
-        // Not in batches of a stopwatch: a session that nobody confirms is full in the end.
+        // Not in batches of a stopwatch: without confirmations the session would fill up.
         let count = 20_000
         let start = ContinuousClock.now
         for _ in 0..<count { try session.submit(event, at: moment) }

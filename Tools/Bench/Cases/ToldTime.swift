@@ -1,7 +1,7 @@
 import Foundation
 import MeshBase
 
-/// A clock that stands until it is told how much has passed, and from some moment on goes by itself.
+/// A manual clock that advances only on request, until it is switched to run in real time.
 final class ToldTime: Sendable {
     private struct State {
         var elapsed = 0.0
@@ -18,7 +18,7 @@ final class ToldTime: Sendable {
 
     var uptime: @Sendable () -> Duration { { [self] in .seconds(state.withLock(\.now)) } }
 
-    /// Timers that were set while the clock stood end at the latest when it goes by itself.
+    /// Waits for a duration. Switching the clock to real time ends all timers set before.
     var wait: @Sendable (Duration) async throws -> Void {
         { [self] duration in
             await withCheckedContinuation { continuation in

@@ -1,9 +1,9 @@
-/// How many samples fit under a limit, found with few measurements of a size that grows about evenly.
+/// Finds how many samples fit under a limit, with few measurements of a size that grows about evenly.
 enum Capacity {
-    /// The largest count of which the size is at most `limit`, given that sizes grow with the count.
+    /// Returns the largest count whose size is at most `limit`. Sizes must grow with the count.
     ///
-    /// Follows the chord between two known sizes, and halves every third step, so that an uneven growth costs steps and
-    /// not the answer. O(log count) calls of `size`.
+    /// Uses the secant between two known sizes (regula falsi), and bisection at every third step. So uneven growth costs
+    /// steps but not correctness. O(log count) calls of `size`.
     static func largestCount(within limit: Int, size: (Int) throws -> Int) rethrows -> Int {
         var low = (count: 0, size: try size(0))
         guard low.size <= limit else { return 0 }
@@ -27,7 +27,7 @@ enum Capacity {
         return low.count
     }
 
-    /// The count at which a line through two measurements reaches `limit`.
+    /// Returns the count at which the line through two measurements reaches `limit`.
     static func count(at limit: Int, between low: (count: Int, size: Int), and high: (count: Int, size: Int)) -> Int {
         guard high.size > low.size, high.count > low.count else { return low.count }
         let bytesPerSample = Double(high.size - low.size) / Double(high.count - low.count)
@@ -36,6 +36,6 @@ enum Capacity {
     }
 
     private static let maximumCount = 1 << 40
-    /// Sizes that have not grown by then are taken to be constant.
+    /// Count from which sizes that have not grown are considered constant.
     private static let flatCountMax = 4_096
 }

@@ -3,7 +3,7 @@ import MeshFixtures
 import MeshIdentity
 import MeshWire
 
-/// How size and time of a payload that is made of samples grow with their number.
+/// Measures how size and time of a payload made of samples grow with their number.
 extension CodecBenchmark {
     static let growthCase = BenchmarkCase(
         id: "growth", summary: "A payload of ever more samples through each codec: size and time",
@@ -25,7 +25,7 @@ extension CodecBenchmark {
     private func rows(
         of payload: String, _ count: Int, _ value: any Codable & Equatable & Sendable
     ) throws -> [BenchmarkRow] {
-        // By its own type, as in `rows(of:)`.
+        // By concrete type, as in `rows(of:)`.
         switch value {
         case let track as SampleTrack: try rows(of: payload, count, track, EnvelopeForm.allWithDirect(codecs))
         case let value as any Codable & Equatable & Sendable & WireValue: try rowsWithDirect(of: payload, count, value)

@@ -7,8 +7,8 @@ public import MeshIdentity
 import MeshToolOutput
 import MeshWire
 
-/// The table of codecs: every codec, with and without zlib and the memory of a connection, on every payload, against
-/// every limit.
+/// The table of codecs: every codec, with and without zlib and a connection's interning, on every payload, against every
+/// limit.
 package struct CodecBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "codecs",
@@ -22,10 +22,10 @@ package struct CodecBenchmark {
     private let compared: [ComparedForm]
     private let stopwatch: BenchmarkStopwatch
 
-    /// - Throws: `ToolError` when the options name a payload that nobody offers or a recording that cannot be read.
+    /// - Throws: `ToolError` if the options name an unknown payload or an unreadable recording.
     package init(_ context: BenchmarkContext) throws {
         self.context = context
-        // The name stands for the whole envelope in Foundation's JSON, the measure of the others.
+        // In the table `json` means the whole envelope in Foundation's JSON, the reference for the others.
         codecs = context.contributions(to: .codecs).map(\.value).filter { $0.id.name != "json" }
         limits = context.descriptors.payloadLimits
         compared = context.contributions(to: .comparedForms).map(\.value)
@@ -48,7 +48,7 @@ package struct CodecBenchmark {
     package func rows() throws -> [BenchmarkRow] { try payloads.flatMap(rows) }
 
     private func rows(of payload: BenchmarkPayload) throws -> [BenchmarkRow] {
-        // By their own types, for which the compiler then specializes what is measured, as it does in an app.
+        // By concrete type, so that the compiler specializes the measured code as in an app.
         switch payload.value {
         case let event as SampleEvent: try rowsWithDirect(of: payload, event)
         case let metrics as SampleMetrics: try rowsWithDirect(of: payload, metrics)
@@ -93,8 +93,8 @@ package struct CodecBenchmark {
         return own + table.compared.map { table.row(of: payload.id, $0, limits: limits, capacity: [:]) }
     }
 
-    /// Bytes and nanoseconds of each form, our own ones first. All take turns.
-    /// - Throws: what the forms throw, and `ToolError` when the value does not survive one.
+    /// Measures bytes and nanoseconds of each form, our own ones first. All forms take turns.
+    /// - Throws: An error of a form, or `ToolError` if a form doesn't decode what it encoded.
     func timings<Value: Codable & Equatable & Sendable>(
         of forms: [EnvelopeForm<Value>], _ envelope: SessionSyncEnvelope<Value>, _ compared: [ComparedForm] = []
     ) throws -> [CodecTiming] {
@@ -119,12 +119,12 @@ package struct CodecBenchmark {
 struct CodecTiming {
     let name: String
     let bytes: Int
-    /// Nanoseconds.
+    /// Nanoseconds for encoding.
     let encode: Double
     let decode: Double
 }
 
-/// Rows that tell how each form compares with JSON, and with what other libraries contributed.
+/// Creates rows that compare each form with JSON and with the forms of other libraries.
 private struct TimingTable {
     let reference: CodecTiming
     let compared: [CodecTiming]
@@ -156,14 +156,14 @@ private struct TimingTable {
     }
 }
 
-/// What a size means under each limit.
+/// A size in relation to each limit.
 struct CodecSize {
     let limits: [PayloadLimit]
     let bytes: Int
 
     var fits: [String: Bool] { byLimit { bytes <= $0.bytes } }
 
-    /// How many frames carry it: one, or as many fragments as it takes; none told where no number would do.
+    /// Number of frames for the size by limit: one, or the number of fragments. Limits below a fragment's minimum are left out.
     var frames: [String: Int] {
         let frame = [UInt8](repeating: 0, count: bytes)
         return byLimit { limit in
@@ -180,9 +180,9 @@ struct CodecSize {
         }
     }
 
-    /// How many samples would fit; empty when the payload is not made of samples.
+    /// Returns how many samples would fit, by limit. Empty if the payload isn't made of samples.
     ///
-    /// Measured up to a mebibyte, above it reckoned from the size of a sample.
+    /// Measured up to a mebibyte. Above it, calculated from the size of a sample.
     func capacity<Value>(
         of samples: BenchmarkPayload.Samples?, size: (Value) throws -> Int
     ) throws -> [String: Int] {
@@ -215,8 +215,8 @@ struct CodecSize {
 }
 
 extension BenchmarkPayload {
-    /// The payload `track`, made from a GPX recording.
-    /// - Throws: `ToolError` for a file that cannot be read or has no timed points.
+    /// Creates the payload `track` from a GPX recording.
+    /// - Throws: `ToolError` if the file can't be read or has no timed points.
     init(recordingAt path: String) throws {
         let points: [GPXPoint]
         do {
@@ -231,7 +231,7 @@ extension BenchmarkPayload {
 }
 
 extension SessionSyncMetadata {
-    /// As an engine writes it in the middle of a workout.
+    /// Returns metadata like an engine's in the middle of a workout.
     public static func benchmarkSample(payloadType: String) -> SessionSyncMetadata {
         let bytes: uuid_t = (
             0x6B, 0xA7, 0xB8, 0x10, 0x9D, 0xAD, 0x41, 0xD1, 0x80, 0xB4, 0, 0xC0, 0x4F, 0xD4, 0x30, 0xC8

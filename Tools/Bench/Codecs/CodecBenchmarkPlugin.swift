@@ -2,7 +2,7 @@ import MeshBenchmarks
 package import MeshBus
 import MeshFixtures
 
-/// Registers the tables of codecs and frames, and the payloads that they are measured with.
+/// Registers the tables of codecs and frames, and their payloads.
 package struct CodecBenchmarkPlugin: Plugin {
     package init() {}
 

@@ -1,13 +1,13 @@
 public import MeshBus
 
-/// Another library's way to write a benchmark payload, measured beside our codecs.
+/// A benchmark payload in the format of another library, measured next to our codecs.
 ///
-/// A plugin contributes one for each payload. `encode` and `decode` must do the whole work that a program built on that
-/// library would do for one envelope, metadata included.
+/// A plugin contributes one for each payload. `encode` and `decode` must do all the work that a program built on that library
+/// would do for one envelope, including metadata.
 public struct ComparedForm: Sendable {
-    /// The id of the payload, such as `event`.
+    /// The ID of the payload, such as `event`.
     public let payload: String
-    /// As the table's column `codec` says it, such as `protobuf`; every row then tells how it compares with this one.
+    /// The name in the table's column `codec`, such as `protobuf`. Every row is then compared with this form.
     public let name: String
     let makeOperations: @Sendable () throws -> Operations
 
@@ -18,8 +18,8 @@ public struct ComparedForm: Sendable {
     }
 
     /// - Parameters:
-    ///   - encode: writes the same envelope at each call.
-    ///   - decode: reads what `encode` has written.
+    ///   - encode: Writes the same envelope at each call.
+    ///   - decode: Reads the output of `encode`.
     public init<Encoded>(
         payload: String, name: String, encode: @escaping @Sendable () throws -> Encoded,
         decode: @escaping @Sendable (Encoded) throws -> Void, count: @escaping @Sendable (Encoded) -> Int
@@ -35,6 +35,6 @@ public struct ComparedForm: Sendable {
 }
 
 extension ExtensionPoint where Value == ComparedForm {
-    /// Where `bench codecs` finds what to compare our codecs with.
+    /// The extension point at which `bench codecs` finds forms to compare our codecs with.
     public static let comparedForms = ExtensionPoint("sessionmesh.compared-forms")
 }

@@ -3,10 +3,10 @@ import MeshIdentity
 import MeshToolOutput
 import MeshWire
 
-// Frames on a connection that remembers: identity and field names have passed once before the measured frame.
+// Frames on a connection with interning: it has sent the identity and field names once before the measured frame.
 
 extension EnvelopeForm {
-    /// Through Codable. The frame measured comes a second after the first of the connection.
+    /// Creates a form that uses Codable. The measured frame follows the connection's first frame.
     static func interned(_ codec: CompactCodec) throws -> EnvelopeForm {
         let codec = CompactCodec(mode: codec.mode, depthMax: codec.depthMax, usesDirectPath: false, namesFirst: true)
         return try interned(codec, name: codec.id.name + "+interned")
@@ -32,14 +32,14 @@ extension EnvelopeForm {
 }
 
 extension EnvelopeForm where Payload: WireValue {
-    /// By the direct path, which has numbers instead of names.
+    /// Creates a form that uses the direct path, with numbers instead of names.
     static func directInterned(_ codec: CompactCodec) throws -> EnvelopeForm {
         let codec = CompactCodec(mode: codec.mode, depthMax: codec.depthMax, namesFirst: true)
         return try interned(codec, name: codec.id.name + ".direct+interned")
     }
 }
 
-/// Both ends of a connection over which a frame of the same identity and type has gone.
+/// Both ends of a connection that has already carried a frame of the same identity and type.
 private final class WarmConnection {
     private var encoder: FrameEncoder
     private var decoder: FrameStreamDecoder

@@ -2,10 +2,10 @@ import Foundation
 import MeshIdentity
 
 extension EnvelopeForm {
-    /// Foundation's binary property list of the whole envelope: what `WCSession` makes of a dictionary that an app sends.
+    /// Creates a binary property list of the whole envelope by Foundation, as `WCSession` does with an app's dictionary.
     ///
-    /// Not a codec with a number: Foundation reads the string `$null` back as nil, and a codec must keep each value or
-    /// refuse it.
+    /// Not a numbered codec: Foundation reads the string `$null` back as nil, but a codec must preserve each value or refuse
+    /// it.
     static func propertyList() -> EnvelopeForm {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .binary

@@ -3,22 +3,22 @@ import MeshIdentity
 import MeshToolOutput
 import MeshWire
 
-/// One way to turn a typed envelope into bytes and back. Keeps its buffers between calls, as a connection does.
+/// One way to encode and decode a typed envelope. Keeps its buffers between calls, as a connection does.
 ///
-/// Closures rather than a protocol: made for a concrete payload, they are specialized for it, as the same calls in an
-/// app would be.
+/// Uses closures instead of a protocol: a form made for a concrete payload is specialized for it, like the same calls in an
+/// app.
 struct EnvelopeForm<Payload: Codable & Sendable> {
-    /// As the table's column `codec` says it.
+    /// The name in the table's column `codec`.
     let name: String
     let encode: (SessionSyncEnvelope<Payload>) throws -> [UInt8]
-    /// Takes what `encode` made of the envelope that it was given last.
+    /// Decodes the bytes that `encode` returned last.
     let decode: ([UInt8]) throws -> SessionSyncEnvelope<Payload>
 }
 
 // MARK: - JSON
 
 extension EnvelopeForm {
-    /// Foundation's JSON of the whole envelope: what every other form is compared with.
+    /// Creates Foundation's JSON of the whole envelope, the reference for all other forms.
     static func json() -> EnvelopeForm {
         let encoder = JSONEncoder()
         let decoder = JSONDecoder()
@@ -27,7 +27,7 @@ extension EnvelopeForm {
             decode: { try decoder.decode(SessionSyncEnvelope<Payload>.self, from: Data($0)) })
     }
 
-    /// The same, compressed as a whole.
+    /// Creates Foundation's JSON of the whole envelope, compressed.
     static func compressedJSON() throws -> EnvelopeForm {
         let plain = json()
         let deflater = try ZlibDeflater()
@@ -52,8 +52,8 @@ extension EnvelopeForm {
 // MARK: - Frames
 
 extension EnvelopeForm {
-    /// A frame of MeshWire: metadata in its fixed layout, the payload through a codec.
-    /// - Parameter name: nil takes the codec's.
+    /// Creates a frame of MeshWire, with metadata in its fixed layout and the payload by a codec.
+    /// - Parameter name: Name of the form; nil for the codec's name.
     static func frame(
         _ codec: any PayloadCodec, name: String? = nil, isCompressed: Bool
     ) throws -> EnvelopeForm {
@@ -67,18 +67,18 @@ extension EnvelopeForm {
             })
     }
 
-    /// The forms without a direct path, `json` first.
+    /// Returns the forms without a direct path, `json` first.
     static func all(_ codecs: [any PayloadCodec]) throws -> [EnvelopeForm] {
         try ofFoundation() + codecs.flatMap { try forms(of: $0) }
     }
 
-    /// What an app has without this library.
+    /// Returns the forms available to an app without this library.
     fileprivate static func ofFoundation() throws -> [EnvelopeForm] {
         try [.json(), .compressedJSON(), .propertyList()]
     }
 
     fileprivate static func forms(of codec: any PayloadCodec) throws -> [EnvelopeForm] {
-        // What compact does by itself for types of the direct path is shown apart from what it does for all others.
+        // The direct path, which compact uses by default for types that have it, gets separate rows.
         let compact = codec as? CompactCodec
         let codec: any PayloadCodec = compact == nil ? codec : CompactCodec(usesDirectPath: false)
         let alone = try [false, true].map { try frame(codec, isCompressed: $0) }
@@ -87,7 +87,7 @@ extension EnvelopeForm {
 }
 
 extension EnvelopeForm where Payload: WireValue {
-    /// Every form, `json` first, and the direct path after the codec that has it.
+    /// Returns every form, `json` first. The direct path follows its codec.
     static func allWithDirect(_ codecs: [any PayloadCodec]) throws -> [EnvelopeForm] {
         try ofFoundation()
             + codecs.flatMap { codec in
@@ -101,7 +101,7 @@ extension EnvelopeForm where Payload: WireValue {
     }
 }
 
-/// The frames of one connection, on both of its ends.
+/// Both ends of one connection for frames.
 private final class FrameCoder {
     private let codec: any PayloadCodec
     private var encoder: FrameEncoder
@@ -131,7 +131,7 @@ private final class FrameCoder {
 }
 
 extension FrameLimits {
-    /// Wide, so that the payload limits decide what fits.
+    /// Limits high enough that the payload limits decide what fits.
     static let ofBenchmarks = FrameLimits(
         frameBytes: 1 << 30, inflatedBytes: 1 << 30, inflationRatio: 1_000)
 }

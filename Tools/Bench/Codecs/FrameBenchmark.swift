@@ -2,7 +2,7 @@ import MeshBase
 import MeshBenchmarks
 import MeshWire
 
-/// What a frame adds to a stored body: header and checksum, beside copying the body.
+/// The cost that a frame adds to a stored body: header and checksum, compared with copying the body.
 struct FrameBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "frames",
@@ -33,7 +33,7 @@ struct FrameBenchmark {
     }
 }
 
-/// A body and where it goes; keeps its memory between calls, as a connection does.
+/// A body and its writers. Keeps its memory between calls, as a connection does.
 private final class Writers {
     private let body: [UInt8]
     private var writer = WireWriter(capacity: 8192)

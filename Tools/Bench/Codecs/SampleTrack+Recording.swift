@@ -3,9 +3,9 @@ import MeshFixtures
 import MeshGPX
 
 extension SampleTrack {
-    /// The first `count` timed points of a recording; past its end it is walked again, later.
+    /// Creates a track from the first `count` timed points of a recording. Past its end the recording repeats, later in time.
     ///
-    /// Speed and course are those between a point and the one before it; a recording has no accuracy, which is 0 here.
+    /// Speed and course are between a point and the one before it. Accuracy is 0, because a recording has none.
     init(_ points: [GPXPoint], count: Int) {
         let start = points.first?.time ?? Date(timeIntervalSinceReferenceDate: 0)
         let duration = (points.last?.time?.timeIntervalSince(start) ?? 0) + 1
@@ -31,13 +31,13 @@ extension SampleTrack {
 }
 
 extension GPXPoint {
-    /// Metres a second; nil when no time passes.
+    /// Returns metres a second, or nil if no time passes.
     fileprivate func speed(to other: GPXPoint) -> Double? {
         guard let time, let otherTime = other.time, otherTime > time else { return nil }
         return distance(to: other) / otherTime.timeIntervalSince(time)
     }
 
-    /// Degrees from north along the great circle; nil when the points are the same.
+    /// Returns degrees from north along the great circle, or nil if the points are equal.
     fileprivate func course(to other: GPXPoint) -> Double? {
         guard latitude != other.latitude || longitude != other.longitude else { return nil }
         let (from, to) = (latitude * .pi / 180, other.latitude * .pi / 180)

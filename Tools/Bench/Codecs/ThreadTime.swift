@@ -1,8 +1,8 @@
 import Foundation
 
-/// Time that the calling thread has spent computing: what others do on a busy machine does not count.
+/// The CPU time of the calling thread, which doesn't count other load on the machine.
 enum ThreadTime {
-    /// Right for what neither suspends nor changes threads.
+    /// Returns the time so far. Valid only for code that neither suspends nor changes threads.
     @Sendable static func now() -> Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

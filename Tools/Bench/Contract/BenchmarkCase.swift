@@ -1,20 +1,20 @@
 public import MeshBus
 
-/// A measurement that a plugin offers; `plugins-tool bench` runs what is contributed to `ExtensionPoint.benchmarks`.
+/// A benchmark that a plugin offers. `plugins-tool bench` runs the contributions to `ExtensionPoint.benchmarks`.
 ///
-/// `run` must end within seconds, take its times with the context's stopwatch, and throw rather than leave a row out.
-/// An option that it does not know is not for it.
+/// `run` must end within seconds and take its times with the context's stopwatch. It must throw instead of leaving out a row,
+/// and ignore unknown options.
 public struct BenchmarkCase: Sendable {
-    /// The name that people type to run it, such as `codecs`.
+    /// The name of the case on the command line, such as `codecs`.
     public let id: String
-    /// One line: what the rows compare.
+    /// One line that says what the rows compare.
     public let summary: String
-    /// Measures, and returns the rows of the table.
+    /// Runs the benchmark and returns the rows of the table.
     ///
-    /// - Throws: any error, which ends the benchmark with it.
+    /// - Throws: Any error. It ends the benchmark.
     public let run: @Sendable (BenchmarkContext) async throws -> [BenchmarkRow]
 
-    /// A case of that id, which must be unique on a bus.
+    /// Creates a case. The ID must be unique on a bus.
     public init(
         id: String, summary: String, run: @escaping @Sendable (BenchmarkContext) async throws -> [BenchmarkRow]
     ) {
@@ -25,6 +25,6 @@ public struct BenchmarkCase: Sendable {
 }
 
 extension ExtensionPoint where Value == BenchmarkCase {
-    /// The extension point at which measurements register.
+    /// The extension point at which benchmarks register.
     public static let benchmarks = ExtensionPoint("sessionmesh.benchmarks")
 }

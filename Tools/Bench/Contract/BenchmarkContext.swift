@@ -11,7 +11,7 @@ public struct BenchmarkContext: Sendable {
 
     /// Creates the context of a benchmark.
     ///
-    /// - Parameter progress: is told what is being measured; called often.
+    /// - Parameter progress: Called often, with a description of the current measurement.
     public init(
         bus: PluginBus, options: [String: String] = [:], stopwatch: BenchmarkStopwatch = BenchmarkStopwatch(),
         progress: @escaping @Sendable (String) -> Void = { _ in }
@@ -22,7 +22,7 @@ public struct BenchmarkContext: Sendable {
         self.progress = progress
     }
 
-    /// Every plugin of the bus, each after what it requires.
+    /// All plugins of the bus. Each follows the plugins it requires.
     public var descriptors: [PluginDescriptor] { bus.descriptors }
 
     /// Returns the values that the bus's plugins have contributed to a point, such as the codecs.
@@ -30,6 +30,6 @@ public struct BenchmarkContext: Sendable {
         bus.contributions(to: point)
     }
 
-    /// Says what is being measured now, for people who wait.
+    /// Shows the current activity to a waiting user.
     public func report(_ activity: String) { progress(activity) }
 }

@@ -1,15 +1,15 @@
 public import MeshBus
 
-/// A value that codecs are measured with.
+/// A value to measure codecs with.
 public struct BenchmarkPayload: Sendable {
-    /// The name that people type to choose it, such as `track`.
+    /// The name of the payload on the command line, such as `track`.
     public let id: String
     /// The value to encode and decode.
     public let value: any Codable & Equatable & Sendable
-    /// Nil unless the value is made of samples.
+    /// The samples that make up the value; nil for other values.
     public let samples: Samples?
 
-    /// A payload of one size, unless there are `samples`.
+    /// Creates a payload of a fixed size, or of any size with `samples`.
     public init(id: String, value: any Codable & Equatable & Sendable, samples: Samples? = nil) {
         self.id = id
         self.value = value
@@ -18,12 +18,12 @@ public struct BenchmarkPayload: Sendable {
 
     /// A payload with a varying number of samples, to find how many fit under a limit.
     public struct Samples: Sendable {
-        /// Samples in the payload.
+        /// Number of samples in the payload.
         public let count: Int
-        /// The payload with that many samples; any number from 0.
+        /// Returns the payload with the given number of samples, from 0.
         public let payload: @Sendable (Int) -> any Codable & Equatable & Sendable
 
-        /// A payload that can be made with any number of samples.
+        /// Creates a description of the samples of a payload.
         public init(count: Int, payload: @escaping @Sendable (Int) -> any Codable & Equatable & Sendable) {
             self.count = count
             self.payload = payload

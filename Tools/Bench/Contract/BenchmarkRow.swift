@@ -1,10 +1,10 @@
-/// One line of a benchmark's table: named values in order. Units end the names: `encodeNanoseconds`.
+/// One row of a benchmark's table: named values in order. Names end with the unit, as in `encodeNanoseconds`.
 public struct BenchmarkRow: Sendable, Equatable, ExpressibleByDictionaryLiteral {
-    /// One cell of the table, and the column that it stands in.
+    /// A cell of the table, and its column.
     public struct Field: Sendable, Equatable {
-        /// The column, with the unit at its end.
+        /// The column's name, with the unit at its end.
         public let name: String
-        /// The value that was measured.
+        /// The measured value.
         public let value: BenchmarkValue
 
         /// Creates a field from its column's name and its value.
@@ -17,14 +17,14 @@ public struct BenchmarkRow: Sendable, Equatable, ExpressibleByDictionaryLiteral 
     /// The row's fields in the order of the columns.
     public let fields: [Field]
 
-    /// A row of these cells.
+    /// Creates a row from its fields.
     public init(fields: [Field]) { self.fields = fields }
 
     public init(dictionaryLiteral elements: (String, BenchmarkValue)...) {
         fields = elements.map { Field(name: $0.0, value: $0.1) }
     }
 
-    /// The value of that name; O(fields).
+    /// The value with that name. O(fields).
     public subscript(name: String) -> BenchmarkValue? {
         fields.first { $0.name == name }?.value
     }

@@ -1,14 +1,14 @@
 import MeshBase
 
-/// Times an operation: the median of several batches, each long enough for the clock.
+/// Times an operation by the median of several batches. Each batch is long enough for the clock.
 public struct BenchmarkStopwatch: Sendable {
-    /// Batches are scaled to last at least this long.
+    /// Minimum duration of a batch.
     public let batchDuration: Duration
-    /// The number of batches of which the median is taken.
+    /// The number of batches that the median is taken from.
     public let batchCount: Int
     private let now: @Sendable () -> Duration
 
-    /// A stopwatch by the system's clock.
+    /// Creates a stopwatch on the system's clock.
     public init(batchDuration: Duration = .milliseconds(5), batchCount: Int = 15) {
         let start = ContinuousClock.now
         self.init(batchDuration: batchDuration, batchCount: batchCount) { ContinuousClock.now - start }
@@ -16,7 +16,7 @@ public struct BenchmarkStopwatch: Sendable {
 
     /// Creates a stopwatch on a clock of the caller's choice.
     ///
-    /// - Parameter now: time passed since any fixed moment.
+    /// - Parameter now: Time since any fixed moment.
     public init(batchDuration: Duration, batchCount: Int, now: @escaping @Sendable () -> Duration) {
         precondition(batchCount > 0, "a median needs one batch")
         self.batchDuration = batchDuration
@@ -24,15 +24,15 @@ public struct BenchmarkStopwatch: Sendable {
         self.now = now
     }
 
-    /// Nanoseconds that one call of `operation` takes. Its result is discarded, and is there so that the optimizer
-    /// cannot discard the work.
+    /// Returns the nanoseconds of one call of `operation`. The result is discarded. It exists so that the optimizer can't
+    /// remove the work.
     public func nanoseconds<Result>(_ operation: () throws -> Result) rethrows -> Double {
         let iterations = try iterations(for: operation)
         return try median((0..<batchCount).map { _ in try duration(of: operation, iterations: iterations) }, iterations)
     }
 
-    /// Measures several operations whose ratios matter, and returns the nanoseconds of each. Their batches take turns,
-    /// so that other load on the machine affects all equally.
+    /// Measures several operations whose ratios matter, and returns the nanoseconds of each. Their batches take turns, so
+    /// that other load on the machine affects all equally.
     public func nanoseconds(takingTurns operations: [() throws -> Void]) throws -> [Double] {
         let iterations = try operations.map { try self.iterations(for: $0) }
         var durations = operations.map { _ in [Duration]() }
@@ -44,7 +44,7 @@ public struct BenchmarkStopwatch: Sendable {
         return zip(durations, iterations).map(median)
     }
 
-    /// How many calls make a batch. Finding out warms up.
+    /// Returns the number of calls in a batch. Also warms up.
     private func iterations<Result>(for operation: () throws -> Result) rethrows -> Int {
         var iterations = 1
         while try duration(of: operation, iterations: iterations) < batchDuration, iterations < 1 << 30 {

@@ -4,7 +4,7 @@
     import MeshBase
     import SessionMesh
 
-    /// Sealed datagrams of a `UDPLink` between two processes, beside bare SwiftNIO, in turns. Medians of the turns.
+    /// Compares a `UDPLink`'s sealed datagrams between two processes with bare SwiftNIO. Both take turns; values are medians.
     enum DatagramBenchmark {
         static let benchmarkCase = BenchmarkCase(
             id: "datagrams", summary: "Datagrams of 256 bytes between two processes, sealed and beside bare SwiftNIO",
@@ -36,7 +36,7 @@
 
             var (bareTurns, linkTurns) = (Turns(), Turns())
             for turn in 0...turnCount {
-                // The first one warms up.
+                // The first turn warms up.
                 if turn == 1 { (bareTurns, linkTurns) = (Turns(), Turns()) }
                 bareTurns.flood.append(await bare.flood(floodCount))
                 linkTurns.flood.append(await link.flood(floodCount))
@@ -67,7 +67,7 @@
             ]
         }
 
-        /// Two identities that trust each other, the other one's in files.
+        /// Creates two identities that trust each other. The other process's is in files.
         private static func pair(_ home: URL) throws -> (PeerIdentity, TrustedPeers) {
             try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
             let mine = PeerIdentity()
@@ -102,7 +102,7 @@
     }
 
     extension [Duration] {
-        /// In seconds.
+        /// The median in seconds.
         fileprivate var median: Double { sorted()[count / 2] / .seconds(1) }
     }
 #endif

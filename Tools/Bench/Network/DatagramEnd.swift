@@ -4,17 +4,17 @@
     import NIOPosix
     import SessionMesh
 
-    /// One end that sends datagrams to the other and receives them, whatever is below.
+    /// One end of a datagram connection over any transport.
     protocol DatagramEnd: AnyObject, Sendable {
-        /// Hands over all of them before it returns.
+        /// Passes on all datagrams before it returns.
         func send(_ datagrams: [[UInt8]])
         func close() async
     }
 
-    /// Bare SwiftNIO: one channel, one flush for what is sent together.
+    /// The baseline: bare SwiftNIO with one channel, and one flush for datagrams that are sent together.
     final class BareEnd: DatagramEnd, @unchecked Sendable {
         private let channel: any Channel
-        /// Whom to send to; the side that waits learns it from what arrives. On the event loop only.
+        /// The destination. The waiting side learns it from the first datagram. Used only on the event loop.
         private var remote: SocketAddress?
 
         var port: Int { channel.localAddress?.port ?? 0 }
@@ -80,7 +80,7 @@
             try link.open(self)
         }
 
-        /// Returns when datagrams no longer travel over the stream.
+        /// Returns once datagrams no longer travel over the stream.
         func connect() async throws {
             for await address in addresses.stream {
                 self.address = address
@@ -96,7 +96,7 @@
 
         func send(_ datagrams: [[UInt8]]) {
             guard let address else { return }
-            // What does not fit is lost, as it is with the bare one.
+            // Datagrams that don't fit are lost, as with bare SwiftNIO.
             for datagram in datagrams { try? link.send(LinkPacket(lane: .datagram, bytes: datagram), to: address) }
         }
 

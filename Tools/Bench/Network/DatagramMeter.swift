@@ -2,13 +2,13 @@
     import Foundation
     import MeshBase
 
-    /// Measures one end against one that answers (`DatagramSink`). Everything happens where datagrams arrive: no hop of the
-    /// measurement's own is counted.
+    /// Measures one end against an end that answers (`DatagramSink`). All work happens on the thread where datagrams arrive, so
+    /// the measurement adds no thread hop.
     ///
-    /// A flood has at most two bursts under way, so that nothing is lost for want of a socket's buffer; the other end
-    /// acknowledges each burst with one datagram. A burst that is not acknowledged in time is counted as lost.
+    /// A flood has at most two bursts in flight, so that no socket buffer overflows. The other end acknowledges each burst with
+    /// one datagram. A burst without a timely acknowledgement counts as lost.
     final class DatagramMeter: Sendable {
-        /// The first byte of a datagram.
+        /// The kind of a datagram, in its first byte.
         enum Kind: UInt8 {
             case ignored, counted, question, burstArrived, answer
         }
@@ -25,14 +25,14 @@
             var questions = 0
             var asked = ContinuousClock.now
             var finish: CheckedContinuation<Void, Never>?
-            /// Changes with everything that arrives.
+            /// Changes with every arrival.
             var progress = 0
         }
 
         private let state = Locked(State())
         private let lost = Locked(0)
 
-        /// Bursts that were not acknowledged.
+        /// Number of bursts that were not acknowledged.
         var lostBursts: Int { lost.withLock { $0 } }
 
         func attach(_ end: any DatagramEnd) { state.withLock { $0.send = { end.send($0) } } }
@@ -54,7 +54,7 @@
             }
         }
 
-        /// - Returns: the time until all were acknowledged.
+        /// - Returns: Time until all bursts were acknowledged.
         func flood(_ count: Int) async -> Duration {
             let start = ContinuousClock.now
             await finished { state in
@@ -70,7 +70,8 @@
             return start.duration(to: .now)
         }
 
-        /// - Returns: the times of that many questions until each was answered, one after the other.
+        /// Asks one question after the other.
+        /// - Returns: Time from each question to its answer.
         func ask(_ count: Int) async -> [Duration] {
             await finished {
                 $0.questions = count

@@ -4,7 +4,7 @@
     import MeshToolOutput
     import SessionMesh
 
-    /// The other process: counts what arrives, acknowledges every burst, and sends questions back. Ends with its input.
+    /// The second process: counts datagrams, acknowledges every burst and returns questions. Exits when its input ends.
     package final class DatagramSink: Sendable {
         package static let command = "datagram-sink"
 
@@ -15,7 +15,7 @@
 
         private let state = Locked(State())
 
-        /// Arguments: `bare`, or `link` and a folder with `identity.key` and `paired.json`.
+        /// Runs the process. The arguments are `bare`, or `link` and a folder with `identity.key` and `paired.json`.
         package static func main() async -> Never {
             ToolOutput.prepare()
             do {

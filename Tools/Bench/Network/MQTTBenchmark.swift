@@ -6,18 +6,18 @@
     import MeshMQTTTransport
     import MeshRelay
 
-    /// The link beside Mosquitto's own programs at one broker, in one run: QoS 1, 256 bytes, and a Receive Maximum of 20.
+    /// Compares the link with Mosquitto's own programs at one broker, in one run: QoS 1, 256 bytes, and a Receive Maximum of 20.
     ///
-    /// The ways take turns, so that what else the machine does disturbs all alike. A rate is 10,000 messages as fast as they
-    /// are taken, from the first that is sent to the last that arrives; a latency is of one message that is alone on its way.
-    /// Mosquitto's programs take lines from a pipe and give them to one.
+    /// The paths take turns, so that other load on the machine disturbs all equally. A rate is for 10,000 messages, sent as
+    /// fast as they are accepted, from the first sending to the last arrival. A latency is for a single message in flight.
+    /// Mosquitto's programs read lines from one pipe and write them to another.
     package enum MQTTBenchmark {
         package static let benchmarkCase = BenchmarkCase(
             id: "mqtt",
             summary:
                 "Messages a second and latency of the link over a Mosquitto, beside mosquitto_pub and mosquitto_sub",
             run: { context in
-                // Blocks threads, and those of the pool are few.
+                // Blocks a thread, and the pool has only a few.
                 try await withCheckedThrowingContinuation { done in
                     Thread.detachNewThread { done.resume(with: Result { try measure(context) }) }
                 }
@@ -65,7 +65,7 @@
             }
         }
 
-        /// Messages a second, from the first that is sent to the last that arrives.
+        /// Returns messages a second, from the first sending to the last arrival.
         private static func rate(of way: any MeasuredWay) throws -> Double {
             let start = ContinuousClock.now
             for _ in 0..<messageCount { try way.send() }
@@ -73,7 +73,7 @@
             return Double(messageCount) / ((ContinuousClock.now - start) / .seconds(1))
         }
 
-        /// Microseconds that one message takes which is alone on its way.
+        /// Returns the microseconds that a single message takes.
         private static func delay(of way: any MeasuredWay) throws -> Double {
             let start = ContinuousClock.now
             try way.send()
@@ -91,7 +91,7 @@
             let plaintext = [UInt8](repeating: 7, count: byteCount)
             var pair = try KeptSealPair()
             let seal = try context.stopwatch.nanoseconds { try pair.seal(plaintext) }
-            // Of each context a message is opened once.
+            // A message can be opened only once in each context.
             try pair.forgetContexts()
             let both = try context.stopwatch.nanoseconds { try pair.open(pair.seal(plaintext)) }
             let first = try context.stopwatch.nanoseconds {

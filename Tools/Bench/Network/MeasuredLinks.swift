@@ -13,7 +13,7 @@ import SessionMesh
     import MeshGatewayLab
 #endif
 
-/// Offers the transports of this package to `bench links`, and what datagrams and brokers cost.
+/// Offers the transports of this package to `bench links`, and the benchmarks of datagrams and brokers.
 package struct MeasuredLinksPlugin: Plugin {
     package init() {}
 
@@ -42,8 +42,8 @@ package struct MeasuredLinksPlugin: Plugin {
                     return MeasuredLink.Ends(
                         first: network.makeTransport(localPeer: first), second: network.makeTransport(localPeer: second)
                     ) {
-                        // Both ends call this, each while the other may be in the middle of something: time must not run
-                        // away to whenever somebody gives the other up.
+                        // Both ends call this, each while the other may be busy. Short steps keep virtual time from reaching the
+                        // peers' timeouts.
                         network.advance(by: .milliseconds(1))
                     }
                 }), to: .measuredLinks)
@@ -64,14 +64,14 @@ package struct MeasuredLinksPlugin: Plugin {
                 MeasuredLink(
                     id: "gateway",
                     form: .oneProcess { _, _ in
-                        // The way itself, not how much of it one device is granted.
+                        // Measures the path itself, without the rate limit of one device.
                         let gateway = try await LabGateway.start(framesPerSecond: 1_000_000)
                         return try begun(gateway.pair()) { withExtendedLifetime(gateway) {} }
                     }), to: .measuredLinks)
         #endif
     }
 
-    /// Two that may lose what is now or never.
+    /// Starts two transports that may lose real-time messages.
     private func begun(
         _ pair: [some DeliveringTransport], pump: @escaping @Sendable () -> Void = {}
     ) throws -> MeasuredLink.Ends {

@@ -12,12 +12,12 @@
     /// A sender and a receiver at one broker.
     protocol MeasuredWay: AnyObject {
         var arrivals: Arrivals { get }
-        /// Waits while there is no room.
+        /// Sends a message. Waits while there is no space for it.
         func send() throws
         func close()
     }
 
-    /// How many messages have come that nobody has waited for.
+    /// Counts arrived messages until they are waited for.
     final class Arrivals: @unchecked Sendable {
         private let condition = NSCondition()
         private var count = 0
@@ -29,7 +29,7 @@
             }
         }
 
-        /// - Throws: `MosquittoBroker.Failure` when they have not come in two minutes.
+        /// - Throws: `MosquittoBroker.Failure` if the messages don't arrive within two minutes.
         func wait(for wanted: Int) throws {
             try condition.withLock {
                 let end = Date(timeIntervalSinceNow: 120)
@@ -43,7 +43,7 @@
             }
         }
 
-        /// - Returns: whether something has come in so many seconds.
+        /// - Returns: True if a message has arrived within that time.
         func comes(within seconds: Double) -> Bool {
             condition.withLock {
                 let end = Date(timeIntervalSinceNow: seconds)
@@ -54,7 +54,7 @@
         }
     }
 
-    /// Sends until the receiver hears it, for a minute: subscriptions take a moment.
+    /// Sends until the receiver gets a message, at most for a minute: subscriptions take a moment.
     private func warmUp(_ way: some MeasuredWay) throws {
         let end = ContinuousClock.now + .seconds(60)
         repeat {
@@ -63,11 +63,11 @@
             }
             try way.send()
         } while !way.arrivals.comes(within: 0.1)
-        // What was sent in vain before comes now or never.
+        // Earlier messages arrive now or never.
         while way.arrivals.comes(within: 0.3) {}
     }
 
-    /// Lines go into one program and come out of the other.
+    /// A path through two programs: lines go into one and come out of the other.
     final class MosquittoPrograms: MeasuredWay {
         let arrivals = Arrivals()
         private let line = [UInt8](repeating: UInt8(ascii: "7"), count: MQTTBenchmark.byteCount) + [UInt8(ascii: "\n")]
@@ -83,7 +83,8 @@
                 try Self.start("mosquitto_sub", common, output: output.fileHandleForWriting),
                 try Self.start("mosquitto_pub", common + ["-l"], input: input.fileHandleForReading),
             ]
-            // It ends with the program. That of the input stays open, as a write without a reader would end this process.
+            // The output's write end closes with the program. The input's read end stays open: writing without a reader would
+            // end this process.
             try output.fileHandleForWriting.close()
             Thread.detachNewThread { [arrivals] in
                 var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -125,7 +126,7 @@
         }
     }
 
-    /// Blocks until a link or a client has room again.
+    /// Blocks until a link or a client has space again.
     private final class Room: @unchecked Sendable {
         private let semaphore = DispatchSemaphore(value: 0)
 
@@ -142,7 +143,7 @@
         }
     }
 
-    /// The client alone.
+    /// A path through two bare clients.
     final class MeasuredClients: MeasuredWay {
         let arrivals = Arrivals()
         private let room = Room()
@@ -182,7 +183,7 @@
         }
     }
 
-    /// Two links, on the lane `queue`.
+    /// A path through two links, on the lane `queue`.
     final class MeasuredLinks: MeasuredWay {
         let arrivals = Arrivals()
         private let room = Room()

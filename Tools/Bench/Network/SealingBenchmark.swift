@@ -2,7 +2,7 @@
     import MeshBenchmarks
     import MeshSecurity
 
-    /// What it costs to seal and to open a datagram, beside copying its bytes.
+    /// The cost of sealing and opening a datagram, compared with copying its bytes.
     enum SealingBenchmark {
         static let benchmarkCase = BenchmarkCase(
             id: "sealing", summary: "Sealed datagrams: time to seal one, to seal and open one, and to copy its bytes",

@@ -64,7 +64,7 @@
         func run(on bus: PluginBus) async throws {
             let cases = try bus.benchmarks(named: benchmarks)
             let limit = try bus.limit(named: limit)
-            // Before minutes of measuring.
+            // Fails now instead of after minutes of measuring.
             let page = try html.map { path throws(ToolError) in try OutputFile(path, option: "--html") }
             let progress = ProgressLine()
             var options: [String: String] = [:]

@@ -4,7 +4,7 @@
     import MeshBus
     import MeshToolOutput
 
-    /// The other process of `bench links`.
+    /// The second process of `bench links`.
     struct LinkEndCommand: ToolCommand {
         static let configuration = CommandConfiguration(
             commandName: LinkRole.command, abstract: "Be the other end of a link that is measured.",

@@ -63,7 +63,7 @@
 
         @OptionGroup var format: OutputOptions
 
-        /// - Parameter next: what the package's tool is to do first, before the plugin's name; `verify` when nil.
+        /// - Parameter next: The first command to run with the package's tool, before the plugin's name; nil means `verify`.
         func write(
             _ kind: String, _ template: (PackageName, PackageOrigin) -> NewPackage, next: String? = nil,
             on bus: PluginBus

@@ -4,7 +4,7 @@
     import MeshBus
     import MeshToolOutput
 
-    /// A command that works on the plugins of the tool.
+    /// A command that works on the tool's plugins.
     protocol ToolCommand: ParsableCommand {
         func run(on bus: PluginBus) async throws
     }
@@ -24,17 +24,17 @@
             ])
     }
 
-    /// How a command prints its rows.
+    /// The options for a command's output.
     struct OutputOptions: ParsableArguments {
         @Flag(help: "Prints JSON instead of a table: one object with `rows`, on one line.")
         var json = false
 
-        /// - Parameter text: the readable form.
+        /// - Parameter text: The readable form.
         func print<Row: Encodable>(_ rows: [Row], text: () -> String) throws {
             try print(object: Report(rows: rows), text: text)
         }
 
-        /// For what is not made of rows.
+        /// Prints an object that doesn't consist of rows.
         func print(object: some Encodable, text: () -> String) throws {
             try json ? ToolOutput.print(json: try object.json()) : ToolOutput.print(text())
         }

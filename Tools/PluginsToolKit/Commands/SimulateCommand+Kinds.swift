@@ -213,7 +213,7 @@
     let shrinkHelp: ArgumentHelp =
         "Of the first failing seed, drop what can be dropped while it still fails, and print the rest."
 
-    /// The value of that name.
+    /// Returns the value with that name.
     func named<Value: RawRepresentable<String> & CaseIterable>(_ text: String) throws -> Value {
         if let value = Value(rawValue: text) { return value }
         throw ValidationError("there is no '\(text.printable())'; there are \(Value.allCases.map(\.rawValue).list)")

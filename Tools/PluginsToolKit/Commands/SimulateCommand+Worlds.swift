@@ -134,8 +134,8 @@
             return MutationRow(rule, simulation.run(range, stopsAtFailure: true))
         }
 
-        /// A broken rule that ends the process gets one of its own.
-        /// - Returns: nil where a seed fails before one that ends the process.
+        /// Runs a broken rule that may end the process in a child process.
+        /// - Returns: nil if a seed fails before one ends the process.
         private func rowOfTrap(_ rule: String, _ seeds: Range<UInt64>) throws -> MutationRow? {
             let process = Process()
             process.executableURL = Bundle.main.executableURL
@@ -155,7 +155,7 @@
                 guard process.terminationStatus == 0 else { return nil }
                 return MutationRow(rule, seed: nil, seeds: seeds.upperBound - seeds.lowerBound, reason: nil)
             }
-            // See TrapNotice.
+            // `TrapNotice` prints this line.
             let line = String(decoding: said, as: UTF8.self).split(separator: "\n").last { $0.hasPrefix("seed ") }
             let told = line.flatMap { UInt64($0.dropFirst("seed ".count)) } ?? seeds.lowerBound
             let seed = seeds.contains(told) ? told : seeds.lowerBound
@@ -164,8 +164,8 @@
 
         // MARK: - Recording
 
-        /// Runs the first failing seed, or `--seed`, once more and shows what passed.
-        /// - Throws: `ToolError` for a file that cannot be written.
+        /// Runs the first failing seed, or `--seed`, once more and shows the recorded traffic.
+        /// - Throws: `ToolError` for a file that can't be written.
         func finish(_ report: SeedReport, on bus: PluginBus) async throws {
             guard inspect || record != nil, let seed = report.failures.first?.seed ?? shared.seed else { return }
             let entries = Locked<[DiagnosticsEntry]>([])

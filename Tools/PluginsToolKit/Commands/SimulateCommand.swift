@@ -29,7 +29,7 @@
         }
     }
 
-    /// Which seeds are run.
+    /// The options that select the seeds.
     struct SeedOptions: ParsableArguments {
         @Option(help: "How many seeds.")
         var seeds: UInt64 = 1_000
@@ -64,14 +64,14 @@
             return first..<end
         }
 
-        /// Year, month, day, hour, minute and second in UTC, by two digits each, and room for a million seeds: 261126153000000000.
+        /// Returns the date in UTC, two digits for each unit from year to second, times a million: 261126153000000000.
         private static func firstSeed(at date: Date) -> UInt64 {
             let digits = ISO8601DateFormatter().string(from: date).filter(\.isNumber)
             return UInt64(digits.dropFirst(2).prefix(12)).map { $0 * 1_000_000 } ?? 0
         }
     }
 
-    /// Which rules are broken on purpose.
+    /// The options that break rules on purpose.
     struct RuleOptions: ParsableArguments {
         @Option(help: ArgumentHelp("Break this rule on purpose.", valueName: "name"))
         var mutate: String?
@@ -87,14 +87,14 @@
         var shared: SeedOptions { get }
         var trace: Bool { get }
         var shrink: Bool { get }
-        /// A rule to break.
+        /// The rule to break; nil for none.
         var mutate: String? { get }
-        /// Rules that can be broken.
+        /// The rules that can be broken.
         var rules: [String] { get }
 
         func validateKind() throws
         func simulation(breaking rule: String?, on bus: PluginBus) throws -> Kind
-        /// Called when the report is printed.
+        /// Called after the report is printed.
         func finish(_ report: SeedReport, on bus: PluginBus) async throws
     }
 
@@ -141,7 +141,7 @@
             if !report.failures.isEmpty { throw ExitCode.failure }
         }
 
-        /// - Returns: the seeds to run.
+        /// - Returns: The seeds to run.
         func begin() throws -> Range<UInt64> {
             let seeds = try shared.range()
             if shared.fresh { ToolOutput.remark("The first seed is \(seeds.lowerBound).") }
@@ -184,7 +184,7 @@
             return "seed \(failure.seed): \(reason)\n\(simulation.text(of: schedule))"
         }
 
-        /// What was typed, of one seed only.
+        /// Returns the user's command line, reduced to one seed.
         private func replay(_ seed: UInt64) -> String {
             var rest = CommandLine.arguments.dropFirst()
             var words = [RootCommand.configuration.commandName ?? "plugins-tool"]
@@ -200,10 +200,10 @@
         }
     }
 
-    /// Can break rules.
+    /// A command that can break rules.
     protocol RuleCommand: SeedCommand {
         var breaking: RuleOptions { get }
-        /// Rules that some seed has to notice.
+        /// The rules that at least one seed must detect when they are broken.
         var provenRules: [String] { get }
         func row(of rule: String, _ seeds: Range<UInt64>, on bus: PluginBus) throws -> MutationRow
     }
@@ -238,13 +238,13 @@
         }
     }
 
-    /// What became of a rule that was broken on purpose.
+    /// The result of breaking a rule on purpose.
     struct MutationRow: Encodable {
         let mutation: String
         let isCaught: Bool
-        /// The first that failed.
+        /// The first seed that failed.
         let seed: UInt64?
-        /// How many were run.
+        /// Number of seeds that were run.
         let seeds: Int
         let reason: String?
 
@@ -289,7 +289,7 @@
     }
 
     extension String {
-        /// `lostByForks` as people write it.
+        /// The camel-case name as words: `lostByForks` becomes `lost by forks`.
         fileprivate var words: String { reduce(into: "") { $0 += $1.isUppercase ? " \($1.lowercased())" : "\($1)" } }
     }
 #endif

@@ -2,17 +2,17 @@ import Foundation
 import MeshToolOutput
 import MeshWire
 
-/// Bodies from a person's files, one each.
+/// Sample bodies from a user's files, one body for each file.
 struct SampleBodies: Sequence {
     private let bodies: [[UInt8]]
 
-    /// Strings of fewer bytes are nothing that a dictionary could save.
+    /// Minimum number of bytes of a body. A dictionary can't save anything in a shorter string.
     static let bodyBytesMin = 6
 
     init(_ bodies: [[UInt8]]) { self.bodies = bodies }
 
-    /// - Parameter paths: files; a folder stands for the files in it, by name, without hidden ones.
-    /// - Throws: `ToolError` that names the file.
+    /// - Parameter paths: Files and folders. A folder stands for the files in it, ordered by name, without hidden ones.
+    /// - Throws: `ToolError`, which names the file.
     init(paths: [String]) throws {
         bodies = try paths.flatMap(Self.files(at:)).map(Self.body(at:))
     }
@@ -35,7 +35,7 @@ struct SampleBodies: Sequence {
     }
 
     private static func body(at path: String) throws -> [UInt8] {
-        // One byte more than a body may have tells a larger file, whatever its size.
+        // Reads one byte past the limit to detect a larger file, whatever its size.
         let limit = FrameLimits().inflatedBytes
         let handle = FileHandle(forReadingAtPath: path)
         defer { try? handle?.close() }

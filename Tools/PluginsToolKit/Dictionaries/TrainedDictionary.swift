@@ -1,12 +1,12 @@
 import MeshToolOutput
 import MeshWire
 
-/// A dictionary made from samples, and what it does for those that it was not made from.
+/// A dictionary trained on samples, and its effect on samples it was not trained on.
 struct TrainedDictionary {
     let dictionary: CompressionDictionary
     let row: DictionaryRow
 
-    /// Every fifth sample is held out: those that are trained on would flatter the dictionary.
+    /// Distance between held-out samples. Measuring with the training samples would flatter the dictionary.
     static let heldOutStride = 5
 
     /// - Parameter size: 64…32,768 bytes.
@@ -41,16 +41,16 @@ struct TrainedDictionary {
     }
 }
 
-/// What `train-dictionary` prints.
+/// The result that `train-dictionary` prints.
 struct DictionaryRow: Encodable, Equatable {
     let id: UInt32
     let bytes: Int
-    /// Trained on.
+    /// Number of samples trained on.
     let samples: Int
     let heldOut: Int
-    /// Of all bodies held out, before compression.
+    /// Number of bytes of all held-out bodies before compression.
     let heldOutBytes: Int
-    /// What each of those is in a frame, compressed on its own or stored, as a part of its size.
+    /// Size of the held-out bodies in frames, each compressed on its own or stored, relative to their size before.
     let ratio: Double
     let ratioWithDictionary: Double
 

@@ -1,6 +1,6 @@
-/// A place where the package breaks the rules of its floors.
+/// A place where the package breaks the rules of its floors, the layers of modules.
 struct GraphViolation: Hashable, Encodable, CustomStringConvertible {
-    /// Relative to the package.
+    /// Path relative to the package.
     let path: String
     let line: Int
     let message: String
@@ -8,12 +8,12 @@ struct GraphViolation: Hashable, Encodable, CustomStringConvertible {
     var description: String { "\(path):\(line): \(message)" }
 }
 
-// The rules (Docs/Internals/Architecture.md): rows point strictly down; only floor 7 may use its own floor; floors 0 to 2 use nothing but the
-// standard library, Foundation, the C library and ours. SwiftPM's own check holds imports to the rows.
+// The rules (Docs/Internals/Architecture.md): dependencies point strictly down. Only floor 7 may use its own floor. Floors 0 to
+// 2 use only the standard library, Foundation, the C library and our modules. SwiftPM checks that imports are declared.
 extension ModuleGraph {
     private static let topFloor = 7
 
-    /// Violations of the manifest, then of each file in the order given.
+    /// Returns the violations of the manifest, then of each file in the given order.
     func violations(manifest: String, sources: [SourceFile]) -> [GraphViolation] {
         modules.flatMap { violations(of: $0, manifest: manifest) } + sources.flatMap(violations(in:))
     }
@@ -39,7 +39,7 @@ extension ModuleGraph {
         return found
     }
 
-    /// What is wrong with an edge of the graph, nil when it points down.
+    /// Returns the fault of a dependency; nil if it points down.
     private func direction(from floor: Int, to used: Module) -> String? {
         guard floor < Self.topFloor, let target = used.floor, target >= floor else { return nil }
         return target == floor
@@ -47,7 +47,7 @@ extension ModuleGraph {
             : "\(used.name), which stands above on floor \(target); imports point down"
     }
 
-    /// Looks at lines, so that it finds imports under any `#if`.
+    /// Searches line by line, to find imports under any `#if`.
     private func violations(in file: SourceFile) -> [GraphViolation] {
         guard let module = module(named: file.module), module.isOnLowFloor, let floor = module.floor else { return [] }
         return file.text.lines.enumerated().compactMap { index, line in

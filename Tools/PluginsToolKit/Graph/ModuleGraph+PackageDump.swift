@@ -1,8 +1,8 @@
 import MeshFoundation
 
 extension ModuleGraph {
-    /// Reads what `swift package dump-package` prints. A target's floor is its define `FLOOR_n`; a system library stands
-    /// on floor 0.
+    /// Reads the output of `swift package dump-package`. A target's floor is its define `FLOOR_n`. A system library is on floor
+    /// 0.
     init(packageDump: [UInt8]) throws {
         let dump = try JSONDecoder().decode(PackageDump.self, from: Data(packageDump))
         let names = Set(dump.targets.map(\.name))
@@ -17,7 +17,7 @@ extension ModuleGraph {
     }
 }
 
-/// The part of the dump that matters here.
+/// The relevant part of the dump.
 private struct PackageDump: Decodable {
     struct Target: Decodable {
         let name: String
@@ -43,7 +43,7 @@ private struct PackageDump: Decodable {
         }
     }
 
-    /// `{"byName": [name, …]}`, `{"target": [name, …]}` or `{"product": [name, package, …]}`.
+    /// A dependency: `{"byName": [name, …]}`, `{"target": [name, …]}` or `{"product": [name, package, …]}`.
     struct Dependency: Decodable {
         let name: String
 

@@ -1,20 +1,20 @@
-/// A package's modules, the floors that they stand on and what they declare to use.
+/// A package's modules, their floors and their declared dependencies.
 struct ModuleGraph {
     struct Module {
         enum Kind { case library, executable, tests, system }
 
         let name: String
         let kind: Kind
-        /// The folder of its sources, relative to the package.
+        /// Folder of the sources, relative to the package.
         let path: String
-        /// Nil when the manifest does not say.
+        /// The module's floor; nil if the manifest doesn't declare one.
         let floor: Int?
-        /// Modules of this package.
+        /// The modules of this package that the module uses.
         let uses: [String]
-        /// Products of other packages.
+        /// The products of other packages that the module uses.
         let products: [String]
 
-        /// Floors 0 to 2 use nothing from other packages.
+        /// True for floors 0 to 2, which use nothing from other packages.
         var isOnLowFloor: Bool { floor.map { $0 <= 2 } ?? false }
     }
 
@@ -23,10 +23,10 @@ struct ModuleGraph {
     func module(named name: String) -> Module? { modules.first { $0.name == name } }
 }
 
-/// A Swift file and the module that it belongs to.
+/// A Swift file and its module.
 struct SourceFile {
     let module: String
-    /// Relative to the package.
+    /// Path relative to the package.
     let path: String
     let text: String
 }

@@ -1,7 +1,7 @@
 import Foundation
 import MeshToolOutput
 
-/// A package on disk: its module graph and the sources that the rules look at.
+/// A package on disk: its module graph and the source files to check.
 struct PackageSources {
     let graph: ModuleGraph
     let manifest: String
@@ -46,7 +46,7 @@ struct PackageSources {
     }
 
     private static func dumpPackage(at root: URL) throws -> [UInt8] {
-        // `swift run` holds the lock of the package's own scratch folder while this tool runs.
+        // `swift run` holds the lock of the package's scratch folder while this tool runs.
         let scratch = FileManager.default.temporaryDirectory
             .appendingPathComponent("plugins-tool-\(UUID().uuidString)", isDirectory: true)
         defer { try? FileManager.default.removeItem(at: scratch) }
@@ -73,19 +73,19 @@ struct PackageSources {
     }
 }
 
-/// A module as `graph` shows it.
+/// A module in the output of `graph`.
 struct GraphRow: Encodable {
     let floor: Int?
     let module: String
     let path: String
-    /// Modules of the package that its row declares.
+    /// Declared dependencies on modules of this package.
     let uses: [String]
-    /// Products of other packages that its row declares.
+    /// Declared dependencies on products of other packages.
     let packages: [String]
 }
 
 extension ModuleGraph {
-    /// Every module but test targets, lowest floor first.
+    /// All modules except test targets, lowest floor first.
     var rows: [GraphRow] {
         modules.filter { $0.kind != .tests }
             .map { GraphRow(floor: $0.floor, module: $0.name, path: $0.path, uses: $0.uses, packages: $0.products) }

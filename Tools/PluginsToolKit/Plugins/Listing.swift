@@ -5,14 +5,15 @@ import MeshToolOutput
 import MeshWire
 
 extension PluginBus {
-    /// - Throws: `ToolError` that names the nearest ids.
+    /// Returns the descriptor with that ID.
+    /// - Throws: `ToolError`, which names the nearest IDs.
     func descriptor(named name: String) throws -> PluginDescriptor {
         if let descriptor = descriptors.first(where: { $0.id.rawValue == name }) { return descriptor }
         throw ToolError.unknown("plugin", name, among: descriptors.map(\.id.rawValue), listedBy: "list")
     }
 
-    /// The cases of those names, in that order, or all.
-    /// - Throws: `ToolError` that names the cases there are.
+    /// Returns the cases with those names, in that order, or all.
+    /// - Throws: `ToolError`, which lists the known cases.
     func benchmarks(named names: [String]) throws -> [BenchmarkCase] {
         let cases = contributions(to: .benchmarks).map(\.value)
         guard !names.isEmpty else { return cases }
@@ -22,8 +23,9 @@ extension PluginBus {
         }
     }
 
-    /// The limit of that id; without one what a state is to fit on most devices, if a plugin states it.
-    /// - Throws: `ToolError` that names the nearest ids.
+    /// Returns the limit with that ID. For nil, returns the limit of application contexts if a plugin declares it: a state within
+    /// it fits most devices.
+    /// - Throws: `ToolError`, which names the nearest IDs.
     func limit(named name: String?) throws -> PayloadLimit? {
         let limits = descriptors.payloadLimits
         guard let name else { return limits.first { $0 == .wcSessionApplicationContext } }
@@ -31,7 +33,7 @@ extension PluginBus {
         throw ToolError.unknown("limit", name, among: limits.map(\.id), listedBy: "limits")
     }
 
-    /// What the plugin offers to others, for people: `codec json`.
+    /// Returns the plugin's contributions as text for people, such as `codec json`.
     func contributions(of plugin: PluginID) -> [String] {
         let codecs = contributions(to: .codecs).filter { $0.plugin == plugin }.map { "codec \($0.value.id.name)" }
         let compressors = contributions(to: .compressors).filter { $0.plugin == plugin }
@@ -42,7 +44,7 @@ extension PluginBus {
     }
 }
 
-/// A payload limit and who works under it.
+/// A payload limit, and the plugins that work under it.
 struct LimitRow: Encodable, Equatable {
     let id: String
     let bytes: Int
@@ -50,7 +52,7 @@ struct LimitRow: Encodable, Equatable {
     let source: String
     let plugins: [PluginID]
 
-    /// One row for each limit, smallest first.
+    /// Returns one row for each limit, smallest first.
     static func rows(of descriptors: [PluginDescriptor]) -> [LimitRow] {
         descriptors.payloadLimits.map { limit in
             LimitRow(
@@ -61,7 +63,7 @@ struct LimitRow: Encodable, Equatable {
 }
 
 extension ToolError {
-    /// - Parameter command: lists what there is.
+    /// - Parameter command: The command that lists the known names.
     static func unknown(_ what: String, _ name: String, among known: [String], listedBy command: String) -> ToolError {
         let near = name.isEmpty ? [] : known.filter { $0.contains(name) || $0.isAlmost(name) }.sorted()
         let hint = near.isEmpty ? ";" : "; did you mean \(near.joined(separator: " or "))?"
@@ -70,12 +72,12 @@ extension ToolError {
 }
 
 extension String {
-    /// Whether there is a typing mistake or two between them.
+    /// True if the texts differ by at most two typing mistakes.
     fileprivate func isAlmost(_ other: String) -> Bool {
         (-2...2).contains(count - other.count) && editDistance(to: other) <= 2
     }
 
-    /// Insertions, deletions and replacements between the two (Levenshtein); O(count × count).
+    /// Number of insertions, deletions and replacements between the two (Levenshtein). O(count × count).
     private func editDistance(to other: String) -> Int {
         let other = Array(other)
         var distances = Array(0...other.count)

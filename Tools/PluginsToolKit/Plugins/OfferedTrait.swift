@@ -1,6 +1,6 @@
 public import MeshBus
 
-/// A trait with which the tool was not built, and what it would add; `list` names it.
+/// A trait that this build of the tool lacks, and the plugins it would add. `list` names it.
 public struct OfferedTrait: Sendable, Encodable {
     /// The trait's name, as given to `--traits`.
     public let name: String
@@ -9,7 +9,7 @@ public struct OfferedTrait: Sendable, Encodable {
     /// The trait's purpose in one line, and what it fetches or needs.
     public let summary: String
 
-    /// A trait of that name, with the plugins that it would add.
+    /// Creates a trait from its name and the plugins it would add.
     public init(name: String, plugins: [PluginID] = [], summary: String) {
         self.name = name
         self.plugins = plugins

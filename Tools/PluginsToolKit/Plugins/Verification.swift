@@ -8,21 +8,21 @@ import MeshToolOutput
 import MeshTransport
 import MeshWire
 
-/// Which plugins can be examined by the conformance rules, and the examination.
+/// The plugins that the conformance rules can examine, and the examination.
 struct Verification {
     let transports: [Contribution<TransportFixture>]
     let wrappers: [Contribution<TransportWrapping>]
-    /// What wrappers are examined over.
+    // The transports over which wrappers are examined.
     private let wrappedFixtures: [TransportFixture]
     let links: [Contribution<LinkFixture>]
     let codecs: [Contribution<any PayloadCodec>]
     let stores: [Contribution<StoreFactory>]
     let replayBuffers: [Contribution<ReplayBufferFixture>]
-    /// Writes the payloads that transports carry.
+    // Encodes the payloads that transports carry.
     private let codec: any PayloadCodec
 
-    /// - Parameter name: one plugin; nil for all that can be examined.
-    /// - Throws: `ToolError` that says which plugins can be.
+    /// - Parameter name: ID of one plugin; nil for all that can be examined.
+    /// - Throws: `ToolError`, which lists the plugins that can be examined.
     init(of name: String?, on bus: PluginBus) throws {
         let allTransports = bus.contributions(to: .transportFixtures)
         let allWrappers = bus.contributions(to: .transportWrappers)
@@ -64,7 +64,7 @@ struct Verification {
         self.codec = codec
     }
 
-    /// - Parameter progress: is told which plugin is examined.
+    /// - Parameter progress: Called with the ID of the plugin that is examined next.
     func rows(progress: (String) -> Void) async -> [ConformanceReport.Row] {
         var rows: [ConformanceReport.Row] = []
         for codec in codecs {

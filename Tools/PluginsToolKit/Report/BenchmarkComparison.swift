@@ -1,39 +1,39 @@
 import Foundation
 
-/// What has moved between two reports, and by how much against the noise of repeated runs.
+/// The figures that have changed between two reports, compared with the noise of repeated runs.
 ///
-/// A figure has moved when no run of one report lies within the range of the other's runs. Of five runs each, figures of
-/// which nothing has changed do so by chance in 2 of 252 cases. What cannot vary (flags, counts by limit) has moved when it
-/// differs. Where a report has one run only, nothing tells what is noise.
+/// A figure has moved if the ranges of the two reports' runs don't overlap. With five runs each, an unchanged figure moves by
+/// chance in 2 of 252 cases. A figure that can't vary (a flag, a count by limit) has moved if it differs. If a report has
+/// only one run, noise is unknown.
 struct BenchmarkComparison {
     enum Verdict: String, Encodable {
         case better, worse
-        /// It moved, and its name does not say which way is better.
+        /// The figure moved, and its name doesn't say which direction is better.
         case moved
-        /// It differs by no more than repeated runs do.
+        /// The figure differs by no more than repeated runs do.
         case noise
-        /// It differs, and there are no repeated runs to tell more.
+        /// The figure differs, but without repeated runs the noise is unknown.
         case unknown
     }
 
     struct Change: Encodable, Equatable {
-        /// Such as `codecs: compact, track`.
+        /// Name of the row, such as `codecs: compact, track`.
         let row: String
         let figure: String
         let before: Double
         let after: Double
-        /// Nil where there was nothing before.
+        /// Change in percent; nil if the value before was 0.
         let changePercent: Double?
-        /// How far apart the runs of one report are, of the two reports the larger; nil without repeated runs.
+        /// Spread of the runs of one report in percent, the larger of the two reports; nil without repeated runs.
         let noisePercent: Double?
         let verdict: Verdict
     }
 
-    /// Figures that differ, by row in the order of the first report.
+    /// The figures that differ, in the row order of the first report.
     let changes: [Change]
-    /// How many figures both reports have.
+    /// Number of figures that both reports have.
     let comparedCount: Int
-    /// Rows that one report has and the other has not.
+    /// The rows that only one of the reports has.
     let onlyBefore: [String]
     let onlyAfter: [String]
 
@@ -84,7 +84,7 @@ struct BenchmarkComparison {
 
     private enum Direction { case less, more }
 
-    /// By the units that end the names.
+    /// Derives the better direction from the unit at the end of the name.
     private static func direction(of figure: String) -> Direction? {
         let name = figure.split(separator: ".").first.map(String.init) ?? figure
         if name.hasSuffix("PerSecond") || name.contains("Vs")
@@ -100,7 +100,7 @@ struct BenchmarkComparison {
 }
 
 extension RecordedReport {
-    /// A row with the values of all runs.
+    /// A row, with the values of all runs.
     fileprivate struct Series {
         let name: String
         let figures: [String: [Double]]
@@ -124,7 +124,7 @@ extension RecordedReport {
 }
 
 extension RecordedReport.Row {
-    /// What is measured: the benchmark, then its labels by the names of their fields.
+    /// The subject of the row: the benchmark, then its labels in the order of their field names.
     fileprivate var name: String {
         let benchmark = labels["benchmark"] ?? ""
         let others = labels.filter { $0.key != "benchmark" }.sorted { $0.key < $1.key }.map(\.value)

@@ -2,30 +2,30 @@ import MeshBenchmarks
 import MeshBus
 import MeshToolOutput
 
-/// What `bench --json` prints, `bench --html` draws and `bench compare` reads.
+/// The report that `bench --json` prints, `bench --html` draws and `bench compare` reads.
 struct BenchmarkReport: Encodable {
     struct Payload: Encodable, Equatable {
         let id: String
         let samples: Int
     }
 
-    /// One for each row of each case; of several runs the median of every figure.
+    /// The rows of all cases. With several runs, each figure is the median.
     let rows: [BenchmarkRow]
-    /// The figures of every run, in the order of `rows`; absent when there was one.
+    /// The rows of every run, in the order of `rows`; nil if there was only one run.
     let runs: [[BenchmarkRow]]?
-    /// How many runs `rows` are made of.
+    /// Number of runs behind `rows`.
     let runCount: Int
     let limits: [LimitRow]
-    /// Of how many samples those payloads are made that are made of samples.
+    /// The payloads that consist of samples, with their number of samples.
     let payloads: [Payload]
-    /// Whether each payload of `codecs` fits.
+    /// The answers to whether each payload of `codecs` fits.
     let answers: [FitAnswer]
     let setting = BenchmarkSetting(version: PluginsTool.version)
 
     /// - Parameters:
-    ///   - runs: the rows of all cases, labelled; at least one run.
-    ///   - limit: that payloads are to fit.
-    /// - Throws: `ToolError` when a case told other rows in another run.
+    ///   - runs: The labelled rows of all cases for each run. At least one run.
+    ///   - limit: The limit that payloads should fit.
+    /// - Throws: `ToolError` if a case returned different rows in another run.
     init(runs: [[BenchmarkRow]], bus: PluginBus, limit: PayloadLimit?) throws(ToolError) {
         precondition(!runs.isEmpty, "a report needs one run")
         let first = runs[0]
@@ -45,19 +45,19 @@ struct BenchmarkReport: Encodable {
 }
 
 extension [BenchmarkRow] {
-    /// Those of one case.
+    /// Returns the rows of one case.
     func of(_ benchmark: String) -> [BenchmarkRow] { filter { $0["benchmark"] == .text(benchmark) } }
 }
 
 extension BenchmarkRow {
-    /// The texts, which tell what is measured.
+    /// The text fields, which identify the row.
     fileprivate var labels: [Field] {
         fields.filter { field in
             if case .text = field.value { true } else { false }
         }
     }
 
-    /// The plain numbers.
+    /// The fields that are plain numbers.
     fileprivate var figures: BenchmarkRow {
         BenchmarkRow(
             fields: fields.filter { field in
@@ -68,7 +68,7 @@ extension BenchmarkRow {
             })
     }
 
-    /// Of every plain number the median (the upper one of two), of everything else what the first run told.
+    /// Creates a row with the median of each plain number (the upper one of two) and the first run's other values.
     fileprivate init(medianOf runs: [BenchmarkRow]) {
         self.init(
             fields: runs[0].fields.map { field in

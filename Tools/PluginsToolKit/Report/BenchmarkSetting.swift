@@ -4,9 +4,9 @@ import Foundation
     import Darwin
 #endif
 
-/// The machine, the library and the moment of a measurement.
+/// The machine, the library version and the time of a measurement.
 struct BenchmarkSetting: Encodable, Equatable {
-    /// ISO 8601.
+    /// The date in ISO 8601.
     let date: String
     /// The version of the library.
     let version: String

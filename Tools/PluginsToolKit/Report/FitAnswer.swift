@@ -2,18 +2,18 @@ import MeshBase
 import MeshBenchmarks
 import MeshToolOutput
 
-/// "Does my state fit?", from the rows of `bench codecs`, in one sentence.
+/// The answer to "Does my state fit?" in one sentence, from the rows of `bench codecs`.
 struct FitAnswer: Encodable, Equatable {
     let payload: String
     let limit: String
     let limitBytes: Int
     let fits: Bool
-    /// `compact` where that fits, else the smallest form of those that need no connection's memory.
+    /// The name of the codec: `compact` if it fits, else the one with the smallest self-contained form.
     let codec: String
     let bytes: Int
     let sentence: String
 
-    /// One for each payload, in the order of the rows.
+    /// Returns one answer for each payload, in the order of the rows.
     static func all(in rows: [BenchmarkRow], under limit: PayloadLimit) -> [FitAnswer] {
         var payloads: [String] = []
         var forms: [String: [Form]] = [:]
@@ -30,7 +30,7 @@ struct FitAnswer: Encodable, Equatable {
     private struct Form {
         let codec: String
         let bytes: Int
-        /// How many samples would fit, by limit.
+        /// Number of samples that would fit, by limit.
         let capacity: [String: Int]
 
         static func read(_ row: BenchmarkRow) -> (payload: String, form: Form)? {
@@ -41,14 +41,14 @@ struct FitAnswer: Encodable, Equatable {
         }
     }
 
-    /// Nil when there are no forms.
+    /// Returns nil if there are no forms.
     private init?(_ payload: String, _ forms: [Form], under limit: PayloadLimit) {
-        // What is smaller only within a connection is no answer for what a system keeps.
+        // A form that depends on a connection's memory is no answer: a system keeps payloads longer than a connection.
         let forms = forms.filter { !$0.codec.hasSuffix("+interned") }
         guard let smallest = forms.min(by: { $0.bytes < $1.bytes }) else { return nil }
         let fitting = forms.filter { $0.bytes <= limit.bytes }
         let named = fitting.first { $0.codec == "compact" } ?? smallest
-        // Sizes up and limits down, so that what does not fit never reads as if it did.
+        // Rounds sizes up and limits down, so that a payload that doesn't fit never reads as if it did.
         let share =
             "\(Self.kilobytes(named.bytes + (named.bytes < 10_000 ? 99 : 999))) of \(Self.kilobytes(limit.bytes)) KB"
         var sentence =
@@ -71,7 +71,7 @@ struct FitAnswer: Encodable, Equatable {
         self.sentence = sentence + "."
     }
 
-    /// Rounded down: one digit after the point below ten.
+    /// Returns kilobytes, rounded down. Below ten, with one digit after the point.
     private static func kilobytes(_ bytes: Int) -> String {
         bytes < 10_000 ? "\(Double(bytes / 100) / 10)" : (bytes / 1000).grouped
     }

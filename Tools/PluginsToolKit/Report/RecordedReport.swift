@@ -1,14 +1,14 @@
 import Foundation
 import MeshToolOutput
 
-/// A report as `bench --json` has printed it, of this version of the tool or another.
+/// A report that this or another version of `bench --json` has printed.
 struct RecordedReport: Decodable, Equatable {
     struct Row: Decodable, Equatable {
-        /// Texts by field.
+        /// Texts by field name.
         var labels: [String: String] = [:]
-        /// Numbers by field; those by name under `field.name`. Flags are 0 and 1.
+        /// Numbers by field name. A field with values by name has each under `field.name`. Flags are 0 and 1.
         var figures: [String: Double] = [:]
-        /// Fields that cannot vary from run to run: flags, and what is told by name.
+        /// The fields that can't vary from run to run: flags, and values by name.
         var exact: Set<String> = []
     }
 
@@ -17,7 +17,7 @@ struct RecordedReport: Decodable, Equatable {
 
     private static let bytesMax = 64 << 20
 
-    /// - Throws: `ToolError` for what is no report.
+    /// - Throws: `ToolError` if the file isn't a report.
     init(path: String) throws(ToolError) {
         guard let file = FileHandle(forReadingAtPath: path) else {
             throw ToolError("'\(path)' cannot be read; name a file that `bench --json` has written")

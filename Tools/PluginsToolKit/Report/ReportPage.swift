@@ -2,25 +2,25 @@ import Foundation
 import MeshBase
 import MeshToolOutput
 
-/// One page with the numbers and the pictures of a report, for any browser, without a network.
+/// A page with the numbers and charts of a report. Works in any browser, without a network.
 struct ReportPage {
     private static let place = "{{report}}"
 
     let html: String
 
     init(_ report: BenchmarkReport) throws {
-        // Within a script element only `<` could end what is data.
+        // Only `<` could end the data within a script element.
         let data = try report.json().printableJSON.replacing("<", with: "\\u003c")
         html = String(decoding: PackageResources.Report_html, as: UTF8.self).replacing(Self.place, with: data)
     }
 }
 
-/// A file that a person has named for a command to write.
+/// A file that the user has named for a command's output.
 struct OutputFile {
     private let path: String
     private let option: String
 
-    /// - Throws: `ToolError` where no file can be made or replaced: an atomic write would put a file in the place of a device.
+    /// - Throws: `ToolError` if no file can be created or replaced there. An atomic write would replace a device with a file.
     init(_ path: String, option: String) throws(ToolError) {
         self.path = path
         self.option = option

@@ -1,5 +1,5 @@
 extension NewPackage {
-    /// A state made of samples, which stands where the reader's own will be.
+    /// Creates a benchmark package. Its placeholder is a state made of samples, to be replaced by the user's own.
     static func benchmark(_ name: PackageName, from origin: PackageOrigin) -> NewPackage {
         let folder = "Sources/\(name.module)/\(name.module)"
         return NewPackage(

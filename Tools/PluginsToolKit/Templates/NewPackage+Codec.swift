@@ -1,5 +1,5 @@
 extension NewPackage {
-    /// Foundation's JSON under a number of its own, which stands where another format will be.
+    /// Creates a codec package. Its placeholder is Foundation's JSON under a different number, to be replaced by another format.
     static func codec(_ name: PackageName, from origin: PackageOrigin) -> NewPackage {
         let folder = "Sources/\(name.module)/\(name.module)"
         return NewPackage(

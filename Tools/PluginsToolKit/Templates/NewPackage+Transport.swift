@@ -1,9 +1,9 @@
 extension NewPackage {
-    /// A link within the process, which stands where a device will be.
+    /// Creates a transport package. Its placeholder is a link within the process, to be replaced by a real device.
     static func transport(_ name: PackageName, from origin: PackageOrigin) -> NewPackage {
         let modules = ["MeshBus", "MeshDelivery", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire"]
         let folder = "Sources/\(name.module)/\(name.module)"
-        // Where there is a `Mutex`, which the wire has.
+        // The first versions with `Mutex`, which the placeholder uses.
         let platforms = ".macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)"
         return NewPackage(
             files: frame(name, from: origin, uses: modules, platforms: platforms) + [

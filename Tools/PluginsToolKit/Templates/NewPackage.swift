@@ -1,14 +1,14 @@
 import Foundation
 import MeshToolOutput
 
-/// A package that a person begins a plugin with: it builds, and keeps the rules, as it is.
+/// A starter package for a plugin. It builds and passes the rules without changes.
 struct NewPackage {
     struct File {
         let path: String
         let text: String
     }
 
-    /// A file that was written, relative to the package.
+    /// A file that was written. The path is relative to the package.
     struct Row: Encodable, Equatable {
         let path: String
         let lines: Int
@@ -16,7 +16,7 @@ struct NewPackage {
 
     let files: [File]
 
-    /// Writes all files into a folder that is not there yet, or empty.
+    /// Writes all files into a folder that doesn't exist yet or is empty.
     /// - Throws: `ToolError`.
     func write(to folder: String) throws(ToolError) -> [Row] {
         let root = URL(fileURLWithPath: folder)
@@ -50,8 +50,8 @@ struct NewPackage {
 }
 
 extension NewPackage {
-    /// The manifest, the tool and what a repository ignores: the same for every kind.
-    /// - Parameter platforms: as the manifest has them; the library's own unless the kind's code needs later ones.
+    /// Returns the files that are the same for every kind: the manifest, the tool and the ignore list.
+    /// - Parameter platforms: The manifest's platforms. By default the library's own; some kinds need later versions.
     static func frame(
         _ name: PackageName, from origin: PackageOrigin, uses modules: [String],
         platforms: String = ".macOS(.v14), .iOS(.v17), .tvOS(.v17), .watchOS(.v10), .visionOS(.v1)"
@@ -101,7 +101,7 @@ extension NewPackage {
             File(path: ".gitignore", text: ".build\nPackage.resolved\n.swiftpm\n.DS_Store\n"),
         ]
     }
-    /// In order, one a line.
+    /// Returns sorted import lines.
     static func imports(_ modules: [String]) -> String {
         modules.sorted().map { "import \($0)" }.joined(separator: "\n")
     }

@@ -1,16 +1,16 @@
 import MeshToolOutput
 
-/// What a new package is called, and what follows from that.
+/// The name of a new package, and the names derived from it.
 struct PackageName: Equatable {
-    /// As given, such as `FileDrop`: the module, and the beginning of its types.
+    /// The name as given, such as `FileDrop`. Names the module and begins the names of its types.
     let module: String
-    /// `file-drop`: the plugin's own name, after its kind.
+    /// The plugin's own name after its kind, such as `file-drop`.
     let dashed: String
-    /// `fileDrop`: the beginning of constants.
+    /// The beginning of constants' names, such as `fileDrop`.
     let camel: String
 
-    /// - Parameter taken: modules that must not be shadowed, beside our own.
-    /// - Throws: `ToolError` for what is no name of a type, or taken.
+    /// - Parameter taken: Other modules that must not be shadowed, in addition to ours.
+    /// - Throws: `ToolError` if the name isn't a valid type name or is taken.
     init(_ name: String, taken: some Sequence<String> = []) throws(ToolError) {
         let isIdentifier = name.utf8.allSatisfy { $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "_") }
         guard isIdentifier, let first = name.utf8.first, first.isUppercase else {
@@ -30,7 +30,7 @@ struct PackageName: Equatable {
         camel = words.enumerated().map { $0 == 0 ? $1 : $1.prefix(1).uppercased() + $1.dropFirst() }.joined()
     }
 
-    /// In lower case: `HTTPServer2` is `http`, `server2`.
+    /// Returns the words of a name in lower case: `http` and `server2` for `HTTPServer2`.
     private static func words(of name: String) -> [String] {
         let letters = Array(name.utf8)
         var words: [String] = [""]
@@ -47,8 +47,8 @@ struct PackageName: Equatable {
         return words.filter { !$0.isEmpty }
     }
 
-    /// Ours without their prefix, since `XPlugin`, `XCodec` and `XLink` would be the same; the language's; and modules
-    /// that the package imports.
+    /// Names that a package must not have: names of the language, modules that the package imports, and our modules without
+    /// their prefix. With one of ours, `XPlugin`, `XCodec` and `XLink` would clash.
     private static let reserved: Set<String> = [
         "Base", "BenchmarkCases", "Benchmarks", "BrokenRules", "Bus", "Codec", "CodecBenchmark", "Compact",
         "CompactCodec",

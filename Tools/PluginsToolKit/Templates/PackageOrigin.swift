@@ -2,20 +2,20 @@ import Foundation
 import MeshBus
 import MeshToolOutput
 
-/// Where a new package gets SessionMesh from.
+/// The origin of SessionMesh for a new package.
 enum PackageOrigin: Equatable {
     case checkout(path: String)
     case repository(url: String)
 
-    /// - Parameter text: a path, a URL, or nil for the checkout that this tool was built from.
-    /// - Throws: `ToolError` when there is no checkout of SessionMesh.
+    /// - Parameter text: A path, a URL, or nil for the checkout that this tool was built from.
+    /// - Throws: `ToolError` if there is no checkout of SessionMesh.
     init(_ text: String?, builtFrom source: String = thisFile) throws(ToolError) {
         if let text, text.contains("://") || text.hasPrefix("git@") {
             self = .repository(url: text)
             return
         }
         let path = URL(fileURLWithPath: text ?? Self.checkout(of: source)).standardizedFileURL.path
-        // Packages that use SessionMesh name it too; they do not hold what links conform to.
+        // Packages that use SessionMesh contain its name too, but not this file.
         guard FileManager.default.fileExists(atPath: path + "/Modules/Transports/Contract/TransportLink.swift") else {
             let missing =
                 text == nil ? "the checkout that this tool was built from is gone" : "there is no SessionMesh"
@@ -24,10 +24,10 @@ enum PackageOrigin: Equatable {
         self = .checkout(path: path)
     }
 
-    /// A default argument of its own would be the caller's.
+    // A constant, because `#filePath` as a default argument would be the caller's file.
     static let thisFile = #filePath
 
-    /// This file lies three folders below the root.
+    /// Returns the root of the checkout. This file is three folders below it.
     private static func checkout(of source: String) -> String {
         (0..<4).reduce(URL(fileURLWithPath: source)) { url, _ in url.deletingLastPathComponent() }.path
     }
@@ -42,7 +42,7 @@ enum PackageOrigin: Equatable {
         }
     }
 
-    /// What `.product(name:package:)` says.
+    /// The package name for `.product(name:package:)`.
     var identity: String {
         switch self {
         case .checkout: return "SessionMesh"
@@ -54,7 +54,7 @@ enum PackageOrigin: Equatable {
 }
 
 extension String {
-    /// As Swift source says it; what is not printable by the escapes that Swift has too.
+    /// The text as a Swift literal. Unprintable characters are escaped in Swift's syntax.
     var swiftLiteral: String {
         "\"" + replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").printable() + "\""
     }

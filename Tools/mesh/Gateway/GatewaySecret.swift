@@ -2,7 +2,7 @@
     import ArgumentParser
     import MeshToolOutput
 
-    /// The key of a gateway's tokens.
+    /// The option for the key that signs a gateway's tokens.
     struct GatewaySecret: ParsableArguments {
         @Option(
             help: Secrets.help(

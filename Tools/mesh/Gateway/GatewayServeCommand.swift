@@ -179,7 +179,7 @@
                 return token
             }
 
-            /// Prints a problem once while it stays the same.
+            /// Returns a function that prints a problem, but doesn't repeat one that stays the same.
             private static func problemPrinter() -> @Sendable (GatewayProblem) -> Void {
                 let last = Locked<[GatewayProblem.Source: String]>([:])
                 return { problem in
@@ -188,10 +188,10 @@
                 }
             }
 
-            /// A Redis' URL and its password.
+            /// A Redis URL and its password.
             typealias RedisPlace = (url: String, password: String?)
 
-            /// - Parameter redis: where events are kept; nil for this process's memory.
+            /// - Parameter redis: The Redis that keeps events; nil for this process's memory.
             static func buffer(_ redis: RedisPlace?) async throws -> any ReplayBuffer {
                 guard let redis else { return MemoryReplayBuffer() }
                 #if Redis
@@ -202,7 +202,7 @@
                 #endif
             }
 
-            /// - Parameter redis: where mailboxes are kept; nil for this process's memory.
+            /// - Parameter redis: The Redis that keeps mailboxes; nil for this process's memory.
             static func mailboxes(_ redis: RedisPlace?) async throws -> any MailboxStore {
                 guard let redis else { return MemoryMailboxStore() }
                 #if Redis

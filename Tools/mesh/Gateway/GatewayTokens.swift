@@ -2,16 +2,16 @@
     import Crypto
     import Foundation
 
-    /// Tokens that each name one user until a time, signed with the gateway's key: `m1.USER.EXPIRY.CODE`. USER and CODE are
-    /// base64url (RFC 4648) without padding, EXPIRY is in seconds since 1970, and CODE is HMAC-SHA256 over the purpose and
-    /// what precedes it.
+    /// Signed tokens that identify one user until they expire: `m1.USER.EXPIRY.CODE`. USER and CODE are base64url (RFC 4648)
+    /// without padding. EXPIRY is in seconds since 1970. CODE is HMAC-SHA256 with the gateway's key, over the purpose string
+    /// and the text before the last dot.
     struct GatewayTokens: Sendable {
         static let secretBytesMin = 16
         private static let version = "m1"
         private static let purpose = "SessionMesh gateway token\0"
         private let key: SymmetricKey
 
-        /// - Returns: nil for a secret that is too short to be one.
+        /// - Returns: nil if the secret is too short.
         init?(secret: String) {
             guard secret.utf8.count >= Self.secretBytesMin else { return nil }
             key = SymmetricKey(data: Data(secret.utf8))
@@ -22,8 +22,9 @@
             return "\(signed).\(Self.encoded(HMAC<SHA256>.authenticationCode(for: Self.message(signed), using: key)))"
         }
 
-        /// - Parameter now: in seconds since 1970.
-        /// - Returns: nil for a token that isn't of this key or has expired.
+        /// Verifies a token.
+        /// - Parameter now: Seconds since 1970.
+        /// - Returns: nil if the token wasn't signed with this key or has expired.
         func user(of token: String, now: Int64) -> (name: String, expiry: Int64)? {
             let parts = token.split(separator: ".", omittingEmptySubsequences: false)
             guard parts.count == 4, parts[0] == Self.version, let code = Self.decoded(parts[3]),

@@ -6,7 +6,7 @@
     import MeshResumeGateway
     import MeshToolOutput
 
-    /// What passes between mailboxes, in an inspector.
+    /// An inspector of the traffic between mailboxes.
     struct GatewayInspection {
         let inspector: Inspector
 

@@ -57,7 +57,7 @@
         }
     }
 
-    /// Where the page is served.
+    /// The options for the address of the inspector's page.
     struct InspectOptions: ParsableArguments {
         @Option(help: "The port of the inspector's page on this machine; 0 for one of the system's choice.")
         var inspectPort: UInt16 = 0

@@ -4,7 +4,7 @@
     import MeshTransport
     import WorkoutExample
 
-    /// A live peer's transport, recorded, and its workout, in an inspector.
+    /// An inspector of a live peer: its workout, and the recorded traffic of its transport.
     @MainActor
     struct PeerInspection {
         let inspector: Inspector
@@ -14,12 +14,12 @@
         init(_ transport: any SessionSyncTransport, _ options: InspectOptions) async throws {
             inspector = try await options.start()
             recorder = DiagnosticsSession(wrapping: transport)
-            // Before the lobby opens the session, whose first events `follow` would miss.
+            // Before the lobby opens the session: `follow` would miss its first events.
             recorder.recordPayloads(of: WorkoutEvent.self, featureID: WorkoutSession.workoutFeatureID)
             inspector.follow(recorder)
         }
 
-        /// Shows whichever session the workout has, until it is cancelled.
+        /// Shows the workout's current session until cancelled.
         func follow(_ workout: LiveWorkout) -> Task<Void, any Error> {
             Task { @MainActor in
                 var shown: (session: WorkoutSession, task: Task<Void, Never>)?

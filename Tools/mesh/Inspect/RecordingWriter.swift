@@ -7,14 +7,14 @@
     import MeshTransport
     import WorkoutExample
 
-    /// Writes what passes a transport, and how a session stands, to a file that another process reads while it grows.
+    /// Writes the traffic of a transport and the states of a session to a file, which another process reads as it grows.
     @MainActor
     final class RecordingWriter {
         let recorder: DiagnosticsSession
         private let file: FileHandle
         private var lastNumber: UInt64 = 0
         private var lastState: DiagnosticsEntry?
-        /// Whose state is written, once there is one.
+        /// The session whose state is written, once there is one.
         var session: WorkoutSession?
 
         /// - Throws: `ToolError`.
@@ -27,7 +27,7 @@
             recorder.recordPayloads(of: WorkoutEvent.self, featureID: WorkoutSession.workoutFeatureID)
         }
 
-        /// Ten times a second, until it is cancelled.
+        /// Writes ten times a second until cancelled.
         func run() async throws {
             while true {
                 write()
@@ -35,7 +35,7 @@
             }
         }
 
-        /// What has come since it was last called. A file that takes no more loses entries, and nothing else.
+        /// Appends the entries since the last call. If the file can't be written, entries are lost and nothing else happens.
         func write() {
             let records = recorder.records(after: lastNumber)
             lastNumber = records.last?.number ?? lastNumber
@@ -50,7 +50,7 @@
         }
     }
 
-    /// Recordings of other processes that grow, shown as they do.
+    /// Shows the growing recordings of other processes in an inspector.
     @MainActor
     final class RecordingReader {
         private let folder: URL
@@ -66,10 +66,10 @@
 
         deinit { try? FileManager.default.removeItem(at: folder) }
 
-        /// Where that process is to record.
+        /// Returns the path to which the named process must record.
         nonisolated func path(of name: String) -> String { folder.appending(path: "\(name).jsonl").path }
 
-        /// Ten times a second, until it is cancelled. What came together is shown in the order of its times.
+        /// Reads ten times a second until cancelled. Entries that were read together are shown in order of time.
         func run(_ names: [String]) async throws {
             files = names.map { ($0, 0) }
             while true {

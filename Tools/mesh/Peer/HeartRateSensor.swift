@@ -1,9 +1,9 @@
 #if CommandLineTools
-    /// In the place of a sensor: a heart that beats faster, then slower, and never twice the same.
+    /// A simulated sensor. The rate rises and falls, and changes every second.
     struct HeartRateSensor {
         private var seconds = 0
 
-        /// Beats a minute. Call it once a second.
+        /// Returns beats a minute. Call it once a second.
         mutating func measure() -> Int {
             seconds += 1
             let step = seconds % 80

@@ -8,7 +8,7 @@
     import Observation
     import WorkoutExample
 
-    /// A peer that a person, or a script, drives by keys.
+    /// A peer that a person or a script controls by keys.
     @MainActor
     final class LivePeer {
         private enum Event: Sendable {
@@ -16,13 +16,13 @@
             case change(LiveWorkoutChange)
             case signal(Int32)
             case remark(String)
-            /// The id of a peer that is there twice.
+            /// The ID of a peer that two devices use.
             case displaced(String)
-            /// Something that was shown is out of date.
+            /// The shown status is out of date.
             case changed(showing: Int)
-            /// Only times on a terminal have changed.
+            /// Only times have changed. Sent only if the output is a terminal.
             case time
-            /// A second has passed for the heart rate sensor.
+            /// A second has passed, for the heart rate sensor.
             case second
         }
 
@@ -32,9 +32,9 @@
         private let terminal = RawTerminal()
         private var sensor: HeartRateSensor?
         private var isSuspended = false
-        /// Counts the times that the status was shown and is followed from there.
+        /// Counts how often the status was shown. Each observation belongs to one number.
         private var showing = 0
-        /// Moves the time of a running workout on a terminal.
+        /// Updates the time of a running workout on a terminal.
         private var clock: Task<Void, any Error>?
         private let events = AsyncStream.makeStream(of: Event.self)
 
@@ -45,8 +45,8 @@
             self.output = output
         }
 
-        /// Returns when it was told to end, with the signal that said so.
-        /// - Throws: what the link throws when it cannot begin.
+        /// Returns when the peer was asked to stop, with the signal if it was one.
+        /// - Throws: An error of the link if it can't start.
         func run() async throws -> Int32? {
             let (receive, changes) = (events.continuation, workout.changes)
             let stops = await SignalWatch([SIGINT, SIGTERM, SIGHUP]) { receive.yield(.signal($0)) }
@@ -70,7 +70,7 @@
                 clock?.cancel()
                 others.cancel()
             }
-            // The workout would start it too, and could only list what it throws.
+            // The workout would start it too, but could only record the error.
             try transport.start()
             await workout.start()
             terminal?.enter()
@@ -81,7 +81,7 @@
             let signal = await perform()
             output.clear()
             terminal?.leave()
-            // Whoever says it again does not want to wait.
+            // A second signal ends the process at once.
             stops.cancel()
             await workout.stop()
             await transport.close()
@@ -107,7 +107,7 @@
                 case .time:
                     if !isSuspended { output.show(status) }
                     continue
-                // One that has no room is the next one's to make up for.
+                // If there is no space for a rate, the next one replaces it.
                 case .second: if let rate = sensor?.measure() { try? workout.measure(heartRate: rate) }
                 case .signal(let number): return number
                 }
@@ -116,7 +116,7 @@
             return nil
         }
 
-        /// Shows the status, and asks to be told once when any of it changes.
+        /// Shows the status, and requests one notification when any of it changes.
         private func show() {
             guard !isSuspended else { return }
             showing += 1
@@ -143,7 +143,7 @@
             }
         }
 
-        /// Stops the process as a shell expects it, with the terminal as it was. Threads still run for a moment.
+        /// Stops the process like a shell's Ctrl-Z, with the terminal restored. Other threads still run for a moment.
         private func suspend() {
             isSuspended = true
             output.clear()
@@ -156,7 +156,7 @@
             terminal?.enter()
         }
 
-        /// Says what did not come from this workout: whom the link lets in, and whom it does not.
+        /// Returns a function that reports events outside the workout, such as admitted and rejected peers.
         var remark: @Sendable (String) -> Void {
             let receive = events.continuation
             return { receive.yield(.remark($0)) }

@@ -94,7 +94,7 @@
         }
     }
 
-    /// A name that a person gives to a peer. It is also the name of a folder.
+    /// The name that a user gives to a peer. It is also the name of a folder.
     struct PeerName: Hashable, Sendable {
         private static let charactersMax = 32
         private static let bytesMax = 128

@@ -13,8 +13,8 @@
     #endif
 
     extension PeerConnection {
-        /// Says who knocks and is not let in and what a broker refuses, each once, and notices whom `mesh pair` adds while
-        /// the peer is live.
+        /// Reports each rejected peer and each refusal of a broker once. Also reports peers that `mesh pair` adds while this
+        /// peer is live.
         func followPairings(
             _ name: PeerName, home: PeerHome, _ remark: @escaping @Sendable (String) -> Void
         ) -> Task<Void, Never> {
@@ -32,7 +32,7 @@
             }
         }
 
-        /// Whom the link trusts, what else `mesh pair` is to be told for it, and what says whom or what it refuses.
+        /// The peers that the link trusts, the options that `mesh pair` needs for it, and a function that reports refusals.
         private var pairedLink: (TrustedPeers, String, @Sendable (@Sendable (String) -> Void) async -> Void)? {
             #if UDP
                 if let link = transport.link as? UDPLink {

@@ -4,7 +4,7 @@
     extension PeerConnection {
         private static let toldMax = 64
 
-        /// Says which other users of this machine are at the socket's path, each once.
+        /// Reports each other user of this machine at the socket's path once.
         func followStrangers(_ remark: @escaping @Sendable (String) -> Void) -> Task<Void, Never> {
             guard let refusals = (transport.link as? PipeLink)?.refusals() else { return Task {} }
             return Task {

@@ -2,18 +2,18 @@
     import Foundation
     import WorkoutExample
 
-    /// What a person can ask of a live peer, by one key each.
+    /// The commands of a live peer, one key each.
     enum PeerKey: Character, CaseIterable, Sendable {
         case start = "s"
         case pause = "p"
         case resume = "r"
         case lap = "l"
         case finish = "f"
-        /// Without the members that are away.
+        /// Continues without the members that are away.
         case go = "g"
         case quit = "q"
 
-        /// nil for a key that is no tap.
+        /// The tap of this key; nil for other commands.
         var tap: WorkoutTap? {
             switch self {
             case .start: .start
@@ -28,14 +28,14 @@
         static var help: String { allCases.map { "\($0.rawValue) \($0)" }.joined(separator: ", ") }
     }
 
-    /// What comes from the keyboard, or whatever is in its place.
+    /// Input from the keyboard, or from whatever replaces it.
     enum PeerInput: Sendable {
         case key(PeerKey)
         case unknown(Character)
         case ended
     }
 
-    /// Reads standard input on a thread of its own, as it comes.
+    /// Reads standard input on its own thread.
     enum PeerKeyboard {
         static func read(_ receive: @escaping @Sendable (PeerInput) -> Void) {
             let thread = Thread {
@@ -44,7 +44,7 @@
                     let count = Foundation.read(STDIN_FILENO, &bytes, bytes.count)
                     if count < 0, errno == EINTR { continue }
                     guard count > 0 else { return receive(.ended) }
-                    // Cursor keys and the like come in one piece.
+                    // Cursor keys and other escape sequences arrive in one piece.
                     if bytes[0] == escape { continue }
                     for byte in bytes[..<count] {
                         if byte == endOfInput { return receive(.ended) }
@@ -57,12 +57,12 @@
         }
 
         private static let escape: UInt8 = 0x1B
-        /// What ^D is where a terminal hands over every key.
+        // ^D, which a terminal in raw mode passes on as a byte.
         private static let endOfInput: UInt8 = 0x04
     }
 
     extension PeerInput {
-        /// nil for what is not meant: spaces, ends of lines, other control characters, and characters beyond ASCII.
+        /// Returns nil for bytes to ignore: spaces, line ends, other control characters, and characters outside ASCII.
         fileprivate init?(byte: UInt8) {
             guard (0x21...0x7E).contains(byte) else { return nil }
             let character = Character(Unicode.Scalar(byte))

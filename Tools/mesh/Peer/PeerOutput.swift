@@ -3,8 +3,8 @@
     import MeshBase
     import MeshToolOutput
 
-    /// What a live peer says: on a terminal messages above one line that is drawn again in its place; else a line for each
-    /// message and each change.
+    /// The output of a live peer. On a terminal, messages scroll above a status line that is redrawn in place. Elsewhere each
+    /// message and each change is a line.
     @MainActor
     final class PeerOutput {
         private let isJSON: Bool
@@ -17,10 +17,10 @@
             isTerminal = !isJSON && isatty(STDOUT_FILENO) == 1
         }
 
-        /// For people only.
+        /// Prints a message for people. JSON output omits it.
         func remark(_ text: String) { if !isJSON { print(message: text) } }
 
-        /// - Parameter change: what has happened, in a word.
+        /// - Parameter change: One word for the event.
         func tell(_ change: String, _ text: String, _ status: PeerStatus) {
             if isJSON {
                 write(PeerChange(change: change, message: text, status: status).line + "\n")
@@ -46,14 +46,14 @@
             }
         }
 
-        /// Leaves the line empty for what follows.
+        /// Clears the status line for the following output.
         func clear() {
             guard isTerminal else { return }
             write(Self.eraseLine)
             line = ""
         }
 
-        /// One line, whatever a peer has put into it.
+        /// Prints a message as one line. It may contain text of a peer, so unprintable characters are replaced.
         private func print(message: String) {
             let message = message.printable()
             guard isTerminal else { return write(message + "\n") }
@@ -63,7 +63,7 @@
 
         private func draw() { write(Self.eraseLine + fitted(line)) }
 
-        /// A line that doesn't fit would be drawn below itself, so whole parts of it are left out.
+        /// Leaves out parts of a line that doesn't fit: a wrapped line couldn't be redrawn in place.
         private func fitted(_ text: String) -> String {
             let width = ToolOutput.size(of: STDOUT_FILENO)?.columns ?? 80
             let parts = text.split(separator: PeerStatus.separator).map(String.init)
@@ -73,12 +73,12 @@
         private static let eraseLine = "\r\u{1B}[K"
 
         private func write(_ text: String) {
-            // Whoever reads this may have gone; the peer goes on until it is told to stop.
+            // The reader of this output may have exited. The peer continues until it is asked to stop.
             try? ToolOutput.draw(text)
         }
     }
 
-    /// One line of `--json`.
+    /// A line of `--json`.
     private struct PeerChange: Encodable {
         let change: String
         let message: String?
@@ -96,7 +96,7 @@
         var line: String {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            // Made of text, finite numbers and ids, which always encode.
+            // Text, finite numbers and IDs always encode.
             return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self).printableJSON } ?? ""
         }
     }

@@ -6,7 +6,7 @@
     import MeshSession
     import WorkoutExample
 
-    /// What a live peer shows. The keys are a contract with scripts: more may come, none goes.
+    /// The status that a live peer shows. Scripts rely on the keys: later versions may add keys but never remove one.
     struct PeerStatus: Encodable {
         let name: String
         /// This peer's part in the workout: none, member or spectator.
@@ -14,18 +14,18 @@
         let phase: WorkoutPhase
         let elapsedSeconds: Double
         let laps: Int
-        /// Events that made the state, of all peers.
+        /// Number of events of all peers that made the state.
         let events: Int
-        /// Measurements that are kept, as far as they have come here.
+        /// Number of samples held here from the device with the longest distance.
         let samples: Int
-        /// Those of the events that every member has, at their final place.
+        /// Number of events in the state that every member has and whose order is final.
         let confirmed: Int
-        /// Taps that every member has, at their final place: the confirmed events, and those that the policy refuses.
+        /// Number of taps that every member has and whose order is final. Includes those that the policy rejects.
         let confirmedTaps: UInt64
-        /// Peers whose taps count, this one among them, and how often that has changed.
+        /// Number of peers whose taps count, including this one.
         let members: Int
         let view: UInt64
-        /// Of the state; equal on peers that agree.
+        /// Digest of the state. Equal on peers that agree.
         let digest: String
         let sessionID: UUID?
         let peers: [Peer]
@@ -34,12 +34,13 @@
             let id: String
             let name: String
             let isConnected: Bool
-            /// upToDate, behind, joining, watching; left where it said so, away where it did not.
+            /// One of upToDate, behind, joining, watching, or ready if there is no workout. For a peer that isn't connected: left
+            /// if it said goodbye, else away.
             let sync: String
-            /// Events that it has not acknowledged.
+            /// Number of events that the peer has not acknowledged; 0 unless `sync` is behind.
             let behind: UInt64
             let roundTripMilliseconds: Double?
-            /// Beats a minute, as it shows them now.
+            /// Current heart rate in beats a minute.
             let heartRate: Int?
         }
 
@@ -69,7 +70,7 @@
             }
         }
 
-        /// Whether something else has changed than time.
+        /// True if anything but times and the number of samples has changed.
         func differs(from other: PeerStatus) -> Bool {
             (part, phase, laps, events, digest, sessionID) != (
                 other.part, other.phase, other.laps, other.events, other.digest, other.sessionID
@@ -111,7 +112,7 @@
             [id, name, sync, "\(behind)", "\(isConnected)", heartRate.map { "\($0)" } ?? ""]
         }
 
-        /// For people.
+        /// The peer as text for people.
         var text: String {
             let place =
                 switch sync {
@@ -128,7 +129,7 @@
     extension PeerStatus {
         static let separator = " · "
 
-        /// One line for people.
+        /// The status as one line for people.
         var text: String {
             let time = Int(elapsedSeconds * 10)
             let clock = String(format: "%d:%02d.%d", time / 600, time / 10 % 60, time % 10)

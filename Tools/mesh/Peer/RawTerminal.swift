@@ -1,18 +1,18 @@
 #if CommandLineTools
     import Foundation
 
-    /// The terminal at standard input, handing over every key at once and showing none. It becomes as it was however the
-    /// process ends, save by a signal that nobody can catch.
+    /// The terminal at standard input in raw mode: it passes on every key at once and shows none. Its mode is restored however
+    /// the process ends, except by a signal that can't be caught.
     @MainActor
     struct RawTerminal {
-        /// nil when standard input is no terminal.
+        /// Returns nil if standard input isn't a terminal.
         init?() {
             guard isatty(STDIN_FILENO) == 1, TerminalMode.keep() else { return nil }
         }
 
         func enter() {
             var mode = TerminalMode.kept.pointee
-            // Signals stay keys, and the output is left as it is.
+            // Keys such as Ctrl-C still send signals, and output processing stays on.
             mode.c_lflag &= ~tcflag_t(ICANON | ECHO)
             tcsetattr(STDIN_FILENO, TCSANOW, &mode)
         }
@@ -20,12 +20,13 @@
         func leave() { TerminalMode.restore() }
     }
 
-    /// How the terminal was. In memory of its own, since a handler of a signal may use nothing else.
+    /// The terminal's original mode. It has its own memory, because a signal handler may not use anything else.
     private enum TerminalMode {
         nonisolated(unsafe) static let kept = UnsafeMutablePointer<termios>.allocate(capacity: 1)
         private static let deadly = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGQUIT]
 
-        /// - Returns: whether there is a terminal that can be restored.
+        /// Saves the terminal's mode.
+        /// - Returns: True if there is a terminal that can be restored.
         static func keep() -> Bool {
             kept.initialize(to: termios())
             guard tcgetattr(STDIN_FILENO, kept) == 0 else { return false }

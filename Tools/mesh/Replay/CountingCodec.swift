@@ -2,14 +2,14 @@
     import MeshBase
     import MeshIdentity
 
-    /// A codec that counts the bytes that it writes.
+    /// A codec that counts the bytes it writes.
     struct CountingCodec: PayloadCodec {
         private let codec: any PayloadCodec
         private let count = Locked<UInt64>(0)
 
         init(_ codec: any PayloadCodec) { self.codec = codec }
 
-        /// So far.
+        /// Number of bytes encoded so far.
         var encodedByteCount: UInt64 { count.withLock { $0 } }
 
         var id: PayloadCodecID { codec.id }

@@ -6,16 +6,16 @@
     import MeshTransport
     import WorkoutExample
 
-    /// Plays one peer's part of a replay over a link and says how it went.
+    /// Plays one peer's part of a replay over a link and reports the result.
     @MainActor
     struct PeerPlayer: Sendable {
         let plan: ReplayPlan
         let actor: ReplayPlan.Actor
         let pace: ReplayPace
         let isConcurrent: Bool
-        /// Whether a live view shows this peer.
+        /// True if a live view shows this peer.
         let isLive: Bool
-        /// The other one may go and come back; else its going is the end.
+        /// True if the other peer may disconnect and return. If false, its disconnection ends the replay.
         let peersComeBack: Bool
         let patience: Duration
         let peerIDs: [ReplayPlan.Actor: String]
@@ -23,8 +23,8 @@
         let onSession: @MainActor (WorkoutSession) -> Void
         let report: @Sendable (PeerReport) -> Void
 
-        /// Returns when the whole plan is applied here and everything of ours has been handed to the link.
-        /// - Throws: `ToolError` when the other side hangs up or nothing moves for too long.
+        /// Returns when the plan is complete here and all of this peer's messages have been passed to the link.
+        /// - Throws: `ToolError` if the other side hangs up or there is no progress for too long.
         func play() async throws -> WorkoutSession {
             let progress = PeerProgress(plan: plan, report: report)
             let hangUps = transport.reachabilityChanges()
@@ -42,7 +42,7 @@
             _ changes: AsyncStream<SessionPeerReachability>, _ progress: PeerProgress
         ) async throws -> ToolError {
             for await change in changes where !change.isReachable { break }
-            // What arrived before the end is still being applied.
+            // Messages that arrived before the end are still being applied.
             try await Task.sleep(for: .seconds(1))
             return ToolError("\(otherName) hung up after \(progress.steps) of \(progress.total) steps")
         }
@@ -57,7 +57,7 @@
         private func perform(_ progress: PeerProgress) async throws -> WorkoutSession {
             let underWay = try await sessionUnderWay()
             let session = WorkoutSession.workout(sessionID: underWay ?? UUID(), over: transport) { configuration in
-                // The next tap waits for them.
+                // The next tap waits for the samples, so they are sent soon.
                 configuration.seriesInterval = .milliseconds(100)
             }
             session.start()
@@ -74,8 +74,8 @@
             return session
         }
 
-        /// The watch joins the session that it hears of. The phone opens one, unless it comes back to one that is under
-        /// way, which it hears of soon.
+        /// Returns the session to join. The watch waits for one. The phone opens one, unless it returns to a session in progress,
+        /// of which it hears soon.
         private func sessionUnderWay() async throws -> UUID? {
             let sessions = transport.sessions(featureID: WorkoutSession.workoutFeatureID)
             if actor == .watch {
@@ -101,7 +101,7 @@
             if isLive { report(.tapped(envelope.payload.name, number: envelope.metadata.sequence)) }
         }
 
-        /// Each change, at most 20 times a second, until it is cancelled.
+        /// Reports each change, at most 20 times a second, until cancelled.
         private func reportStates(of session: WorkoutSession, _ runner: ReplayRunner) async throws {
             var last: LiveDevice?
             while true {
@@ -120,7 +120,7 @@
         private var otherName: String { actor == .phone ? "the watch" : "the phone" }
     }
 
-    /// How far a peer is: reported each percent and at least each second while something moves.
+    /// The progress of a peer. Reported at each percent, and at least once a second while it advances.
     @MainActor
     final class PeerProgress {
         private(set) var steps = 0
@@ -140,7 +140,7 @@
 
         func reached(_ steps: Int) {
             self.steps = steps
-            // Whoever started this peer waits for that step to start the other.
+            // The parent process waits for this step to start the other peer.
             let isJoin = reportedSteps < watchJoinsAfter && steps >= watchJoinsAfter
             let isDue = steps >= reportedSteps + interval || ContinuousClock.now > reportedAt + .seconds(1)
             guard steps != reportedSteps, isDue || isJoin else { return }
@@ -149,7 +149,7 @@
             report(.progress(steps: steps))
         }
 
-        /// Returns when there has been no step for so long.
+        /// Returns when there has been no step for the given time.
         func waitForStall(_ patience: Duration) async throws {
             var seen = steps
             var since = ContinuousClock.now

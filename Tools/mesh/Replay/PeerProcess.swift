@@ -4,20 +4,20 @@
     import MeshToolOutput
     import WorkoutExample
 
-    /// One `mesh play` as a child process. Its reports arrive in the order in which it made them, its end last.
+    /// A child process that runs `mesh play`. Its reports arrive in order, its end last.
     final class PeerProcess: Sendable {
         enum Event: Sendable {
             case report(PeerReport)
-            /// A line on its stderr that is no report: what a runtime says before it dies.
+            /// A line on stderr that isn't a report, such as a runtime's last message before a crash.
             case remark(String)
             case ended(status: Int32, wasKilled: Bool)
         }
 
         private let process: Locked<Process>
 
-        /// Starts the child. `input` and `output` may be closed here as soon as this returns.
-        /// - Parameter receive: called on a thread of this child's own.
-        /// - Throws: what the system says when it cannot start a process.
+        /// Starts the child. The caller may close `input` and `output` as soon as this returns.
+        /// - Parameter receive: Called on a thread of this child.
+        /// - Throws: The system's error if it can't start a process.
         init(
             _ actor: ReplayPlan.Actor, arguments: [String], secrets: [String: String], input: FileHandle,
             output: FileHandle,
@@ -38,14 +38,14 @@
             thread.start()
         }
 
-        /// At once and for good: a peer has nothing that it would have to save.
+        /// Kills the process at once. A peer has nothing to save.
         func kill() {
             process.withLock { process in
                 if process.isRunning { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
             }
         }
 
-        /// Blocks until the child has said all and is gone.
+        /// Blocks until the child has reported everything and exited.
         private func follow(_ reports: FileHandle, _ receive: (Event) -> Void) {
             var lines = LineBuffer()
             var data: Data
@@ -55,7 +55,7 @@
                     receive(PeerReport(line: line).map { .report($0) } ?? .remark(line))
                 }
             } while !data.isEmpty
-            // Not `waitUntilExit`, which would hold the lock that `kill` needs.
+            // Not `waitUntilExit`: it would hold the lock that `kill` needs.
             while process.withLock({ $0.isRunning }) { Thread.sleep(forTimeInterval: 0.005) }
             receive(
                 process.withLock { process in
@@ -64,12 +64,12 @@
         }
     }
 
-    /// Cuts bytes into lines of at most 64 KiB; what is longer is cut there.
+    /// Splits bytes into lines. Lines longer than 64 KiB are cut.
     struct LineBuffer {
         private static let bytesMax = 1 << 16
         private var rest: [UInt8] = []
 
-        /// The lines that are complete now; all that is left when there is no more data.
+        /// Returns the lines that are complete now. With empty data, which means the end, returns all that is left.
         mutating func add(_ data: Data) -> [String] {
             rest += data
             var lines: [String] = []

@@ -3,8 +3,8 @@
     import MeshToolOutput
     import WorkoutExample
 
-    /// Runs a replay in two child processes whose standard streams are wired to each other. The watch is started once
-    /// the phone has come as far as the plan says. However this ends, no child is left.
+    /// Runs a replay in two child processes whose standard streams are connected. Starts the watch once the phone has made the
+    /// steps that the plan requires. Leaves no child behind, however the replay ends.
     struct PeerProcesses {
         private enum Event: Sendable {
             case peer(ReplayPlan.Actor, PeerProcess.Event)
@@ -17,23 +17,23 @@
         let options: ReplayOptions
         let plan: ReplayPlan
         let display: any ReplayDisplay
-        /// Whether a live view shows them: then they report more.
+        /// True if a live view shows the peers. They then report more.
         let isLive: Bool
-        /// How much later the peers get what they send each other over their pipes; nil for at once. Then for a while they get
-        /// nothing at all.
+        /// Delay of the bytes between the peers' pipes; nil for none. With a delay, the pipes also hold everything back for a
+        /// while.
         let delay: Duration?
-        /// Where each peer keeps who it is; nil over links that do not ask.
+        /// Homes with the peers' identities; nil for links without identities.
         let homes: ReplayHomes?
         /// Environment variables of both peers.
         let secrets: [String: String]
-        /// Where each peer writes what passes; nil for nowhere.
+        /// Returns the path to which a peer records its traffic; nil for no recording.
         let record: @Sendable (ReplayPlan.Actor) -> String?
 
-        /// - Throws: `ToolError` when a peer fails, crashes or says nothing for too long; `Interruption`.
+        /// - Throws: `ToolError` if a peer fails, crashes or reports nothing for too long; `Interruption`.
         func run() async throws -> [PeerSummary] {
             let events = AsyncStream.makeStream(of: Event.self)
             let signals = await SignalWatch([SIGINT, SIGTERM, SIGHUP]) { events.continuation.yield(.interrupted($0)) }
-            // Stopped by Ctrl-Z while the terminal shows its other screen, it would leave the shell there.
+            // Stopped by Ctrl-Z on the alternate screen, the process would leave the shell there.
             let stops = isLive ? await SignalWatch([SIGTSTP]) { _ in events.continuation.yield(.suspended) } : nil
             let tickInterval: Duration = isLive ? .milliseconds(40) : .seconds(1)
             let ticks = Task {
@@ -70,7 +70,7 @@
                         output: output.fileHandleForWriting
                     ) { events.continuation.yield(.peer(actor, $0)) })
                 display.joined(actor)
-                // An end that stays open here would hide from one peer that the other is gone.
+                // If these ends stayed open here, one peer wouldn't notice that the other is gone.
                 try input.fileHandleForReading.close()
                 try output.fileHandleForWriting.close()
             }
@@ -102,7 +102,7 @@
         }
     }
 
-    /// The pipes between two peers, which this process slows, and for a while holds.
+    /// The pipes between two peers. This process delays them, and holds them for a while.
     private struct SlowedLink {
         private let pipes: [SlowedPipe]
         private let started = ContinuousClock.now
@@ -128,7 +128,7 @@
 
         mutating func pass() { change { $0.pass(to: $1) } }
 
-        /// Lets go of what it holds.
+        /// Releases held bytes.
         func end() { for pipe in pipes { pipe.hold(false) } }
 
         private mutating func change(_ body: (inout LiveReach, Duration) -> Void) {
@@ -138,7 +138,7 @@
         }
     }
 
-    /// What is known of the children.
+    /// The known status of the children.
     private struct Peers {
         let plan: ReplayPlan
         let patience: Duration

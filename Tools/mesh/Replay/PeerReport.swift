@@ -2,13 +2,13 @@
     import Foundation
     import WorkoutExample
 
-    /// What a peer says on stderr while it plays: one JSON object a line, with one of these keys.
+    /// A report of a playing peer on stderr: a line with one JSON object, which has one of these keys.
     enum PeerReport: Codable, Equatable {
-        /// So many steps of the plan are applied here.
+        /// The number of steps of the plan that are applied here.
         case progress(steps: Int)
-        /// For a live view: how the workout stands here.
+        /// The workout on this peer, for a live view.
         case state(LiveDevice)
-        /// For a live view: a tap that was made here, the peer's `number`th.
+        /// A tap made here, the peer's `number`th, for a live view.
         case tapped(String, number: UInt64)
         case finished(summary: PeerSummary)
         case failed(reason: String)
@@ -21,11 +21,11 @@
         var line: String {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            // Made of text and whole or finite numbers, which always encode.
+            // Text and finite numbers always encode.
             return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
         }
 
-        /// For people.
+        /// The report as text for people.
         var text: String {
             switch self {
             case .progress(let steps): "\(steps) steps"
@@ -38,45 +38,45 @@
         }
     }
 
-    /// What a peer has done by the end of a replay. The keys are those of `--json`.
+    /// The result of a peer at the end of a replay. The keys are those of `--json`.
     struct PeerSummary: Codable, Equatable {
         let name: String
-        /// Of the state; equal on peers that agree.
+        /// Digest of the state. Equal on peers that agree.
         let digest: String
-        /// Of the samples, the same.
+        /// Digest of the samples. Equal on peers that agree.
         let trackDigest: String
-        /// Samples of both peers.
+        /// Number of samples of both peers.
         let samples: Int
-        /// Events that made the state, of both peers.
+        /// Number of events of both peers that made the state.
         let events: Int
-        /// Own events.
+        /// Number of the peer's own events.
         let submitted: Int
-        /// The other's events that changed the state; what came in a snapshot is not among them.
+        /// Number of the other peer's events that changed the state, without those that came in a snapshot.
         let applied: Int
         let duplicates: Int
-        /// The other's events that the policy or the reducer rejected.
+        /// Number of the other peer's events that the policy or the reducer rejected.
         let ignored: Int
-        /// The other's events that came after later ones had been applied, and were put before them.
+        /// Number of the other peer's events that arrived late and were inserted before applied ones.
         let late: Int
-        /// Events of both whose place became final while this peer was a member.
+        /// Number of both peers' events whose position became final while this peer was a member.
         let confirmed: Int
-        /// Own events sent again because the other lacked them.
+        /// Number of the peer's own events that were sent again because the other lacked them.
         let resent: Int
-        /// Copies of the whole session with which this peer joined.
+        /// Number of copies of the complete session with which this peer joined.
         let copies: Int
-        /// Times that an earlier event was missing.
+        /// Number of times that an earlier event was missing.
         let gaps: Int
-        /// The other's snapshots taken.
+        /// Number of the other peer's snapshots that were taken.
         let snapshots: Int
         let snapshotsSent: Int
         let snapshotRequests: Int
         let sendFailures: Int
-        /// Bytes sent, as the codec wrote them.
+        /// Number of bytes sent, as the codec wrote them.
         let bytesRaw: UInt64
-        /// Bytes sent, with frames and compression.
+        /// Number of bytes sent, with frames and compression.
         let bytesOnWire: UInt64
         let seconds: Double
-        /// Times that a thread of the peer's was woken, from its start to its end.
+        /// Number of times that a thread of the peer's process was woken, from start to end.
         let wakeups: Int
     }
 #endif

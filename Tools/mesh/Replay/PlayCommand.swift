@@ -106,9 +106,9 @@
             }
         }
 
-        /// Exits when the parent is gone, however it went: nobody would read what this peer says.
+        /// Exits when the parent has exited for any reason: nothing would read this peer's reports.
         private func followParent() {
-            // The parent ignores these to handle them itself, and a child inherits that.
+            // The parent ignores these signals to handle them itself, and a child inherits that.
             for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
             let parent = getppid()
             let thread = Thread {

@@ -23,13 +23,13 @@
         import MeshRelay
     #endif
 
-    /// A played peer's end of the link to the other one.
+    /// A replayed peer's end of the link to the other one.
     struct PlayedLink {
         let peer: SessionPeer
         let peerIDs: [ReplayPlan.Actor: String]
         let link: CountingLink
 
-        /// - Throws: `ToolError`; what the link throws.
+        /// - Throws: `ToolError`, or an error of the link.
         init(_ actor: ReplayPlan.Actor, _ options: ReplayOptions, home: String?) throws {
             switch options.link {
             case .pipe: try self.init(actor, .standardStreams)
@@ -109,7 +109,7 @@
                 self.home = home
             }
 
-            /// Held as long as the peer plays.
+            // Kept open while the peer plays.
             private var home: PeerHome?
         #endif
     }
@@ -130,14 +130,14 @@
         }
     }
 
-    /// A link that counts the bytes that it takes.
+    /// A link that counts the bytes it accepts.
     final class CountingLink: LinkWrapper, GuestAdmittingLink {
         let base: any TransportLink
         private let count = Locked<UInt64>(0)
 
         init(_ base: any TransportLink) { self.base = base }
 
-        /// So far, with frames and compression.
+        /// Number of bytes sent so far, with frames and compression.
         var bytesSent: UInt64 { count.withLock { $0 } }
 
         func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {

@@ -1,9 +1,9 @@
 #if CommandLineTools
     import Foundation
 
-    /// How often threads of this process have been woken: each time one gave up its core to wait.
+    /// The number of times that a thread of this process was woken, counted as the times that one gave up its core to wait.
     ///
-    /// What a device spends on being there follows it: a core that is woken for nothing costs more than one event.
+    /// Idle energy use follows this number: waking a core for nothing costs more than an event.
     enum ProcessWakeups {
         static var count: Int {
             var usage = rusage()

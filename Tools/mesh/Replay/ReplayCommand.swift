@@ -54,9 +54,9 @@
         )
         var json = false
 
-        /// How much later a live view's peers get what they send.
+        // Delay of everything that the peers send in a live view.
         private static let delay = Duration.milliseconds(400)
-        /// How long a live view plays, without what the peers wait for each other.
+        // Duration of a live view, without the time that the peers wait for each other.
         private static let liveSeconds = 18.0
 
         func validate() throws {
@@ -112,7 +112,7 @@
                 seconds: (ContinuousClock.now - started).seconds)
             try json ? ToolOutput.print(json: try result.json()) : ToolOutput.print(result.text())
             #if Inspector
-                // The page stays, and the recordings' folder goes with it.
+                // The page stays open until interrupted, because the recordings are deleted at the end.
                 if reader != nil { await Interruption.wait() }
             #endif
             if !result.converged {

@@ -11,12 +11,13 @@
         import MeshUDPTransport
     #endif
 
-    /// Two homes of peers that have been paired with each other, for one replay.
+    /// Two homes of peers that are paired with each other, for one replay.
     struct ReplayHomes {
         private let folder: URL
         private let interface: String?
 
-        /// On the local network pairs by a secret, as `mesh pair` does; for a broker or a gateway writes down that each trusts the other.
+        /// Pairs the peers. For the local network it uses a secret, as `mesh pair` does. For a broker or a gateway it stores that
+        /// each trusts the other.
         /// - Throws: `ToolError`.
         init(options: ReplayOptions) async throws {
             folder = FileManager.default.temporaryDirectory.appending(path: "mesh-replay-\(UUID().uuidString)")

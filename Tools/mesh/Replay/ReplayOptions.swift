@@ -5,7 +5,7 @@
     import MeshToolOutput
     public import WorkoutExample
 
-    /// What the replay and each of its peers must be told alike, so that they derive the same plan.
+    /// The options that must be the same for the replay and both peers, so that they derive the same plan.
     struct ReplayOptions: ParsableArguments {
         @Option(help: ArgumentHelp("The recording, GPX 1.0 or 1.1; a built-in run without it.", valueName: "file"))
         var gpx: String?
@@ -52,7 +52,7 @@
 
         var pace: ReplayPace { speed ?? .times(1) }
 
-        /// - Parameter isSaid: whether to tell what of the recording is missing.
+        /// - Parameter isSaid: True to print which parts of the recording are missing.
         /// - Throws: `GPXError`, or `ToolError` for an unknown codec or a recording without times.
         func plan(isSaid: Bool = false) throws -> ReplayPlan {
             _ = try Codecs().named(codec)
@@ -65,7 +65,7 @@
             }
         }
 
-        /// Longer than any wait that the plan asks for.
+        /// Returns a time longer than any wait in the plan.
         func patience(for plan: ReplayPlan) -> Duration {
             let waits = zip(plan.steps, plan.steps.dropFirst()).map {
                 pace.wait(from: $0.moment, to: $1.moment)
@@ -73,7 +73,8 @@
             return .seconds(patience) + (waits.max() ?? .zero)
         }
 
-        /// The secrets as a child process takes them: it reads neither this process's standard input nor its files.
+        /// The secrets as environment variables for a child process, which reads neither this process's standard input nor its
+        /// files.
         /// - Throws: `ToolError`.
         func environment() throws(ToolError) -> [String: String] {
             var variables: [String: String] = [:]
@@ -82,7 +83,7 @@
             return variables
         }
 
-        /// The options as a child process takes them.
+        /// The options as arguments for a child process.
         var arguments: [String] {
             let recording = gpx.map { ["--gpx", $0] } ?? []
             return recording + ["--speed", pace.defaultValueDescription, "--link", link.defaultValueDescription]
@@ -91,15 +92,15 @@
     }
 
     enum ReplayLink: Hashable, Sendable, ExpressibleByArgument {
-        /// Standard input and output of one process, wired to those of the other.
+        /// Standard input and output of one process, connected to those of the other.
         case pipe
-        /// A Unix socket at that path, at which the peers meet.
+        /// A Unix socket at a path where the peers meet.
         case unix(path: String)
-        /// The local network, where the peers find each other.
+        /// The local network, on which the peers discover each other.
         case udp
-        /// An MQTT broker, at which the peers meet.
+        /// An MQTT broker where the peers meet.
         case mqtt(url: String)
-        /// A gateway at which the peers have mailboxes. Without another token they show 'replay'.
+        /// A gateway that has mailboxes for the peers. The default token is 'replay'.
         case gateway(url: String)
 
         init?(argument: String) {
@@ -130,7 +131,7 @@
         var gatewayURL: String? { if case .gateway(let url) = self { url } else { nil } }
         var brokerURL: String? { if case .mqtt(let url) = self { url } else { nil } }
 
-        /// Whether each peer needs a home, in which it has been paired with the other.
+        /// True if each peer needs a home in which it is paired with the other.
         var needsHomes: Bool {
             switch self {
             case .pipe, .unix: false
@@ -138,7 +139,7 @@
             }
         }
 
-        /// Whether one that is gone may be met again.
+        /// True if a peer that has disconnected may return.
         var peersComeBack: Bool { self != .pipe }
     }
 

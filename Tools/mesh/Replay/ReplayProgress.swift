@@ -3,24 +3,24 @@
     import MeshToolOutput
     import WorkoutExample
 
-    /// Shows how a replay goes.
+    /// Shows the progress of a replay.
     protocol ReplayDisplay: AnyObject {
-        /// A peer's process has been started.
+        /// Called when a peer's process has started.
         func joined(_ actor: ReplayPlan.Actor)
         func take(_ report: PeerReport, from actor: ReplayPlan.Actor)
-        /// That peer has sent bytes to the other one, over a pipe that this process slows.
+        /// Called when a peer has sent bytes to the other one, over a pipe that this process delays.
         func send(from actor: ReplayPlan.Actor)
-        /// Whether what the peers send is held back.
+        /// Called when this process begins or stops holding back what the peers send.
         func reach(isApart: Bool)
         /// Called 25 times a second.
         func tick()
-        /// The process is about to be stopped by the person, who may continue it later.
+        /// Called before the user stops the process. It may continue later.
         func suspend()
-        /// - Parameter isComplete: whether both peers have come to their end.
+        /// - Parameter isComplete: True if both peers have finished.
         func end(isComplete: Bool)
     }
 
-    /// Says on stderr how far the replay is: one changing line on a terminal, else a line at every quarter.
+    /// Shows the progress on stderr: one changing line on a terminal, elsewhere a line at each quarter.
     final class ReplayProgress: ReplayDisplay {
         private let total: Int
         private let isQuiet: Bool
@@ -62,7 +62,7 @@
             }
         }
 
-        /// Leaves a terminal's line empty for what follows.
+        /// Clears a terminal's line for the following output.
         func end(isComplete: Bool) { if isTerminal { write(eraseLine) } }
 
         private var line: String {

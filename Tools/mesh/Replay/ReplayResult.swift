@@ -3,13 +3,13 @@
     import MeshToolOutput
     import WorkoutExample
 
-    /// What `mesh replay` prints. The keys are a contract with scripts: more may come, none goes.
+    /// The result that `mesh replay` prints. Scripts rely on the keys: later versions may add keys but never remove one.
     struct ReplayResult: Encodable {
-        /// Whether all peers ended with the same state and the same samples.
+        /// True if all peers ended with the same state and the same samples.
         let converged: Bool
         let peers: [PeerSummary]
         let recording: RecordingSummary
-        /// From the start of the first peer to the end of the last.
+        /// Seconds from the start of the first peer to the end of the last.
         let seconds: Double
         /// The peers again: every result of the tools has rows.
         let rows: [PeerSummary]
@@ -39,17 +39,17 @@
         }
     }
 
-    /// What was replayed.
+    /// The replayed recording.
     struct RecordingSummary: Encodable {
-        /// nil is the built-in one.
+        /// Path of the recording; nil for the built-in one.
         let file: String?
         let steps: Int
         let samples: Int
-        /// Track points left out because they have no time.
+        /// Number of track points left out because they have no time.
         let untimed: Int
         let laps: Int
         let metres: Double
-        /// Of the workout, without pauses.
+        /// Duration of the workout in seconds, without pauses.
         let elapsedSeconds: Double
 
         init(file: String?, plan: ReplayPlan) {
@@ -80,7 +80,7 @@
             ]
         }
 
-        /// Of taps and samples, the peer's own and the other's.
+        /// Wakeups per event, counting taps and samples of both peers.
         private var wakeupsPerEvent: Double { Double(wakeups) / Double(max(1, events + samples)) }
     }
 #endif

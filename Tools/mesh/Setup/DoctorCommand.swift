@@ -25,7 +25,7 @@
         }
     }
 
-    /// What `mesh doctor` prints. The keys are a contract with scripts: more may come, none goes.
+    /// The report that `mesh doctor` prints. Scripts rely on the keys: later versions may add keys but never remove one.
     struct DoctorReport: Encodable {
         let blocked: Bool
         let findings: [NetworkDoctor.Finding]
@@ -35,7 +35,7 @@
         init(findings: [NetworkDoctor.Finding]) {
             self.findings = findings
             rows = findings
-            // Nothing at all is no good sign either.
+            // No findings at all isn't a good sign either.
             blocked = findings.isEmpty || findings.contains { $0.verdict == .blocked }
         }
 

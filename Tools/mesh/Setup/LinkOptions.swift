@@ -19,7 +19,7 @@
         import MeshGatewayTransport
     #endif
 
-    /// How a peer reaches the others.
+    /// The options for the link by which a peer reaches the others.
     struct LinkOptions: ParsableArguments {
         @Option(
             help: ArgumentHelp(
@@ -56,7 +56,7 @@
             }
         }
 
-        /// What keeps the link from beginning, as one line that says what to do.
+        /// Turns an error that kept the link from starting into one line that says what to do.
         func explained(_ error: any Error) -> any Error {
             switch (error, link) {
             case (let error as PipeError, .unix(let path)): ToolError(error, at: path)
@@ -74,7 +74,7 @@
                 let peer = SessionPeer(
                     id: name.value, deviceClass: name.deviceClass, appInstanceID: UUID().uuidString,
                     topology: .sameHost)
-                // Those that connect to the one that listens do not reach each other.
+                // The peers that connect to the listening one can't reach each other.
                 return PeerConnection(
                     transport: try PipeSessionSyncTransport(localPeer: peer, over: .meeting(path: path)).delivery,
                     membersMax: 2)
@@ -149,10 +149,10 @@
         }
     #endif
 
-    /// What a live peer reaches others by.
+    /// A live peer's transport, and the size limit of its workout.
     struct PeerConnection {
         let transport: LinkTransport
-        /// Devices of one workout.
+        /// Maximum number of devices in a workout.
         let membersMax: Int
     }
 
@@ -169,7 +169,7 @@
     }
 
     extension ToolError {
-        /// Why peers cannot meet at that socket.
+        /// Creates an error that says why peers can't meet at the socket.
         init(_ error: PipeError, at path: String) {
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
             switch (error.code, error.errorNumber) {
@@ -190,7 +190,7 @@
         }
     }
 
-    /// A broker or a gateway, for `--link mqtts://host` and `--link wss://host`.
+    /// The options of a broker or a gateway, for `--link mqtts://host` and `--link wss://host`.
     struct BrokerOptions: ParsableArguments {
         @Option(
             help: ArgumentHelp(
@@ -219,7 +219,7 @@
         #endif
     }
 
-    /// The local network, for `--link udp`.
+    /// The options of the local network, for `--link udp`.
     struct NetworkOptions: ParsableArguments {
         @Option(help: ArgumentHelp("The one network interface to use; by default all.", valueName: "name"))
         var interface: String?
@@ -235,11 +235,11 @@
 
     enum PeerLink: Hashable, Sendable, ExpressibleByArgument {
         case udp
-        /// A Unix socket at that path, at which the peers meet.
+        /// A Unix socket at a path where the peers meet.
         case unix(path: String)
-        /// An MQTT broker at which paired peers meet.
+        /// An MQTT broker where paired peers meet.
         case mqtt(url: String)
-        /// A gateway at which paired peers have mailboxes.
+        /// A gateway that has mailboxes for paired peers.
         case gateway(url: String)
 
         var isGateway: Bool { gatewayURL != nil }

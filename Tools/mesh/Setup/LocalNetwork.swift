@@ -20,15 +20,15 @@
         }
     }
 
-    /// Where peers find each other.
+    /// The network settings with which peers discover each other.
     struct LocalNetwork {
-        /// nil for all.
+        /// The one interface to use; nil for all.
         var interface: String?
         var peers: [UDPManualPeer] = []
-        /// 0 for a free one.
+        /// The port to listen on; 0 for a free one.
         var port: UInt16 = 0
 
-        /// A discovery serves one link or one window.
+        /// Creates a discovery. Each link and each pairing window needs its own.
         func makeDiscovery() -> any ServiceDiscovery {
             #if canImport(Darwin)
                 SystemDiscovery(interface: interface)

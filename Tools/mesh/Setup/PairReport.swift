@@ -10,11 +10,11 @@
         import MeshMQTTTransport
     #endif
 
-    /// What `mesh pair` says while two peers pair.
+    /// The output of `mesh pair` while two peers pair.
     struct PairReport: Sendable {
         let isJSON: Bool
 
-        /// One line of `--json`. The keys are a contract with scripts: more may come, none goes.
+        /// A line of `--json`. Scripts rely on the keys: later versions may add keys but never remove one.
         private struct Line: Encodable {
             let change: String
             var secret: String?
@@ -31,7 +31,7 @@
                 "The other peer needs this on standard input, with --secret-file -:\n    \(secret.text)")
         }
 
-        /// Says where others find this window, as soon as it is open.
+        /// Prints the window's port as soon as it is open.
         func wait(for window: PairingWindow) async throws {
             let port = try await window.port()
             try say(
@@ -39,12 +39,12 @@
                 "Waiting a minute for the other peer to run `mesh pair`\(port.map { " (port \($0))" } ?? "") …")
         }
 
-        /// Asks the person, who may take as long as the window is open.
+        /// Asks the user to compare the codes. The answer may take as long as the window is open.
         func compare(_ code: String) async throws(OutputError) -> Bool {
             let digits = "\(code.prefix(3)) \(code.dropFirst(3))"
             try say(Line(change: "compare", code: code), "\n    \(digits)\n")
             return await withCheckedContinuation { answer in
-                // Reading blocks, and the window may close first: then nobody waits for this thread any more.
+                // Reading blocks, and the window may close first. Then nothing waits for this thread anymore.
                 let thread = Thread { answer.resume(returning: Self.readAnswer()) }
                 thread.start()
             }
@@ -61,14 +61,14 @@
             }
         }
 
-        /// They are paired now, whether or not somebody reads it.
+        /// Prints that two peers are paired. Ignores output errors: the pairing is complete anyway.
         func paired(_ peer: TrustedPeer) {
             try? say(
                 Line(change: "paired", id: peer.id.description, name: peer.name),
                 "Paired with \(peer.name) (\(peer.id.description.prefix(12))…).")
         }
 
-        /// What the tool ends with: one line that says what to do next.
+        /// Returns the error with which the tool ends: one line that says what to do next.
         func failed(_ error: any Error) -> ToolError {
             let reason = Self.reason(error)
             if isJSON { try? say(Line(change: "failed", reason: reason), "") }

@@ -3,14 +3,14 @@
     import MeshSecurity
     import MeshToolOutput
 
-    /// The peers that a peer is paired with.
+    /// The peers with which a peer is paired.
     struct PairedPeers {
         private let trusted: TrustedPeers
 
         /// - Throws: `ToolError`.
         init(_ home: PeerHome) throws { trusted = try home.trustedPeers() }
 
-        /// The keys are a contract with scripts: more may come, none goes.
+        /// The listing as JSON. Scripts rely on the keys: later versions may add keys but never remove one.
         private struct Listing: Encodable {
             let peers: [Row]
             let rows: [Row]
@@ -26,7 +26,8 @@
             try show(trusted.peers, asJSON, empty: "Not paired with any peer.")
         }
 
-        /// - Throws: `ToolError` when that names no paired peer, or several.
+        /// Removes a paired peer, named by the beginning of its ID or by its name.
+        /// - Throws: `ToolError` if the text matches no paired peer, or several.
         func forget(_ text: String, asJSON: Bool) throws {
             let byID = text.count >= 4 ? trusted.peers.filter { $0.id.description.hasPrefix(text.lowercased()) } : []
             let meant = byID.isEmpty ? trusted.peers.filter { $0.name == text } : byID

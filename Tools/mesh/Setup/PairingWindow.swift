@@ -10,9 +10,9 @@
 
     /// The minute in which two peers pair, on the local network or at a broker.
     struct PairingWindow: Sendable {
-        /// Where others reach it, once it is open; nil at a broker.
+        /// Returns the port at which others reach the window, once it is open; nil at a broker.
         let port: @Sendable () async throws -> UInt16?
-        /// `compare` is asked whether the other device shows the same code.
+        /// Pairs. Calls `compare` to ask whether the other device shows the same code.
         let run: @Sendable (_ compare: @escaping @Sendable (String) async -> Bool) async throws -> TrustedPeer
 
         #if UDP

@@ -8,17 +8,17 @@
         import MeshSQLiteStorage
     #endif
 
-    /// The folder in which a peer keeps who it is, whom it has been paired with, and its workout.
+    /// The folder in which a peer keeps its identity, the peers it is paired with, and its workout.
     ///
-    /// One live peer at a time has it: two with one identity would be taken for a clone by all others.
+    /// Only one live peer at a time may use it. The others would reject two peers with one identity as a clone.
     final class PeerHome: Sendable {
         let folder: URL
-        /// -1 for who only reads and pairs, which may be done while a peer is live.
+        /// -1 for processes that only read and pair, which may run while a peer is live.
         private let lock: Int32
 
         /// - Parameters:
-        ///   - folder: nil is a folder of that name below `sessionmesh` in `XDG_CONFIG_HOME` or `~/.config`.
-        ///   - isLive: whether nobody else may be.
+        ///   - folder: If nil, a folder with the peer's name below `sessionmesh` in `XDG_CONFIG_HOME` or `~/.config`.
+        ///   - isLive: True for exclusive use by a live peer.
         /// - Throws: `ToolError`.
         init(name: PeerName, folder: String?, isLive: Bool = true) throws {
             self.folder = Self.folder(name: name, folder)
@@ -49,7 +49,7 @@
             }
         }
 
-        /// Why a folder cannot be made, by what is there instead.
+        /// Returns an error that says why a folder can't be created, by what exists in its place.
         private static func cannotMake(_ folder: URL) -> ToolError {
             var isFolder: ObjCBool = false
             var place = folder.standardizedFileURL
@@ -78,7 +78,7 @@
             return base.appending(path: "sessionmesh").appending(path: name.value)
         }
 
-        /// Where the workout is kept; nil where the tool was built without a store.
+        /// Opens the store of the workout. Returns nil if the tool was built without a store.
         /// - Throws: `ToolError`.
         func openStore() throws -> (any SessionStore)? {
             #if SQLite

@@ -7,11 +7,11 @@
         import MeshMQTTTransport
     #endif
 
-    /// Where secrets come from: a file, standard input or the environment. Other users of a machine can read arguments.
+    /// Reads secrets from a file, standard input or the environment. Never from arguments, which other users can read.
     enum Secrets {
         static let bytesMax = 4096
 
-        /// Environment variables, for when no file is named.
+        // Environment variables, used if no file is given.
         static let password = "MESH_PASSWORD"
         static let token = "MESH_TOKEN"
         static let pairing = "MESH_PAIRING_SECRET"
@@ -19,15 +19,15 @@
         static let publishing = "MESH_PUBLISH_TOKEN"
         static let redis = "MESH_REDIS_PASSWORD"
 
-        /// Text for an option's help.
+        /// Returns the help text of an option.
         static func help(_ text: String, _ variable: String) -> ArgumentHelp {
             ArgumentHelp(
                 "\(text): a file that holds it, or '-' for a line of standard input. Without the option: $\(variable).",
                 valueName: "file")
         }
 
-        /// - Parameter file: nil for the environment.
-        /// - Returns: nil where neither has the secret.
+        /// - Parameter file: nil reads the environment.
+        /// - Returns: nil if there is no secret.
         /// - Throws: `ToolError` for a file that can't be read, is empty or has more than `bytesMax` bytes.
         static func read(file: String?, variable: String) throws(ToolError) -> String? {
             guard let file else {
@@ -51,7 +51,7 @@
             return text
         }
 
-        /// A line of standard input, byte by byte: the rest stays for other readers.
+        /// Reads a line of standard input byte by byte. The rest stays for other readers.
         private static func line() -> [UInt8] {
             var bytes: [UInt8] = []
             var byte: UInt8 = 0
@@ -61,11 +61,11 @@
             return bytes
         }
 
-        /// - Parameter option: the one by which the password should come.
+        /// - Parameter option: The option that the error suggests instead.
         /// - Throws: `ValidationError`, without the URL.
         static func refusePassword(in url: String, _ option: String, _ variable: String) throws {
             guard let rest = url.range(of: "://").map({ url[$0.upperBound...] }) else { return }
-            // A path may hold an '@'; a broker and a Redis have none.
+            // A gateway's path may contain an '@'. URLs of brokers and Redis have none there.
             let authority = url.hasPrefix("ws") ? rest.prefix { !"/?#".contains($0) } : rest
             guard let end = authority.lastIndex(of: "@"), authority[..<end].contains(":") else { return }
             throw ValidationError(
@@ -74,7 +74,7 @@
         }
     }
 
-    /// For brokers whose URL names a user.
+    /// The password option, for brokers whose URL names a user.
     struct BrokerPassword: ParsableArguments {
         @Option(help: Secrets.help("With --link mqtts://user@host: the password", Secrets.password))
         var passwordFile: String?
@@ -104,7 +104,7 @@
         #endif
     }
 
-    /// For gateways.
+    /// The token option, for gateways.
     struct GatewayToken: ParsableArguments {
         @Option(help: Secrets.help("With --link wss://: the token by which the gateway knows the user", Secrets.token))
         var tokenFile: String?

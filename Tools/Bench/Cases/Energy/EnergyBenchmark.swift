@@ -1,8 +1,7 @@
 import MeshBenchmarks
 import MeshToolOutput
 
-/// The traffic and the writes of a phone and a watch, idle and in a workout, on which battery and flash depend:
-/// `plugins-tool bench energy`.
+/// Counts the traffic and store writes of a phone and a watch, idle and in a workout. Battery and flash wear depend on them:
 ///
 /// Runs in virtual time, so its counts are exact and the same on every machine.
 struct EnergyBenchmark {
@@ -29,7 +28,7 @@ enum EnergyScenario: String, CaseIterable, Sendable {
     var showsHeartRate: Bool { self == .shown || self == .both }
     var recordsHeartRate: Bool { self == .recorded || self == .both }
 
-    /// The spans that are counted, by row.
+    /// The spans of time that are counted, one for each row.
     var spans: [EnergySpan] {
         guard self == .idle else { return [EnergySpan(name: rawValue, from: .zero, minutes: 30)] }
         return [
@@ -54,9 +53,9 @@ struct EnergySpan: Sendable {
     var end: Duration { from + .seconds(minutes * 60) }
 }
 
-/// The messages and writes of both devices in a span.
+/// The number of messages and writes of both devices in a span.
 struct EnergyCounts: Codable, Equatable, Sendable {
-    /// Messages by the call of WatchConnectivity that took them.
+    /// The number of messages for each WatchConnectivity call that took them.
     struct Lanes: Codable, Equatable, Sendable {
         var message = 0
         var userInfo = 0
@@ -66,13 +65,13 @@ struct EnergyCounts: Codable, Equatable, Sendable {
     let scenario: String
     let minutes: Int
     var messages = 0
-    /// Bytes that WatchConnectivity was handed.
+    /// Number of bytes passed to WatchConnectivity.
     var bytes = 0
-    /// Messages before which neither device sent for more than 0.2 seconds.
+    /// Number of messages before which neither device had sent for more than 0.2 seconds.
     var bursts200ms = 0
-    /// Messages before which neither device sent for more than 2 seconds.
+    /// Number of messages before which neither device had sent for more than 2 seconds.
     var bursts2s = 0
-    /// Commits of both stores.
+    /// Number of commits of both stores.
     var writes = 0
     var lanes = Lanes()
 

@@ -18,12 +18,12 @@ struct EnergyRun {
 
     private let scenario: EnergyScenario
     private let thread: SimulationThread
-    /// Its seed draws nothing but delays.
+    // The seed affects only delays.
     private let pair = SimulatedWatchPair(seed: 51, traceLimit: 1_000_000)
     private let devices: [EnergyDevice]
 
-    /// Plays a scenario, and returns the counts of each of its spans.
-    /// - Throws: `ToolError` where the devices don't end with equal states.
+    /// Plays a scenario and returns the counts of each of its spans.
+    /// - Throws: `ToolError` if the devices don't end with equal states.
     static func counts(of scenario: EnergyScenario) throws -> [EnergyCounts] {
         try SimulationThread.run { thread in
             Result { try EnergyRun(scenario, thread).counts() }
@@ -43,7 +43,7 @@ struct EnergyRun {
         let spans = scenario.spans
         let seconds = spans.map { Int($0.end / .seconds(1)) }.max() ?? 0
         let tapped = Dictionary(scenario.taps.map { ($0.second, $0.device) }) { first, _ in first }
-        // Commits of both stores after each second.
+        // Total commits of both stores after each second.
         var commits = [0]
         for second in 0..<seconds {
             if let device = tapped[second] { devices[device].tap() }
@@ -70,7 +70,7 @@ struct EnergyRun {
         }
     }
 
-    /// Counts mean nothing if an event is missing.
+    /// Throws if the devices' states differ: counts mean nothing if an event is missing.
     private func check() throws {
         let views = devices.map { device in
             let view = Locked<EnergyFeature.State?>(nil)
@@ -181,7 +181,7 @@ private final class EnergyDevice: Sendable {
     }
 }
 
-/// A state of seven integers, as an app that counts laps may have.
+/// A state of seven integers, like that of an app that counts laps.
 private struct EnergyFeature: SessionFeature {
     static let featureID = "tally"
 

@@ -3,11 +3,11 @@ import MeshEngine
 import MeshFoundation
 import MeshIdentity
 
-/// Any number of members with nothing between them, who write in turn and all confirm everything.
+/// Any number of engines that call each other directly. They submit in turn, and each confirms every event.
 struct BenchmarkedCompany {
     typealias Engine = SessionSyncEngine<Int, Int, SummingReducer, AcceptingConflictPolicy<Int, Int>>
 
-    /// Events of all of them between two exchanges.
+    /// Number of events of all members between two exchanges.
     static let batch = 256
 
     private var members: [Engine]
@@ -27,7 +27,8 @@ struct BenchmarkedCompany {
         for _ in 0..<4 { try exchange() }
     }
 
-    /// - Returns: the time of writing, receiving and confirming `batch` events by all.
+    /// Measures one batch.
+    /// - Returns: Time in which all members submit, receive and confirm `batch` events.
     mutating func round() throws -> Duration {
         let start = ContinuousClock.now
         for number in 0..<Self.batch {
@@ -40,7 +41,7 @@ struct BenchmarkedCompany {
         return ContinuousClock.now - start
     }
 
-    /// Each tells all others what it holds, and does what follows.
+    /// Each member sends the others its control message and handles what follows.
     private mutating func exchange() throws {
         now += 0.001
         for member in members.indices { members[member].tick(at: now) }
@@ -54,10 +55,11 @@ struct BenchmarkedCompany {
         }
     }
 
-    /// Whether it measures what it says: all but what was written since the last exchange is confirmed.
+    /// The lowest number of confirmed events of any member. Everything up to the last exchange must be confirmed, or the
+    /// benchmark doesn't measure what it says.
     var confirmedCount: UInt64 { members.map(\.confirmedCount).min() ?? 0 }
 
-    /// What a control takes on the wire.
+    /// A control message, to measure its size on the wire.
     mutating func control() -> SessionControl? {
         members[0].tick(at: now)
         for case .control(let control, _) in members[0].takeDirectives().outgoing { return control.payload }

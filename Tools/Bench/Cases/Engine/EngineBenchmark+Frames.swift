@@ -3,12 +3,12 @@ import MeshFoundation
 import MeshIdentity
 import MeshWire
 
-/// A pair of which one reads what the other writes from frames.
+/// Two engines, one of which reads the other's events from frames.
 struct FramePair: ~Copyable {
     enum Form {
-        /// Of a connection on which identities are interned.
+        /// Frames of a connection on which identities are interned.
         case interned
-        /// That stand on their own.
+        /// Frames that can be read on their own.
         case selfContained
     }
 
@@ -27,7 +27,8 @@ struct FramePair: ~Copyable {
         datagrams = FrameDecoder(codecs: codecs)
     }
 
-    /// - Returns: the time from bytes to applied.
+    /// Measures the receiver.
+    /// - Returns: Time from bytes to applied events.
     mutating func receive(count: Int) throws -> Duration {
         var frames: [[UInt8]] = []
         for envelope in try pair.envelopes(count: count) {

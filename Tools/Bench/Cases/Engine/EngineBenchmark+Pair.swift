@@ -4,7 +4,7 @@ import MeshEngine
 import MeshFoundation
 import MeshIdentity
 
-/// Two members with nothing between them; one submits, the other receives.
+/// Two members that call each other directly: the phone submits and the watch receives.
 struct Pair {
     typealias Engine = SessionSyncEngine<Int, Int, SummingReducer, AcceptingConflictPolicy<Int, Int>>
 
@@ -21,13 +21,13 @@ struct Pair {
         for _ in 0..<4 { try settle() }
     }
 
-    /// - Returns: the time of submitting.
+    /// - Returns: Time of submitting.
     mutating func submit(count: Int) throws -> Duration { try exchange(count).submit }
 
-    /// - Returns: the time of receiving.
+    /// - Returns: Time of receiving.
     mutating func receive(count: Int) throws -> Duration { try exchange(count).receive }
 
-    /// - Returns: the time of submitting, receiving, acknowledging and confirming on both sides.
+    /// - Returns: Time of submitting, receiving, acknowledging and confirming on both sides.
     mutating func round(count: Int) throws -> Duration {
         let start = ContinuousClock.now
         _ = try exchange(count)
@@ -44,7 +44,7 @@ struct Pair {
         return (submitted - start, received - submitted)
     }
 
-    /// Events that the phone submits.
+    /// Returns events that the phone has submitted.
     mutating func envelopes(count: Int) throws -> [SessionSyncEnvelope<Int>] {
         now += 0.001
         var envelopes: [SessionSyncEnvelope<Int>] = []
@@ -53,12 +53,12 @@ struct Pair {
         return envelopes
     }
 
-    /// Hands an event to the watch, which has to apply it.
+    /// Passes an event to the watch. Throws if the watch doesn't apply it.
     mutating func receive(_ envelope: SessionSyncEnvelope<Int>) throws {
         guard case .applied = try watch.receive(envelope) else { throw NotApplied() }
     }
 
-    /// Both say what they hold, and do what follows.
+    /// Exchanges acknowledgements, and delivers the messages that follow from them.
     mutating func settle() throws {
         for _ in 0..<2 {
             now += 0.001
@@ -85,10 +85,10 @@ struct Pair {
     }
 }
 
-/// A benchmark that measures something else than it says.
+/// The benchmark doesn't measure what it says: an event was not applied.
 struct NotApplied: Error {}
 
-/// A log of which the receiver holds the newest 100 events when an earlier one arrives.
+/// A log whose receiver already holds the newest 100 events when an earlier one arrives.
 struct LateArrivals {
     typealias Engine = SessionSyncEngine<Int, Int, SpinningReducer, AcceptingConflictPolicy<Int, Int>>
 
@@ -108,11 +108,11 @@ struct LateArrivals {
         }
     }
 
-    /// The mean over many checkpoint phases.
+    /// Returns the mean over many checkpoint phases.
     mutating func nanosecondsPerEvent() throws -> Double {
         var time = Duration.zero
         for (number, envelope) in late.enumerated() {
-            // One place more at the end for each one that comes late: the depth stays the same.
+            // One new event at the end for each late event, so the depth stays the same.
             let moment = start.addingTimeInterval(Double(number + Self.depth))
             _ = try engine.submitLocal(number, at: moment)
             let begin = ContinuousClock.now
@@ -124,16 +124,16 @@ struct LateArrivals {
     }
 }
 
-/// Two devices that have each written as many events while they were apart, in turn.
+/// Two devices that have written equally many events, alternating in time, while disconnected.
 struct Merge {
     typealias Engine = SessionSyncEngine<Int, Int, SpinningReducer, AcceptingConflictPolicy<Int, Int>>
 
-    /// Events in one answer of a peer.
+    /// Number of events in one answer of a peer.
     static let batch = 64
 
     private let apart: Engine
     private let watchs: [SessionSyncEnvelope<Int>]
-    /// The same of both, in their order.
+    // The events of both devices in their order.
     private let all: [SessionSyncEnvelope<Int>]
 
     init(_ count: Int) throws {
@@ -148,7 +148,7 @@ struct Merge {
         all = zip(phones, watchs).flatMap { [$0, $1] }
     }
 
-    /// The time that the phone takes for the watch's events.
+    /// Returns the time in which the phone merges the watch's events.
     func merged() throws -> Duration {
         var engine = apart
         let begin = ContinuousClock.now
@@ -164,7 +164,7 @@ struct Merge {
         return ContinuousClock.now - begin
     }
 
-    /// The time that a third device takes for the events of both, in their order.
+    /// Returns the time in which a third device applies both devices' events in order.
     func inOrder() throws -> Duration {
         var engine = Engine.benchmark("tablet", SpinningReducer(rounds: 1), isPaired: false, ownMax: all.count)
         let begin = ContinuousClock.now
@@ -205,7 +205,7 @@ struct SummingReducer: SessionSyncReducer {
     func reduce(state: inout Int, event: Int, context: SessionEventContext) { state &+= event }
 }
 
-/// Takes a stated time for each event.
+/// A reducer that takes a given time for each event.
 struct SpinningReducer: SessionSyncReducer {
     let rounds: Int
 
@@ -213,7 +213,7 @@ struct SpinningReducer: SessionSyncReducer {
         state = Self.spin(state ^ event, rounds: rounds)
     }
 
-    /// How many rounds take that long on this machine.
+    /// Returns the number of rounds that take the given time on this machine.
     static func rounds(nanoseconds: Double) -> Int {
         var value = 1
         let rounds = 1_000

@@ -4,16 +4,16 @@ import MeshEngine
 import MeshFoundation
 import MeshIdentity
 
-/// What the engine costs: `plugins-tool bench engine`.
+/// The cost of an event in the engine: `plugins-tool bench engine`.
 ///
-/// Every event passes two sealed members with a reducer that adds numbers, as a caller of another module sees them.
-/// Medians of batches; `residentBytes` is what the process occupies after the case, in the row of the growth by how
-/// much more that is after ten million events than after one.
+/// Every event passes through two sealed members whose reducer adds numbers, called as from another module. Times are medians
+/// of batches. `residentBytes` is the resident memory of the process after the case. In the growth row it is the growth
+/// between one and ten million events.
 enum EngineBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "engine", summary: "What an event costs in the engine"
     ) { context in
-        // Before anything else has left memory behind.
+        // First, before another case has left memory behind.
         context.report("memory")
         var rows = try memory()
         for (name, measure) in cases {
@@ -32,7 +32,7 @@ enum EngineBenchmark {
         return rows
     }
 
-    /// Each returns the nanoseconds of one event.
+    /// The single-value cases. Each closure returns the nanoseconds of one event.
     private static let cases: [(name: String, measure: @Sendable (BenchmarkContext) throws -> Double)] = [
         ("submit", { _ in try medianOfRounds { try $0.submit(count: Pair.batch) } }),
         ("receive in order", { _ in try medianOfRounds { try $0.receive(count: Pair.batch) } }),
@@ -54,7 +54,7 @@ enum EngineBenchmark {
 
     // MARK: - Cases
 
-    /// - Parameter operation: returns the time of its part that counts, for `Pair.batch` events.
+    /// - Parameter operation: Returns the time of the measured part, for `Pair.batch` events.
     private static func medianOfRounds(_ operation: (inout Pair) throws -> Duration) throws -> Double {
         var pair = try Pair()
         return try median {
@@ -69,7 +69,7 @@ enum EngineBenchmark {
         return try median { try pair.receive(count: Pair.batch) }
     }
 
-    /// - Parameter batch: returns the time of `Pair.batch` events.
+    /// - Parameter batch: Returns the time of `Pair.batch` events.
     private static func median(_ batch: () throws -> Duration) rethrows -> Double {
         let times = try (0..<400).map { _ in try batch() }
         return times.sorted()[times.count / 2] / .nanoseconds(1) / Double(Pair.batch)
@@ -82,7 +82,7 @@ enum EngineBenchmark {
         return times.sorted()[times.count / 2] / .nanoseconds(1) / Double(BenchmarkedCompany.batch)
     }
 
-    /// Acknowledgements flow; what is confirmed is folded.
+    /// Memory while acknowledgements flow and confirmed events are folded.
     private static func memory() throws -> [BenchmarkRow] {
         var pair = try Pair()
         func nanoseconds(events: Int) throws -> Double {
@@ -104,14 +104,14 @@ enum EngineBenchmark {
         ]
     }
 
-    /// Each event of the peer belongs 100 places before the newest one here.
+    /// Each event of the peer belongs 100 places before the newest event here.
     private static func late() throws -> Double {
         let rounds = SpinningReducer.rounds(nanoseconds: 100)
         var late = try LateArrivals(rounds: rounds)
         return try late.nanosecondsPerEvent()
     }
 
-    /// For each of the events of both.
+    /// Measures a merge. Times are per event, counting the events of both devices.
     private static func merge(_ count: Int) throws -> [BenchmarkRow] {
         let merge = try Merge(count)
         func nanoseconds(_ measure: () throws -> Duration) rethrows -> Double {
@@ -133,9 +133,9 @@ enum EngineBenchmark {
 
 }
 
-/// What the process occupies now.
+/// The resident memory of this process.
 enum ResidentMemory {
-    /// 0 where the system does not say.
+    /// Resident bytes, or 0 if the system doesn't report them.
     static var bytes: Int {
         guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
         let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0

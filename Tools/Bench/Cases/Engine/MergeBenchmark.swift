@@ -8,10 +8,10 @@ import MeshSession
 import MeshStorage
 import MeshTransport
 
-/// What it costs two devices to come together after each has written alone: `plugins-tool bench merge`.
+/// The cost of reconnecting two devices after each has written alone: `plugins-tool bench merge`.
 ///
-/// Two sessions, one of them on the main actor of each app and here on the same one, over a calm network in memory whose time
-/// passes as fast as this machine's. `longestHold` is how long something else had to wait for the main actor at most.
+/// In an app each session runs on its own device's main actor. Here both share one. The network is in memory and calm, and its
+/// time passes as fast as this machine's. `longestHold` is the longest time that other work waited for the main actor.
 enum MergeBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "merge", summary: "What two devices cost that come together after writing alone"
@@ -62,7 +62,7 @@ enum MergeBenchmark {
     }
 }
 
-/// Asks again and again for the main actor.
+/// Requests the main actor repeatedly, to measure how long the sessions hold it.
 private final class Heart: Sendable {
     private let longestWait = Locked(Duration.zero)
 
@@ -71,7 +71,7 @@ private final class Heart: Sendable {
     func beat() async {
         while !Task.isCancelled {
             let asked = ContinuousClock.now
-            // Seen from there: the way back waits for a thread that the sessions' other work may have.
+            // Taken on the main actor: the return from it may wait for a thread that the sessions' other work uses.
             let wait = await MainActor.run { ContinuousClock.now } - asked
             longestWait.withLock { $0 = max($0, wait) }
             try? await Task.sleep(for: .microseconds(200))
@@ -89,7 +89,7 @@ private struct MergedCount: MergedState {
     mutating func take(_ number: Int) { sum &+= number }
 }
 
-/// A state of which each change may be a copy.
+/// A state of which each change may make a copy.
 private struct MergedBytes: MergedState {
     var bytes = [UInt8](repeating: 0, count: 1 << 20)
 
@@ -100,7 +100,7 @@ private struct MergedReducer<State: MergedState>: SessionSyncReducer {
     func reduce(state: inout State, event: Int, context: SessionEventContext) { state.take(event) }
 }
 
-/// Phone and watch, each with that many events that the other has not seen; or the phone alone has, and the watch joins.
+/// A phone and a watch that each have `count` events unknown to the other; or only the phone has events and the watch joins.
 @MainActor private final class MergingPair<State: MergedState> {
     private typealias Session = SyncedSession<
         State, Int, MergedReducer<State>, AcceptingConflictPolicy<State, Int>
@@ -118,7 +118,7 @@ private struct MergedReducer<State: MergedState>: SessionSyncReducer {
             configuration.incarnation = 1
             if !hasNewcomer { configuration.members = members }
             configuration.outgoingMax = count + 1
-            // So much that nothing thins out.
+            // High enough that no events are thinned out.
             configuration.engine.ownUnconfirmedMax = 4 * count
             configuration.engine.ownUnconfirmedBytesMax = .max
             configuration.engine.samplesReducer = false

@@ -7,10 +7,10 @@ import MeshSession
 import MeshSimulation
 import MeshStorage
 
-/// What it costs to keep a session: `plugins-tool bench store`.
+/// The cost of persisting a session: `plugins-tool bench store`.
 ///
-/// Each row is an engine that submits and an archive that writes to the store, as a session does it. `eventsPerCommit`
-/// events share a commit, and with it one wait for the disk.
+/// In each row an engine submits and an archive writes to the store, as in a session. `eventsPerCommit` events share a
+/// commit, and so one wait for the disk.
 enum StoreBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "store", summary: "What an event costs on its way into a store, on disk and out of it"
@@ -21,7 +21,7 @@ enum StoreBenchmark {
                 context.report("\(store.plugin), \(durability)")
                 let measured = try measure(store, durability)
                 rows += measured
-                // A store that keeps nothing has nothing to choose.
+                // A store that keeps nothing has no durability to choose.
                 if measured.first?["durability"] == .text(StoreDurability.memory.rawValue) { break }
             }
         }
@@ -57,7 +57,7 @@ enum StoreBenchmark {
                 .init(name: "eventsPerSecond", value: .number(Double(write.events) / write.seconds)),
                 .init(name: "commitMicroseconds", value: .number(write.seconds * 1e6 / Double(write.commits))),
             ]
-            // Once for each store: the rest is written fast, then closed, weighed and opened again.
+            // Once for each store: write the rest fast, then close the store, measure its size and open it again.
             try session.fill(to: eventsMax)
             session.store.close()
             fields.append(
@@ -70,7 +70,7 @@ enum StoreBenchmark {
         }
     }
 
-    /// Side effects that are due all at once and marked one by one, each with a commit of its own.
+    /// Measures side effects that are all due at once. Each is marked on its own, with its own commit.
     private static func measureEffects(
         _ store: Contribution<StoreFactory>, _ durability: StoreDurability
     ) throws -> BenchmarkRow {
@@ -100,7 +100,7 @@ enum StoreBenchmark {
 
     private static let effectsMax = 3_000
 
-    /// From nothing to an engine that goes on.
+    /// Returns the time from opening the store to an engine that can continue.
     private static func reopeningSeconds(_ open: () throws -> any SessionStore) throws -> Double {
         let start = ContinuousClock.now
         let session = try StoredSession(restoring: open())
@@ -122,7 +122,7 @@ private struct StoredSession {
         Int, ListFeature.Event, CountingReducer, AcceptingConflictPolicy<Int, ListFeature.Event>
     >
 
-    /// A state that stays small, so that the store is what is measured.
+    /// Keeps the state small, so that the benchmark measures the store.
     private struct CountingReducer: SessionSyncReducer {
         func reduce(state: inout Int, event: ListFeature.Event, context: SessionEventContext) { state += 1 }
     }
@@ -144,7 +144,7 @@ private struct StoredSession {
         return options
     }
 
-    /// - Parameter isConfirming: a group of one: what is submitted is confirmed, and has a side effect.
+    /// - Parameter isConfirming: True for a group of one. It confirms each submitted event, which then has a side effect.
     init(_ store: any SessionStore, isConfirming: Bool = false) throws {
         self.store = store
         archive = try Archive(store: store, sessionID: Self.id, featureID: "store-benchmark")
@@ -176,7 +176,7 @@ private struct StoredSession {
         return (commits * eventsPerCommit, commits, (ContinuousClock.now - start) / .seconds(1))
     }
 
-    /// Leaves room for `fill`.
+    /// Maximum number of measured events. Leaves space for `fill`.
     private static let eventsInARow = 90_000
 
     mutating func fill(to count: Int) throws {

@@ -2,7 +2,7 @@ import MeshEngine
 import MeshFoundation
 import MeshIdentity
 
-/// Two engines in one process that call each other: what a link within a process is compared with.
+/// Two engines in one process that call each other directly: the baseline for a link within one process.
 struct DirectEngines {
     private var asking = LinkPeers.engine(of: LinkPeers.asking, with: LinkPeers.answering)
     private var answering = LinkPeers.engine(of: LinkPeers.answering, with: LinkPeers.asking)
@@ -38,7 +38,7 @@ struct DirectEngines {
             SessionSyncEnvelope(metadata: event.metadata, payload: event.decodePayload(as: LinkMessage.self)))
     }
 
-    /// Both say what they hold.
+    /// Exchanges acknowledgements in both directions.
     private mutating func settle() throws {
         for _ in 0..<2 {
             let now = Date()

@@ -5,11 +5,11 @@ import MeshIdentity
 import MeshToolOutput
 import MeshTransport
 
-/// One end of a measured link: an engine, a transport, and nothing between them. Used by one task.
+/// One end of a measured link: an engine directly on a transport. Used by one task.
 struct EngineEnd {
-    /// Events that are submitted, and acknowledged, together.
+    /// Number of events that are submitted together, and acknowledged together.
     static let batch = 256
-    /// Events that may be under way: less than an engine or a transport keeps.
+    /// Maximum number of events in flight: fewer than an engine or a transport keeps.
     private static let window: UInt64 = 2048
     private static let acknowledgedTogether = 512
 
@@ -42,11 +42,11 @@ struct EngineEnd {
 // MARK: - Asking
 
 extension EngineEnd {
-    /// Greets until the other answers.
+    /// Sends hellos until the other end answers.
     mutating func meet() async throws {
         engine.tick(at: Date())
         let controls = engine.takeDirectives().outgoing.compactMap(\.control)
-        // Said again until there is an answer: the other may not be there, or not be listening yet.
+        // Repeated until there is an answer: the other end may not exist or listen yet.
         let greeting = Task { [transport, pump] in
             while !Task.isCancelled {
                 for control in controls { try? await transport.send(control, mode: .acknowledgement, to: nil) }
@@ -59,11 +59,11 @@ extension EngineEnd {
         try await exchange()
     }
 
-    /// - Returns: the time until so many new events have been acknowledged.
+    /// - Returns: Time until `count` more events have been acknowledged.
     mutating func flood(_ count: Int) async throws -> Duration {
         let goal = acknowledgedCount + UInt64(count)
         let start = ContinuousClock.now
-        // More than are counted: the other may acknowledge the last ones together with what follows.
+        // Submits more than `count`: the other end may acknowledge the last ones only together with later events.
         while acknowledgedCount < goal {
             while submittedCount + UInt64(Self.batch) <= acknowledgedCount + Self.window {
                 try await submit((0..<Self.batch).map { _ in .plain })
@@ -73,7 +73,8 @@ extension EngineEnd {
         return start.duration(to: .now)
     }
 
-    /// - Returns: the times of that many questions until each was answered, one after the other.
+    /// Asks one question after the other.
+    /// - Returns: Time from each question to its answer.
     mutating func ask(_ count: Int) async throws -> [Duration] {
         var times: [Duration] = []
         for number in 1...count {
@@ -106,7 +107,7 @@ extension EngineEnd {
     }
 }
 
-/// Nothing more comes from the other end.
+/// The other end has closed: no more envelopes arrive.
 struct LinkEnded: Error {}
 
 // MARK: - Both
@@ -119,7 +120,7 @@ extension EngineEnd {
         pump()
     }
 
-    /// Says what is held here.
+    /// Sends an acknowledgement of the events held here.
     private mutating func exchange() async throws {
         unacknowledgedCount = 0
         engine.tick(at: Date())
@@ -130,15 +131,15 @@ extension EngineEnd {
         let directives = engine.takeDirectives()
         if let last = directives.confirmed.last { engine.markSideEffects(through: last.position) }
         for message in directives.outgoing {
-            // What the other lacks is under way: these links lose nothing.
+            // Events that the other end lacks are in flight: these links lose nothing.
             guard let control = message.control else { continue }
             try await transport.send(control, mode: .acknowledgement, to: nil)
         }
         pump()
     }
 
-    /// Waits for what comes next and applies it.
-    /// - Returns: whether the other has said what it holds.
+    /// Waits for the next batch of envelopes and applies it.
+    /// - Returns: True if the batch contained a control message.
     private mutating func take() async throws -> Bool {
         guard let batch = await incoming.next(isolation: nil) else { throw LinkEnded() }
         var isControl = false
@@ -155,7 +156,7 @@ extension EngineEnd {
                 case .applied:
                     unacknowledgedCount += 1
                     if message.wantsAnswer { unansweredCount += 1 }
-                // A session sends again what it has no word of.
+                // A session sends events again until they are acknowledged.
                 case .duplicate: break
                 case .ignored: throw ToolError("event \(event.metadata.sequence) was not applied")
                 case .snapshotRequired(let expected, let received):

@@ -5,21 +5,22 @@ import MeshIdentity
 import MeshToolOutput
 import MeshTransport
 
-/// What a link carries through engine and transport, beside the bare channel: `plugins-tool bench links`.
+/// The throughput and latency of a link through engine and transport, compared with the bare channel:
+/// `plugins-tool bench links`.
 ///
-/// Messages of 256 bytes. Throughput is the time until the other engine has acknowledged the events, submitted and sent
-/// as fast as 2048 under way allow; a round trip is an event that the other engine answers with one. The bare channel
-/// carries messages of that size, one write for each, read 64 KiB at a time, and once more with writes of 64 KiB
-/// (`rawBulk…`); within one process two engines call each other. Two processes have a core each where the system can say
-/// so. Both take turns, so that what else the machine does disturbs both; medians of the turns.
+/// Messages have 256 bytes. Throughput is measured until the other engine has acknowledged the events. They are submitted as
+/// fast as 2048 in flight allow. A round trip is an event that the other engine answers with another. The bare channel
+/// carries messages of the same size, one write for each, and reads 64 KiB at a time. `rawBulk…` uses writes of 64 KiB.
+/// Within one process the baseline is two engines that call each other. Two processes have a core each if the system can
+/// pin them. Link and baseline take turns, so other load on the machine disturbs both. Values are medians of the turns.
 ///
-/// `roundTripP90…` to `roundTripP999…` are percentiles of the round trips of all turns, of which
-/// `roundTripMicroseconds` is the median.
+/// `roundTripP90…` to `roundTripP999…` are percentiles of the round trips of all turns. `roundTripMicroseconds` is their
+/// median.
 ///
-/// `…Wakeups` is how often a thread of either process was woken, for one event and for one round trip; 0 where the system
-/// does not tell, and within one process.
+/// `…Wakeups` counts how often a thread of either process was woken, per event and per round trip. It is 0 within one
+/// process, and if the system doesn't report it.
 ///
-/// No clock ends it: a process that has gone does, and the error says what was under way.
+/// There is no time limit. The benchmark fails if a process exits, and the error names the activity at that time.
 struct LinkBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "links", summary: "Messages of 256 bytes from engine to engine, beside the bare channel",
@@ -31,7 +32,7 @@ struct LinkBenchmark {
     let context: BenchmarkContext
 
     func rows() async throws -> [BenchmarkRow] {
-        // A child that has gone is an error of writing, not a signal.
+        // Makes writing to a child that has exited an error instead of a signal.
         signal(SIGPIPE, SIG_IGN)
         var rows: [BenchmarkRow] = []
         for link in try links() {
@@ -48,7 +49,7 @@ struct LinkBenchmark {
         return rows
     }
 
-    /// - Throws: `ToolError` when the options name a link that nobody offers.
+    /// - Throws: `ToolError` if the options name an unknown link.
     private func links() throws(ToolError) -> [MeasuredLink] {
         let all = context.contributions(to: .measuredLinks).map(\.value)
         guard let name = context.options["link"] else { return all }
@@ -59,14 +60,14 @@ struct LinkBenchmark {
 
     // MARK: - Measuring
 
-    /// Times of one turn each.
+    /// The times of the turns, one element for each turn.
     private struct Turns {
         var flood: [Duration] = []
         var ask: [Duration] = []
         var rawFlood: [Duration] = []
         var rawBulk: [Duration] = []
         var rawAsk: [Duration] = []
-        /// Of both processes, in one turn each.
+        // Wakeups of both processes in each turn.
         var floodWakeups: [UInt64] = []
         var askWakeups: [UInt64] = []
     }
@@ -131,7 +132,7 @@ struct LinkBenchmark {
         let ends = try await makeEnds(LinkPeers.asking, LinkPeers.answering)
         let first = ends.first.localPeer
         let second = ends.second.localPeer.id == first.id ? LinkPeers.answering : ends.second.localPeer
-        // Whose end closes the link, so that who asks waits for nothing any more.
+        // The answering end closes the link, so that the asking end doesn't wait forever.
         let serving = Task {
             var end = EngineEnd(second, with: first, on: ends.second, mode: ends.mode, pump: ends.pump)
             let result: Result<Void, any Error>
@@ -148,13 +149,13 @@ struct LinkBenchmark {
                 turns.rawAsk += try direct.ask(Self.askedCount)
             }
         } catch {
-            // Why the other end went, if it says so.
+            // Throws the other end's error, if it has one: that is the cause.
             try await serving.value
             throw error
         }
     }
 
-    /// The first turn warms up and does not count. It ends with what it measures, or when the other end goes.
+    /// Measures the turns. The first one warms up and doesn't count. Ends early if the other end exits.
     private func measured(
         _ name: String, _ asking: EngineEnd, closing transports: [any SessionSyncTransport], in processes: [Int32] = [],
         _ measureRaw: (inout Turns) async throws -> Void
@@ -201,7 +202,7 @@ struct LinkBenchmark {
         }
     }
 
-    /// Runs what blocks on a thread of its own.
+    /// Runs a blocking body on its own thread.
     private func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result(catching: body)) }
@@ -212,7 +213,7 @@ struct LinkBenchmark {
 extension [Duration] {
     fileprivate var median: Duration { sorted()[count / 2] }
 
-    /// In microseconds, by the nearest rank; O(n log n).
+    /// Returns the percentile in microseconds, by the nearest rank. Complexity: O(*n* log *n*).
     fileprivate func percentile(_ thousandths: Int) -> Double {
         sorted()[Swift.min(count * thousandths / 1000, count - 1)] / .microseconds(1)
     }

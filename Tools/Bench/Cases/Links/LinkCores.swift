@@ -4,23 +4,23 @@
     import Musl
 #endif
 
-/// A core for each of two processes, so that a round trip is one between cores. Nothing happens where the system has
-/// fewer than two, or no call for it.
+/// Pins two processes to a core each, so that a round trip goes between cores. Does nothing if the system has fewer than two
+/// cores or no call for it.
 enum LinkCores {
     enum Core: UInt {
         case first = 0b01
         case second = 0b10
     }
 
-    /// Every thread of this process, and those that they begin.
+    /// Confines every thread of this process, and threads they start later, to one core.
     static func pin(to core: Core) { confine(to: core.rawValue) }
 
-    /// They may run anywhere again.
+    /// Lets the threads run on any core again.
     static func release() { confine(to: .max) }
 
     private static func confine(to cores: UInt) {
         #if canImport(Glibc)
-            // The headers show it to nobody who has not asked for GNU's own calls before.
+            // Looked up at run time: the headers declare it only if GNU extensions were requested before.
             typealias Confine = @convention(c) (pid_t, Int, UnsafePointer<UInt>) -> Int32
             guard sysconf(Int32(_SC_NPROCESSORS_ONLN)) > 1, let symbol = dlsym(nil, "sched_setaffinity"),
                 let threads = opendir("/proc/self/task")

@@ -4,9 +4,9 @@ import MeshIdentity
 import MeshSession
 import MeshWire
 
-/// An event that fills a message, and may ask for one in return.
+/// An event that fills a message and may request an answer.
 struct LinkMessage: Codable, Hashable, Sendable {
-    /// Bytes of the encoded payload, as of a raw message.
+    /// Number of bytes of the encoded payload, as many as a raw message has.
     static let bytes = 256
     static let plain = LinkMessage(wantsAnswer: false)
     static let question = LinkMessage(wantsAnswer: true)
@@ -26,7 +26,7 @@ struct LinkMessage: Codable, Hashable, Sendable {
         self.filler = filler
     }
 
-    /// Text that does not shrink when compressed.
+    /// Adds text that compression can't shrink.
     private func padded(_ count: Int) -> LinkMessage {
         var seed: UInt64 = 1
         let letters = (0..<count).map { _ in
@@ -54,7 +54,7 @@ extension LinkMessage: WireCodable {
     }
 }
 
-/// How many messages have come, and how many of them wanted an answer.
+/// The number of received messages, and of those that request an answer.
 struct LinkState: Codable, Hashable, Sendable {
     var messageCount = 0
     var questionCount = 0
@@ -71,7 +71,7 @@ typealias LinkPolicy = AcceptingConflictPolicy<LinkState, LinkMessage>
 typealias LinkEngine = SessionSyncEngine<LinkState, LinkMessage, LinkReducer, LinkPolicy>
 typealias LinkSession = SyncedSession<LinkState, LinkMessage, LinkReducer, LinkPolicy>
 
-/// The two that are paired beforehand.
+/// The two peers, paired in advance.
 enum LinkPeers {
     static let asking = peer("asking")
     static let answering = peer("answering")

@@ -3,20 +3,20 @@ import MeshIdentity
 import MeshToolOutput
 import MeshTransport
 
-/// What the other process of a measured link does.
+/// The job of the second process of a measured link.
 package enum LinkRole: String, CaseIterable, Sendable {
-    /// Reads messages and counts them.
+    /// Reads and counts messages.
     case rawSink
     /// Sends every message back.
     case rawEcho
-    /// An engine that acknowledges and answers.
+    /// Runs an engine that acknowledges and answers.
     case engine
-    /// The same behind the main-actor adapter.
+    /// Runs the engine behind the main-actor adapter.
     case session
 
-    /// Messages that the sink counts before it says so.
+    /// Number of messages after which the sink sends its reply.
     static let sinkCount = 100_000
-    /// The tool's command that plays a role; people have no use for it.
+    /// The tool's command that plays a role. It isn't meant for users.
     package static let command = "link-end"
 
     /// Plays the role on the process's standard input and output until the other end goes.
@@ -49,15 +49,15 @@ package enum LinkRole: String, CaseIterable, Sendable {
     }
 }
 
-/// This tool, started once more to be the other end of a link.
+/// A second process of this tool that is the other end of a link.
 final class LinkProcess {
-    /// This side of the channel. Who takes it over closes it.
+    /// This side of the channel. The code that uses it must close it.
     let channel: RawChannel
     private let process = Process()
 
     var processIdentifier: Int32 { process.processIdentifier }
 
-    /// - Parameter whenEnded: is called once the process has gone.
+    /// - Parameter whenEnded: Called when the process has exited.
     init(
         _ link: MeasuredLink, over kind: MeasuredLink.Channel, as role: LinkRole,
         whenEnded: @escaping @Sendable () -> Void = {}

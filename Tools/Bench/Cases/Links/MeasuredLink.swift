@@ -2,25 +2,25 @@ public import MeshBus
 public import MeshIdentity
 public import MeshTransport
 
-/// A transport as `plugins-tool bench links` measures it: between two processes, or within one.
+/// A transport measured by `plugins-tool bench links`, between two processes or within one.
 public struct MeasuredLink: Sendable {
-    /// What joins two processes.
+    /// The channel that connects two processes.
     public enum Channel: String, Sendable {
-        /// Two pipes; a Unix socket.
+        /// Two pipes, or a Unix socket.
         case pipes, unixSocket
     }
 
-    /// How the two ends are made.
+    /// The arrangement of the two ends: in two processes or in one.
     public enum Form: Sendable {
-        /// The tool starts itself once more, with the channel as its standard input and output. Called in both processes
-        /// with the descriptors to read from and to write to; must return a transport that has begun.
+        /// Two processes. The tool starts itself a second time, with the channel as standard input and output. Both processes
+        /// call `makeEnd` with the descriptors to read and write. It must return a transport that has started.
         case processes(
             Channel,
             makeEnd:
                 @Sendable (_ localPeer: SessionPeer, _ input: Int32, _ output: Int32) async throws
                 -> any SessionSyncTransport)
-        /// Both ends in this process. They may speak for other peers than those that are asked for, as links do whose ids are
-        /// those of keys.
+        /// Both ends in this process. Their peers may differ from the requested ones, for example if a link derives peer IDs
+        /// from keys.
         case oneProcess(makeEnds: @Sendable (_ first: SessionPeer, _ second: SessionPeer) async throws -> Ends)
     }
 
@@ -28,14 +28,14 @@ public struct MeasuredLink: Sendable {
     public struct Ends: Sendable {
         /// One end.
         public let first: any SessionSyncTransport
-        /// The same as `first` where own sends come back.
+        /// The other end. The same object as `first` if the transport receives its own messages.
         public let second: any SessionSyncTransport
-        /// How events are sent: `realtimeBestEffort` where the link loses nothing that it takes.
+        /// The delivery mode of events: `realtimeBestEffort` if the link loses nothing that it accepts.
         public let mode: SessionDeliveryMode
-        /// Lets what was sent arrive.
+        /// Delivers what was sent.
         public let pump: @Sendable () -> Void
 
-        /// Two ends that have begun.
+        /// Creates a pair from two ends that have started.
         public init(
             first: any SessionSyncTransport, second: any SessionSyncTransport,
             mode: SessionDeliveryMode = .realtimeBestEffort, pump: @escaping @Sendable () -> Void = {}
@@ -47,12 +47,12 @@ public struct MeasuredLink: Sendable {
         }
     }
 
-    /// What the row is called, such as `pipe`. Unique.
+    /// The unique name of the link in the rows, such as `pipe`.
     public let id: String
-    /// How the two ends are made.
+    /// The arrangement of the two ends.
     public let form: Form
 
-    /// A transport of that id.
+    /// Creates a link with an ID and a form.
     public init(id: String, form: Form) {
         self.id = id
         self.form = form
@@ -60,6 +60,6 @@ public struct MeasuredLink: Sendable {
 }
 
 extension ExtensionPoint where Value == MeasuredLink {
-    /// Where plugins offer links to `bench links`.
+    /// The extension point at which plugins offer links to `bench links`.
     public static let measuredLinks = ExtensionPoint("sessionmesh.measured-links")
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The channel without anything of ours: blocking reads and writes.
+/// The bare channel without SessionMesh: blocking reads and writes.
 struct RawChannel: Sendable {
     let input: Int32
     let output: Int32
@@ -10,7 +10,7 @@ struct RawChannel: Sendable {
         if output != input { _ = Foundation.close(output) }
     }
 
-    /// Writes that many messages, so many with each call, and waits for the word that all have been read.
+    /// Writes `count` messages, `together` at a time, and waits until the sink reports that it has read them.
     func flood(_ count: Int, together: Int = 1) throws -> Duration {
         let messages = [UInt8](repeating: 1, count: LinkMessage.bytes * together)
         let start = ContinuousClock.now
@@ -24,7 +24,7 @@ struct RawChannel: Sendable {
         return start.duration(to: .now)
     }
 
-    /// The times of that many messages until each came back.
+    /// Sends messages one after the other and returns the time until each came back.
     func ask(_ count: Int) throws -> [Duration] {
         let message = [UInt8](repeating: 1, count: LinkMessage.bytes)
         return try (0..<count).map { _ in
@@ -35,7 +35,7 @@ struct RawChannel: Sendable {
         }
     }
 
-    /// Reads 64 KiB at a time until that many messages have come, and says so; until the other end goes.
+    /// Reads 64 KiB at a time and reports after every `count` messages, until the other end closes.
     func sink(_ count: Int) throws {
         while true {
             var rest = count * LinkMessage.bytes

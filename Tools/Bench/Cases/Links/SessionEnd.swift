@@ -3,7 +3,7 @@ import MeshIdentity
 import MeshSession
 import MeshTransport
 
-/// One end of a measured link with the main-actor adapter between transport and caller.
+/// One end of a measured link, with the main-actor adapter between transport and caller.
 @MainActor final class SessionEnd {
     let session: LinkSession
 

@@ -1,7 +1,7 @@
 import MeshBase
 import MeshTransport
 
-/// A link that keeps what is sent until it is handed to the other end: a way without a system in between.
+/// A link that keeps sent packets until they are passed to the other end, without any system call.
 final class KeepingLink: TransportLink {
     private struct State {
         var observer: (any LinkObserver)?

@@ -1,12 +1,12 @@
 import Foundation
 
-/// What a process has used so far: time on cores, and how often one of its threads gave up its core to wait. Each such
-/// wait ends with a wake-up.
+/// The resources used by a process so far: CPU time, and how often one of its threads gave up its core to wait. Each such
+/// wait ends with a wakeup.
 struct ProcessCost {
     private(set) var nanoseconds: UInt64 = 0
     private(set) var waits: UInt64 = 0
 
-    /// Of the threads that are there now. nil where the system does not tell; only Linux does.
+    /// Reads the cost of the threads that exist now. Returns nil if the system doesn't report it; only Linux does.
     init?(of process: Int32) {
         let threads = "/proc/\(process)/task"
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: threads) else { return nil }

@@ -5,13 +5,13 @@ import MeshIdentity
 import MeshToolOutput
 import MeshTransport
 
-/// Where the time of one event goes between the tap and the peer: `plugins-tool bench way`.
+/// The time of each step of an event between the tap and the peer: `plugins-tool bench way`.
 ///
-/// `load` is an event among many, 256 of which are submitted together; `alone` is an event for which both sides have been
-/// waiting. The pieces pass on one thread over a link that is a list; then the same events pass between two processes, each
-/// on a core of its own where the system can say so, over the link that `--link` names (`pipe` by default). Of those:
-/// `…Nanoseconds` is by the clock in the row `clock`, half a round trip where it is alone, and time on cores in the rows of
-/// the processes; `…Wakeups` is how often a thread of theirs had to be woken.
+/// `load` is an event among many, submitted 256 at a time. `alone` is an event for which both sides have been waiting. First
+/// the steps are measured on one thread, over a link that is a list. Then the same events pass between two processes over
+/// the link named by `--link` (`pipe` by default). Each process has its own core if the system can pin it.
+/// In the row `clock`, `…Nanoseconds` is elapsed time, and half a round trip for `alone`. In the rows of the processes it is
+/// CPU time. `…Wakeups` counts how often a thread of the process had to be woken.
 struct WayBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "way", summary: "What an event costs at each step from the tap to the peer, under load and alone",
@@ -84,7 +84,7 @@ struct WayBenchmark {
             _ = try await end.flood(LinkRole.sinkCount)
             _ = try await end.ask(Self.aloneCount / 4)
             let load = try await cost(of: LinkRole.sinkCount, with: other) { try await end.flood(LinkRole.sinkCount) }
-            // Each question is answered with an event: two of them pass.
+            // Each question is answered with an event, so two events pass.
             let alone = try await cost(of: 2 * Self.aloneCount, with: other) {
                 try await end.ask(Self.aloneCount).reduce(.zero, +)
             }
@@ -103,7 +103,7 @@ struct WayBenchmark {
 
     private typealias Cost = (nanoseconds: Double, waits: Double)
 
-    /// By the clock, of this process and of the other, for one event.
+    /// Returns the cost of one event: elapsed time, then the CPU times of this process and of the other.
     private func cost(
         of count: Int, with other: LinkProcess, _ run: () async throws -> Duration
     ) async throws -> [Cost] {

@@ -4,7 +4,7 @@ import MeshEngine
 import MeshIdentity
 import MeshTransport
 
-/// One event's way from engine to engine, piece by piece on one thread: what each costs when nobody waits for anybody.
+/// An event's path from engine to engine on one thread, to measure the cost of each step without any waiting.
 struct WayInPieces {
     enum Piece: String, CaseIterable {
         case submit = "engine: submit"
@@ -34,7 +34,7 @@ struct WayInPieces {
         for _ in 0..<4 { try settle() }
     }
 
-    /// Lets that many events pass together, and adds the time of each piece.
+    /// Passes `count` events together, and adds up the time of each step.
     mutating func pass(_ count: Int) async throws {
         let now = Date()
         var events: [SessionSyncEnvelope<LinkMessage>] = []
@@ -62,7 +62,7 @@ struct WayInPieces {
         end(.receive, &start)
     }
 
-    /// Both say what they hold, and delivery what it has to say, at nobody's expense.
+    /// Exchanges acknowledgements and lets delivery send its own. Not timed.
     mutating func settle() throws {
         exchange()
         for _ in 0..<2 {

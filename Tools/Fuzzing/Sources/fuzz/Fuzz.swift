@@ -3,10 +3,10 @@ import MeshIdentity
 import MeshTesting
 import MeshWire
 
-/// The codecs under attack. libFuzzer brings the main function.
+/// The codecs to fuzz. libFuzzer provides the main function.
 private let codecs: [any PayloadCodec] = [CompactCodec(), JSONCodec()]
 
-/// Which decoder is attacked is told by the environment: FUZZ_TARGET=frame.
+/// The decoder to fuzz, from the environment: FUZZ_TARGET=frame.
 private let target: FuzzTarget = {
     let targets = (try? FuzzTarget.all(codecs: codecs)) ?? []
     let name = ProcessInfo.processInfo.environment["FUZZ_TARGET"] ?? ""
@@ -22,12 +22,12 @@ public func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
         try target.run(UnsafeRawBufferPointer(start: start, count: count))
         return 0
     } catch {
-        // libFuzzer keeps the input of whatever crashes.
+        // libFuzzer keeps the input of a crash.
         fatalError("\(error)")
     }
 }
 
-/// With FUZZ_SEEDS=FOLDER writes sample payloads, in FOLDER/CODEC for each codec, and ends.
+/// Writes sample payloads and exits if the environment has FUZZ_SEEDS=FOLDER. Each codec has its own FOLDER/CODEC.
 @_cdecl("LLVMFuzzerInitialize")
 public func fuzzInitialize(
     _ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMutableRawPointer?

@@ -4,7 +4,7 @@
     import NIOPosix
     import NIOWebSocket
 
-    /// SwiftNIO's WebSockets with nothing of ours: each socket is written one frame after the other, encoded beforehand.
+    /// The baseline: SwiftNIO's WebSockets without SessionMesh. Writes one pre-encoded frame after the other to each socket.
     final class BareServer: Sendable {
         let port: Int
         private let sockets: NIOLoopBoundBox<[ObjectIdentifier: any Channel]>
@@ -38,7 +38,7 @@
             return BareServer(server.localAddress?.port ?? 0, sockets)
         }
 
-        /// To every socket.
+        /// Sends a text frame to every socket.
         func push(_ text: [UInt8]) async throws {
             try await sockets.eventLoop.submit { [sockets] in
                 let frame = WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(bytes: text))

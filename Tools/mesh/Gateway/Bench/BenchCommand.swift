@@ -54,7 +54,7 @@
             try ToolOutput.print(json: try ["rows": rows].json())
         }
 
-        /// - Returns: events a second.
+        /// - Returns: Number of delivered events a second.
         private func deliver(_ kind: BenchProcess.Kind) async throws -> Double {
             let process = try BenchProcess(kind, users: clients)
             let load = BenchLoad(speaks: kind.speaks)
@@ -73,8 +73,9 @@
             return Double(clients * events) / seconds
         }
 
-        /// - Returns: the bytes that an idle session takes, and how many events a second they get that come back together, each
-        ///   from its first attempt until it has what it missed; from a server that only writes, what it writes.
+        /// Measures idle sessions, then lets all of them reconnect at the same time.
+        /// - Returns: The bytes of an idle session, and the events a second while all sessions come back. That time runs from a
+        ///   session's first attempt until it has what it missed. The bare server sends the same events instead.
         private func stay(_ kind: BenchProcess.Kind) async throws -> (idle: Double, back: Double) {
             var process = try BenchProcess(kind, users: sessions)
             let load = BenchLoad(speaks: kind.speaks)
@@ -91,7 +92,7 @@
                 }
             }
             try await load.resetEvents()
-            // Who only writes has everybody there already: what counts is the same bytes.
+            // The clients of a server that only writes are connected before the clock starts. It then writes the same bytes.
             if !kind.speaks { try await load.connect(0..<sessions, to: process.port) }
             let seconds = try await elapsed {
                 if kind.speaks {
@@ -127,7 +128,7 @@
         }
     }
 
-    /// A server of the bench's, and what it is told.
+    /// A server process of the benchmark, and the commands to it.
     private final class BenchProcess {
         let port: Int
         private let process = Process()
@@ -135,7 +136,7 @@
 
         struct Kind {
             var speaks = true
-            /// Handshakes a second; 0 for all at once.
+            /// Maximum number of handshakes a second; 0 for no limit.
             var admission = 0
             var redis: String?
 
@@ -163,7 +164,7 @@
             try? input.fileHandleForWriting.write(contentsOf: Data("push \(events) \(bytes)\n".utf8))
         }
 
-        /// Waits until it has obeyed.
+        /// Waits until the server has finished the push.
         func pushIsDone() { _ = Self.line(output) }
 
         func end() {

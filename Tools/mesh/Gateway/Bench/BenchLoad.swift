@@ -5,7 +5,7 @@
     import NIOCore
     import NIOPosix
 
-    /// So many clients on one event loop, each a user of its own, that count what they get.
+    /// Clients on one event loop that count their events. Each is a separate user.
     final class BenchLoad: Sendable {
         struct State {
             var cursors: [Int: (session: String, sequence: Int)] = [:]
@@ -19,15 +19,15 @@
         private let state: NIOLoopBoundBox<State>
         private let speaks: Bool
 
-        /// - Parameter speaks: whether clients identify and resume, as with a gateway.
+        /// - Parameter speaks: True if clients identify and resume, as with a gateway.
         init(speaks: Bool) {
             loop = MultiThreadedEventLoopGroup.singleton.next()
             state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: loop)
             self.speaks = speaks
         }
 
-        /// Connects them, some hundred at a time, and waits until each is ready or resumed. Who is told to come again later
-        /// does.
+        /// Connects the clients, 200 at a time, and waits until each is ready or resumed. Retries if the server asks a client
+        /// to come back later.
         func connect(_ keys: Range<Int>, to port: Int) async throws {
             let address = try WebSocketAddress("ws://127.0.0.1:\(port)/")
             loop.execute { self.state.value.ready = 0 }
@@ -80,7 +80,7 @@
         private let address: WebSocketAddress
         private let state: NIOLoopBoundBox<BenchLoad.State>
         private let speaks: Bool
-        /// When to come again; nil for who was not told to.
+        // The time until the next attempt; nil unless the server has asked for one.
         private var pause: TimeAmount?
 
         init(_ address: WebSocketAddress, _ state: NIOLoopBoundBox<BenchLoad.State>, speaks: Bool) {
@@ -94,7 +94,7 @@
         }
 
         func received(_ message: [UInt8], isText: Bool, on socket: WebSocket) {
-            // {"op":0,"s":7,"t":"LOAD", as gateways of ours write it; anything else is rare.
+            // {"op":0,"s":7,"t":"LOAD", as our gateways write it. Other messages are rare.
             if message.count > 20, message[6] == UInt8(ascii: "0"), let sequence = Self.sequence(message) {
                 if message.contains(UInt8(ascii: "R")), Self.text(message, after: #""t":""#)?.hasPrefix("READY") == true
                 {

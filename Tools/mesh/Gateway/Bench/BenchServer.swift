@@ -8,8 +8,8 @@
     import NIOCore
     import NIOPosix
 
-    /// What `gateway bench` measures, in a process of its own: a gateway, or a WebSocket server that only writes. It obeys
-    /// lines: `push EVENTS BYTES` to every user, `end`.
+    /// The server that `gateway bench` measures, in its own process: a gateway, or a WebSocket server that only writes. It
+    /// reads commands as lines: `push EVENTS BYTES` sends events to every user, `end` ends it.
     struct BenchServerCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(commandName: "bench-server", shouldDisplay: false)
 
@@ -40,7 +40,7 @@
                 let begun = await server.counts().framesSent
                 for round in 0..<events {
                     try await publish(event, server)
-                    // No faster than it is told: what is noticed too late would wait for its user's next event.
+                    // Waits for each round to be sent: an event that is noticed late would wait for its user's next event.
                     while true {
                         let counts = await server.counts()
                         if counts.connections == 0 || counts.framesSent - begun >= round * users { break }
@@ -51,7 +51,7 @@
             }
         }
 
-        /// To every user, some at a time.
+        /// Publishes an event to every user, in 64 concurrent tasks with Redis.
         private func publish(_ event: ReplayEvent, _ server: GatewayServer) async throws {
             let lanes = redis == nil ? 1 : 64
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -78,6 +78,7 @@
     }
 
     enum BenchOrder {
+        /// Reads the next command.
         /// - Returns: nil at the end.
         static func next() -> (events: Int, bytes: Int)? {
             guard let words = readLine()?.split(separator: " "), words.count == 3, words[0] == "push",
@@ -86,7 +87,7 @@
             return (events, bytes)
         }
 
-        /// A JSON string of that many bytes.
+        /// Returns a JSON string of the given number of bytes.
         static func payload(_ bytes: Int) -> [UInt8] {
             [UInt8(ascii: "\"")] + Array(repeating: UInt8(ascii: "x"), count: max(0, bytes - 2)) + [UInt8(ascii: "\"")]
         }

@@ -2,21 +2,21 @@
     import MeshSession
     import WorkoutExample
 
-    /// The workout as a replayed peer shows it, in its own words.
+    /// A replayed peer's own report of its workout, for the live view.
     struct LiveDevice: Codable, Equatable {
         let phase: WorkoutPhase
         let elapsedSeconds: Double
         let laps: Int
         let metres: Double
-        /// Beats a minute.
+        /// Heart rate in beats a minute.
         let heartRate: Int?
         let samples: Int
-        /// Taps of the other peer that are here.
+        /// Number of the other peer's taps held here.
         let held: UInt64
-        /// Whether it waits for nothing of the other's.
+        /// True while this peer doesn't wait for the other.
         let isApart: Bool
 
-        /// - Parameter other: id of the other peer.
+        /// - Parameter other: ID of the other peer.
         @MainActor
         init(_ session: WorkoutSession, _ runner: ReplayRunner, other: String) {
             let (state, totals) = (session.state, session.totals)

@@ -3,15 +3,15 @@
     import MeshToolOutput
     import WorkoutExample
 
-    /// Draws a scene for a terminal of a given size. What has no room is left out whole; a number is never cut.
+    /// Draws a scene for a terminal of a given size. Content that doesn't fit is left out as a whole. Numbers are never cut.
     struct LiveDrawing {
-        /// Smaller terminals get the progress line.
+        /// Minimum width in columns. Smaller terminals show the progress line.
         static let widthMin = 40
         static let heightMin = 10
-        /// More room than that only puts the two further apart than an eye follows.
+        /// Maximum width in columns. More would only move the devices further apart than the eye can follow.
         private static let widthMax = 110
 
-        /// The characters that a terminal may lack.
+        /// Characters that a terminal may lack.
         struct Glyphs: Sendable {
             let corners: [String]
             let across: String
@@ -92,7 +92,7 @@
         private struct Fact {
             var label = ""
             let value: String
-            /// Where that has no room: by default the value without its label.
+            /// Text for when the space is too small. By default the value without its label.
             var short: String?
             var style = Canvas.Style.plain
 
@@ -149,7 +149,7 @@
             }
             for packet in scene.packets {
                 let isFromPhone = packet.from == .phone
-                // Held back it stays at its sender.
+                // While the devices are disconnected, a packet stays at its sender.
                 let passed =
                     scene.isApart ? 0 : Int((Double(room - 1) * scene.progress(since: packet.sentAt)).rounded())
                 canvas.draw(

@@ -1,12 +1,12 @@
 #if CommandLineTools
     import WorkoutExample
 
-    /// Decides when two replayed devices are out of each other's reach: from when both play without the other until a moment
-    /// after both have tapped, and never so long that one takes the other for gone.
+    /// Decides when two replayed devices are disconnected: from when both play without the other, until a moment after both have
+    /// tapped. Never so long that one device considers the other gone.
     struct LiveReach {
-        /// A peer is probed after 5 s of silence, and gone after three probes.
+        /// Maximum time of disconnection. A peer is probed after 5 s of silence and considered gone after three probes.
         static let apartMax = Duration.milliseconds(5_500)
-        /// The time that a person needs to read the lines about waiting taps.
+        /// Time for a person to read the lines about waiting taps.
         static let pause = Duration.milliseconds(1_300)
 
         private(set) var isApart = false
@@ -15,7 +15,7 @@
         private var since = Duration.zero
         private var tappedAt: Duration?
 
-        /// Takes a device's report.
+        /// Handles a device's report.
         mutating func take(isApart: Bool, from actor: ReplayPlan.Actor, at now: Duration) {
             if isApart { apart.insert(actor) } else { apart.remove(actor) }
             if apart.count == ReplayPlan.Actor.allCases.count, !self.isApart, !isDone {

@@ -2,21 +2,21 @@
     import MeshToolOutput
     import WorkoutExample
 
-    /// The content of a live view of a replay: what the two processes have reported, and what this one does to the link
-    /// between them.
+    /// The content of a live view of a replay: the reports of the two processes, and the state of the link between them, which
+    /// this process controls.
     struct LiveScene {
-        /// A tap that was made on one device and isn't on the other yet, or has just come.
+        /// A tap made on one device that the other doesn't have yet, or has just received.
         struct Message: Equatable {
             let from: ReplayPlan.Actor
             let name: String
             let number: UInt64
-            /// The line of the lane that it takes, from 0.
+            /// Number of the line between the devices that shows it, from 0.
             let line: Int
             var sentAt: Duration
             var isHeld: Bool
         }
 
-        /// Bytes that one device has sent and the other has not been given yet.
+        /// Bytes that one device has sent and this process has not yet passed on to the other.
         struct Packet: Equatable {
             let from: ReplayPlan.Actor
             var sentAt: Duration
@@ -24,7 +24,7 @@
 
         struct Remark: Equatable {
             let at: Duration
-            /// As many as fit are shown.
+            /// Parts of the text. As many as fit are shown.
             let parts: [String]
         }
 
@@ -33,7 +33,7 @@
         private static let packetsMax = 256
 
         let title: String
-        /// How long the link takes; nil where nothing slows it.
+        /// Delay of the link; nil for none.
         let delay: Duration?
         private(set) var now = Duration.zero
         private(set) var joined: Set<ReplayPlan.Actor> = []
@@ -62,7 +62,7 @@
                 actor == .watch ? "and catches up from the phone" : "")
         }
 
-        /// That device has sent bytes to the other one.
+        /// Records that a device has sent bytes to the other one.
         mutating func send(from actor: ReplayPlan.Actor) {
             guard packets.count < Self.packetsMax else { return }
             packets.append(Packet(from: actor, sentAt: now))
@@ -82,7 +82,7 @@
             }
         }
 
-        /// - Parameter isApart: whether this process holds back what the two send.
+        /// - Parameter isApart: True while this process holds back what the devices send.
         mutating func reach(isApart: Bool) {
             guard isApart != self.isApart else { return }
             self.isApart = isApart
@@ -98,19 +98,19 @@
             if !isApart { for index in packets.indices { packets[index].sentAt = now } }
         }
 
-        /// The part of its way that something has made that was sent then, 0 to 1.
+        /// Returns how far something sent at that time has traveled, from 0 to 1.
         func progress(since sentAt: Duration) -> Double {
             guard let delay, delay > .zero else { return 0 }
             return min(1, max(0, (now - sentAt) / delay))
         }
 
-        /// Whether both have ended, with one state and the same samples.
+        /// True if both have ended with the same state and samples; nil until both have ended.
         var agrees: Bool? {
             guard let phone = summaries[.phone], let watch = summaries[.watch] else { return nil }
             return phone.digest == watch.digest && phone.trackDigest == watch.trackDigest
         }
 
-        /// Taps of that device that are on their way or wait.
+        /// Returns the taps of a device that are in flight or wait.
         func waiting(from actor: ReplayPlan.Actor) -> [Message] { messages.filter { $0.from == actor } }
 
         private mutating func tapped(_ name: String, _ number: UInt64, on actor: ReplayPlan.Actor) {

@@ -3,8 +3,8 @@
     import MeshToolOutput
     import WorkoutExample
 
-    /// Shows a replay on the terminal at standard output while it runs, in the terminal's other screen: what was there before
-    /// stays, and the last picture is put below it.
+    /// Shows a running replay on the alternate screen of the terminal at standard output. The normal screen keeps its content,
+    /// and the last picture is printed below it at the end.
     final class LiveScreen: ReplayDisplay {
         private var scene: LiveScene
         private let started = ContinuousClock.now
@@ -13,7 +13,7 @@
         private let isColoured: Bool
         private let glyphs: LiveDrawing.Glyphs
 
-        /// Nil where there is no terminal at standard output, or none that can draw.
+        /// Returns nil if standard output isn't a terminal, or is one that can't draw.
         init?(_ scene: LiveScene, environment: [String: String] = ProcessInfo.processInfo.environment) {
             guard isatty(STDOUT_FILENO) == 1, environment["TERM"] ?? "dumb" != "dumb", Self.size != nil else {
                 return nil
@@ -23,7 +23,7 @@
             glyphs = Self.glyphs(for: environment)
         }
 
-        /// By the locale: what the first that is set says, as POSIX has it.
+        /// Returns the characters for the locale. The first variable that is set decides, as in POSIX.
         static func glyphs(for environment: [String: String]) -> LiveDrawing.Glyphs {
             let locale = ["LC_ALL", "LC_CTYPE", "LANG"].compactMap { environment[$0] }.first { !$0.isEmpty } ?? "C"
             let isUTF8 = locale.lowercased().replacing("-", with: "").contains("utf8")
@@ -43,7 +43,7 @@
             draw()
         }
 
-        /// Gives the terminal back as it was. May be called again.
+        /// Restores the terminal's normal screen. May be called again.
         func suspend() {
             guard isShown else { return }
             isShown = false
@@ -54,7 +54,7 @@
         func end(isComplete: Bool) {
             suspend()
             guard isComplete, let size = Self.size else { return }
-            // It may scroll there, so it has room for the end.
+            // The normal screen can scroll, so the picture has space for the end.
             let lines = picture(width: size.columns, height: max(24, size.lines - 1)).lines(isColoured: isColoured)
             try? ToolOutput.draw(lines.reversed().drop(while: \.isEmpty).reversed().joined(separator: "\n") + "\n\n")
         }
@@ -72,7 +72,7 @@
             isShown = true
             let picture = picture(width: size.columns, height: size.lines)
             let lines = zip(picture.lines, picture.lines(isColoured: isColoured)).map { plain, line in
-                // Behind a full line the cursor stands on its last character.
+                // After a full line the cursor stands on the last character, which erasing would remove.
                 plain.terminalColumns < size.columns ? line + "\u{1B}[K" : line
             }
             text += lines.joined(separator: "\r\n")

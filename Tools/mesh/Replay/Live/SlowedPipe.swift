@@ -2,10 +2,9 @@
     import Foundation
     import MeshBase
 
-    /// Bytes from one process to another, each later than it came, and held back while the two are out of reach.
+    /// A pipe between two processes that delays all bytes, and holds them back while the two are disconnected.
     ///
-    /// Nothing is lost or changed, as over a radio link below which the system repeats what was lost. It reads no more while
-    /// 1 MiB waits.
+    /// It loses and changes nothing, like a radio link whose lower layer repeats lost data. It stops reading while 1 MiB waits.
     final class SlowedPipe: Sendable {
         private static let waitingMax = 1 << 20
 
@@ -18,8 +17,8 @@
         private let delay: Duration
         private let state = Locked(State())
 
-        /// - Parameter onBytes: called on a thread of this pipe's own whenever bytes have come.
-        /// - Throws: `SystemCallError` when the system cannot start a thread.
+        /// - Parameter onBytes: Called on the pipe's own thread whenever bytes arrive.
+        /// - Throws: `SystemCallError` if the system can't start a thread.
         init(
             from input: FileHandle, to output: FileHandle, delay: Duration,
             onBytes: @escaping @Sendable () -> Void = {}
@@ -46,7 +45,7 @@
                         try await self.wait(from: at)
                         try output.write(contentsOf: data)
                     } catch {
-                        // The reader is gone. Its peer sees that when this pipe takes no more.
+                        // The reader is gone. The writing peer notices when this pipe accepts no more.
                         chunk.finish()
                     }
                     state.withLock { $0.waitingBytes -= data.count }
@@ -55,7 +54,7 @@
             }
         }
 
-        /// Holds back what comes and what is on its way, or lets all of it go on.
+        /// Holds back all bytes, including those in flight, or releases them.
         func hold(_ isHeld: Bool) {
             state.withLock { state in
                 if state.isHeld, !isHeld { state.reopenedAt = .now }
@@ -63,7 +62,7 @@
             }
         }
 
-        /// Waits until the chunk may leave: bytes that were held take the usual delay after the pipe reopens.
+        /// Waits until the chunk may leave. Held bytes take the usual delay after the pipe reopens.
         private func wait(from start: ContinuousClock.Instant) async throws {
             while true {
                 let (isHeld, reopenedAt) = state.withLock { ($0.isHeld, $0.reopenedAt) }

@@ -3,13 +3,13 @@ import MeshBus
 import MeshTransport
 import Synchronization
 
-/// A link over two folders, one for each direction, that both sides can reach: on one disk, on a share, or on a memory stick.
-/// A packet is a file. It appears whole in the other side's folder and stays until the other side has read it.
+/// A link over two folders, one for each direction, that both sides can reach: on a disk, a network share or a memory stick.
+/// Each packet is a file. It appears complete in the other side's folder and stays until the other side has read it.
 ///
 /// The link offers the lane `queue`, because files wait in order even if the other side isn't running. The lanes `stream` and
-/// `datagram` need to know whether the other side is connected, which a folder doesn't tell.
+/// `datagram` need to know whether the other side is connected, and a folder can't tell.
 public final class FileDropLink: TransportLink {
-    /// Maximum number of packets that wait for the other side. With more the link is full.
+    /// Maximum number of packets that wait for the other side. Beyond it the link is full.
     public static let unreadMax = 1_000
 
     public let lanes: [LinkLane: PayloadLimit] = [.queue: .fileDropPacket]
@@ -22,7 +22,7 @@ public final class FileDropLink: TransportLink {
         var observer: (any LinkObserver)?
         var watcher: Task<Void, Never>?
         var lastNumber: UInt64 = 0
-        /// Upper bound of the number of packets that wait for the other side.
+        /// Upper bound on the number of packets that wait for the other side.
         var unreadCount = 0
         var isFull = false
     }
@@ -33,9 +33,9 @@ public final class FileDropLink: TransportLink {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - inbox: the folder to which the other side writes. Created if missing, as is `outbox`.
-    ///   - outbox: the other side's `inbox`. No other process may write there.
-    ///   - interval: time between two looks into the inbox; nil looks only when `look` is called.
+    ///   - inbox: The folder to which the other side writes. Created if missing, as is `outbox`.
+    ///   - outbox: The other side's `inbox`. No other process may write there.
+    ///   - interval: Time between two checks of the inbox. If nil, the link checks only when you call `look`.
     public init(inbox: URL, outbox: URL, interval: Duration? = .milliseconds(50)) {
         self.inbox = inbox
         self.outbox = outbox
@@ -98,7 +98,7 @@ public final class FileDropLink: TransportLink {
 // MARK: - Looking into the folders
 
 extension FileDropLink {
-    /// Passes arrived packets to the observer, and tells it when there is room again. Call it from one task at a time.
+    /// Passes arrived packets to the observer, and reports when there is space again. Call it from one task at a time.
     public func look() {
         guard let observer = state.withLock({ $0.observer }) else { return }
         // A listing may miss a file that is written meanwhile and still contain a later one. The second listing contains

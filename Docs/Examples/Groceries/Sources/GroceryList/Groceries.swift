@@ -1,7 +1,7 @@
 public import MeshEngine
 public import MeshSession
 
-/// A shopping list of a household, on everybody's device.
+/// A household's shopping list, the same on every member's device.
 public struct Groceries: Codable, Sendable, Equatable {
     public var items: [String] = []
     public var bought: [String] = []

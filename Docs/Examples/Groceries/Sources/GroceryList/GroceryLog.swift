@@ -2,14 +2,14 @@ import MeshEngine
 import MeshIdentity
 public import MeshSession
 
-/// The second face, by an `AsyncStream`: what wants each step in its order, and runs as a task.
+/// The second way to follow a session, by an `AsyncStream`: for a task that needs each step in order.
 @MainActor
 public final class GroceryLog {
     public private(set) var lines: [String] = []
 
     public init() {}
 
-    /// Returns when the session closes, or its task is cancelled.
+    /// Appends a line for each update. Returns when the session closes or the task is cancelled.
     public func follow(_ updates: AsyncStream<GroceryUpdate>) async {
         for await update in updates {
             switch update {

@@ -9,7 +9,7 @@ extension EphemeralKey<String> {
     public static let typing = EphemeralKey("typing")
 }
 
-/// The first face, by Observation: what a SwiftUI view shows. The session is observable, so a view that reads these follows.
+/// The first way to follow a session, by Observation: a SwiftUI view that reads these properties updates when they change.
 @MainActor @Observable
 public final class GroceryModel {
     private let session: GrocerySession

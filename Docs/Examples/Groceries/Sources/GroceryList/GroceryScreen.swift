@@ -1,7 +1,7 @@
 #if canImport(SwiftUI)
     public import SwiftUI
 
-    /// What shows the model: SwiftUI draws it again when something that it has read there changes.
+    /// The view of the model. SwiftUI redraws it when a property that it has read changes.
     public struct GroceryScreen: View {
         private let model: GroceryModel
 

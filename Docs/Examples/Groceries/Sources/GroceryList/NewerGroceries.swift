@@ -1,17 +1,17 @@
 public import MeshEngine
 public import MeshSession
 
-/// The list in the app's next version: a field more, which no state of an earlier version has.
+/// The list in the app's next version. It adds a field that no state of an earlier version has.
 public struct NewerGroceries: Codable, Sendable, Equatable {
     public var items: [String] = []
     public var bought: [String] = []
-    /// Optional: nil in what an earlier version wrote.
+    /// Notes by item. Optional, because it is nil in states that an earlier version wrote.
     public var notes: [String: String]?
 
     public init() {}
 }
 
-/// An event more. The cases that there were are as they were.
+/// The events of the next version. It adds a case and leaves the others unchanged.
 public enum NewerGroceryEvent: Codable, Sendable, Equatable {
     case add(String)
     case buy(String)

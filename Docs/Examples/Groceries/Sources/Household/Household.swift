@@ -5,17 +5,17 @@ import MeshIdentity
 import MeshScenarioTransport
 public import MeshSession
 
-/// The devices of a household in one process: for a program, a preview or a test. An app has a transport to each of the others
-/// instead, and nothing else of it differs.
+/// The devices of a household in one process, for a program, a preview or a test. In an app each device uses a real transport
+/// instead; nothing else differs.
 @MainActor public final class Household {
     private let network: ScenarioNetwork
     private let listID = UUID()
 
-    /// - Parameter seed: what the network draws follows from it.
+    /// - Parameter seed: Determines the random behavior of the network.
     public init(seed: UInt64) { network = ScenarioNetwork(seed: seed, conditions: .calm) }
 
-    /// A device that has the list.
-    /// - Parameter name: one device of that name only.
+    /// Adds a device that shares the list.
+    /// - Parameter name: Name of the device. Must be unique.
     public func join(_ name: String) -> GrocerySession {
         let peer = SessionPeer(id: name, deviceClass: .phone, appInstanceID: name, topology: .localNetwork)
         var configuration = SyncedSessionConfiguration<Groceries, GroceryEvent>()
@@ -28,14 +28,14 @@ public import MeshSession
         return session
     }
 
-    /// Takes the two out of each other's reach, until `reunite`.
+    /// Disconnects two devices from each other until `reunite`.
     public func part(_ one: GrocerySession, from other: GrocerySession) {
         network.partition([one.transport.localPeer], [other.transport.localPeer])
     }
 
     public func reunite() { network.heal() }
 
-    /// Lets time pass, at least a moment, until the condition holds.
+    /// Lets time pass until the condition holds, at least one step.
     /// - Throws: `CancellationError`.
     public func wait(until condition: () -> Bool) async throws {
         repeat {

@@ -17,7 +17,7 @@ household.part(annasPhone, from: bensPhone)
 try await household.wait { anna.company == ["ben is away"] }
 print("anna sees:", anna.company[0])
 
-// Each goes on alone, and sees at once what was tapped.
+// Both continue while disconnected, and see their own changes at once.
 try ben.buy("milk")
 try ben.add("bread")
 try await household.wait { ben.lines == ["✓ milk", "bread"] }

@@ -4,7 +4,7 @@ import MeshSession
 import Observation
 import Testing
 
-/// Two devices of one household. The limit ends a test whose condition never holds.
+/// Tests with two devices of one household. The limit ends a test whose condition never holds.
 @MainActor @Suite(.timeLimit(.minutes(10))) struct GroceryModelTests {
     private let household = Household(seed: 71)
 

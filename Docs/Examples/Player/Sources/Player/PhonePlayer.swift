@@ -2,7 +2,7 @@ public import MeshKeySync
 import MeshTransport
 public import Observation
 
-/// The half on the phone: what its screen shows and changes.
+/// The phone's half of the app: what its screen shows and changes.
 @MainActor @Observable
 public final class PhonePlayer {
     @ObservationIgnored @Stored<Double> public var volume: Double
@@ -19,7 +19,7 @@ public final class PhonePlayer {
 
     public func add(_ episode: Episode) { queue.append(episode) }
 
-    /// The next one begins. Queue, position and history change at once, here and on the watch.
+    /// Starts the next episode. Queue, position and history change at once, here and on the watch.
     public func finishEpisode() async throws {
         guard let heard = queue.first else { return }
         var batch = KeyBatch()
@@ -30,11 +30,11 @@ public final class PhonePlayer {
         try await router.commit(batch)
     }
 
-    /// The user has asked for it: the history is manual, and goes by no other way to a watch that is there already.
+    /// Sends the history when the user asks for it. The key is manual, so a known watch gets it no other way.
     public func sendHistory() async { await router.sync(PlayerKeys.history) }
 
     public func signIn(token: String) async throws { try await router.set(token, for: PlayerKeys.token) }
 
-    /// For a screen: empty while all is well.
+    /// Problems to show on a screen; empty if there are none.
     public var complaints: [String] { router.problems.map { $0.errorDescription ?? $0.message } }
 }

@@ -5,14 +5,14 @@ public import MeshStorage
 public import MeshTransport
 import MeshWatchConnectivityTransport
 
-/// What each half does at its launch, whichever is launched first.
+/// The launch of either half of the app, in any order.
 public enum PlayerApp {
     /// - Parameters:
-    ///   - isWatch: which half this is.
-    ///   - store: keeps the values, and what is on its way; SQLiteStore in an app.
-    ///   - clock: a test passes that of its simulated pair.
-    /// - Throws: what the store throws.
-    /// - Returns: the connection, which the app holds as long as it runs.
+    ///   - isWatch: True on the watch.
+    ///   - store: Keeps the values, and messages not delivered yet. Use `SQLiteStore` in an app.
+    ///   - clock: A test passes the clock of its simulated pair.
+    /// - Throws: An error of the store.
+    /// - Returns: The connection. Keep it while the app runs.
     public static func launch(
         isWatch: Bool, store: any SessionStore, clock: any DeliveryClock = SystemClock(),
         router: StorageRouter = .shared

@@ -1,6 +1,6 @@
 public import MeshKeySync
 
-/// An episode to be listened to.
+/// A podcast episode.
 public struct Episode: Codable, Sendable, Hashable, Identifiable {
     public let id: String
     public let title: String
@@ -11,22 +11,22 @@ public struct Episode: Codable, Sendable, Hashable, Identifiable {
     }
 }
 
-/// What the two halves of the app store. Each half is built with this file, whatever it shows of it.
+/// The keys of the values that the app stores. Both halves are built with this file, even if they don't show every value.
 public enum PlayerKeys {
-    /// From 0 to 1.
+    /// Volume from 0 to 1.
     public static let volume = StorageKey<Double>("player.volume")
-    /// What is listened to next. It leaves before the others when not all fit into a message.
+    /// The episodes to play next. Sent before the other keys when not all fit into a message.
     public static let queue = StorageKey<[Episode]>("player.queue", priority: 1)
-    /// Seconds into the first episode.
+    /// Position in the first episode, in seconds.
     public static let position = StorageKey<Double>("player.position")
-    /// All that was ever heard: it goes to a new watch, and when the user asks for it.
+    /// All episodes ever heard. Sent to a new watch, and when the user asks for it.
     public static let history = StorageKey<[Episode]>("player.history", syncPolicy: .manual)
-    /// What the phone's disk is for is the phone's own.
+    /// Megabytes of downloads on the phone's disk. Stays on the phone.
     public static let downloadsMegabytes = StorageKey<Int>("player.downloadsMegabytes", availability: .phoneOnly)
-    /// The account: leaves over a link that encrypts and proves who is there, and over no other.
+    /// The account's token. Sent only over a link that encrypts and authenticates the peer.
     public static let token = StorageKey<String>("player.token", isSecured: true, sharesSecured: true)
 
-    /// Before the router is attached: what is not known is kept as it comes, and shown by nobody.
+    /// Registers all keys. Call it before the router is attached: the router keeps values of unknown keys, but can't show them.
     public static func register(in router: StorageRouter) async {
         await router.register(volume)
         await router.register(queue)

@@ -1,7 +1,7 @@
 #if canImport(SwiftUI)
     public import SwiftUI
 
-    /// On the phone.
+    /// The screen of the phone.
     public struct PhonePlayerScreen: View {
         @Bindable private var player: PhonePlayer
 
@@ -16,7 +16,7 @@
         }
     }
 
-    /// On the watch.
+    /// The screen of the watch.
     public struct WatchPlayerScreen: View {
         private let player: WatchPlayer
 

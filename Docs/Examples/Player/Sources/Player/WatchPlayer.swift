@@ -1,7 +1,7 @@
 public import MeshKeySync
 public import Observation
 
-/// The half on the watch: shows what is next, and sets volume and position as the phone does.
+/// The watch's half of the app. It shows the next episode, and sets volume and position as the phone does.
 @MainActor @Observable
 public final class WatchPlayer {
     @ObservationIgnored @Stored<Double> public var volume: Double
@@ -20,7 +20,7 @@ public final class WatchPlayer {
 
     public func turnCrown(by clicks: Int) { volume = min(max(volume + Double(clicks) / 20, 0), 1) }
 
-    /// Whether the phone has signed in, and how much has come of what the phone has: for the first minute of a new watch.
+    /// Returns whether the phone has signed in, and how much of its data has arrived. For the first minute of a new watch.
     public func arrival() async throws -> (isSignedIn: Bool, fraction: Double) {
         (try await router.get(PlayerKeys.token) != nil, await router.progress.fraction)
     }

@@ -3,7 +3,7 @@ import MeshSimulatedWatch
 import MeshStorage
 import Player
 
-// A phone and its watch, simulated in this process. On two devices each half is launched once, with the shared router.
+// A phone and its watch, simulated in one process. On real devices each half is launched once, with the shared router.
 let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
 pair.runInRealTime()
 
@@ -36,7 +36,7 @@ try await phone.signIn(token: "secret")
 try await wait { try await watch.arrival().isSignedIn }
 print("watch: signed in")
 
-// What changes meanwhile is there once the two reach each other again.
+// Changes made out of range arrive once the two devices reach each other again.
 pair.watch.isInRange = false
 try await phone.finishEpisode()
 print("watch: out of range, next is \(watch.title)")

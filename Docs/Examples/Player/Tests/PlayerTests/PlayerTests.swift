@@ -5,8 +5,8 @@ import MeshStorage
 import Player
 import Testing
 
-/// The two halves on a simulated phone and watch. Their time is virtual, and passes while a test waits. The limit ends a test
-/// whose condition never holds.
+/// Tests with both halves on a simulated phone and watch. Their time is virtual and passes while a test waits. The limit ends
+/// a test whose condition never holds.
 @MainActor @Suite(.timeLimit(.minutes(10))) struct PlayerTests {
     private let pair = SimulatedWatchPair(seed: 3)
     private let phoneRouter = StorageRouter()

@@ -3,8 +3,8 @@ public import MeshIdentity
 public import MeshTesting
 import SwiftProtobuf
 
-/// A protobuf message with the content of a sample. Conversion is not part of what is measured: the generated messages
-/// are the values that a program built on protobuf would hold.
+/// Creates a protobuf message from a sample. The conversion isn't measured: a program built on protobuf would hold the
+/// generated messages as its values.
 extension ProtoEnvelope {
     public init(metadata: SessionSyncMetadata, event: SampleEvent) {
         self.init()

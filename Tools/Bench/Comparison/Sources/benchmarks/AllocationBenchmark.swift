@@ -6,7 +6,7 @@ import MeshTesting
 import MeshWire
 import PluginsToolKit
 
-/// How many blocks of memory a frame costs once both ends have grown to its size.
+/// Counts the memory blocks that a frame allocates once the buffers of both ends have grown to its size.
 enum AllocationBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "allocations",
@@ -42,7 +42,7 @@ enum AllocationBenchmark {
         }
     }
 
-    /// Of one call, after enough of them for every buffer to have grown.
+    /// Returns the allocations of one call, after enough calls for every buffer to have grown.
     private static func allocations(_ operation: () throws -> Void) throws -> Double {
         for _ in 0..<200 { try operation() }
         let calls = 1000
@@ -52,21 +52,21 @@ enum AllocationBenchmark {
     }
 }
 
-/// Both ends of a connection that remembers identity and names, and a reader of frames that stand alone.
+/// Both ends of a connection with interning, and a reader of self-contained frames.
 private final class BothEnds<Payload: Codable & Sendable & WireCodable> {
     private let envelope: SessionSyncEnvelope<Payload>
-    /// Through Codable, its names in front.
+    // The payload by Codable, with names first.
     private let encoded: [UInt8]
     private let frame: [UInt8]
     private let codec = CompactCodec()
     private var writer = WireWriter()
     private var encoder: FrameEncoder
-    /// Its frames are all read.
+    // The encoder of the frames that `decoder` reads.
     private var readEncoder: FrameEncoder
     private var decoder: FrameStreamDecoder
     private var decoderAlone: FrameDecoder
 
-    /// - Parameter alonePolicy: of frames that stand alone.
+    /// - Parameter alonePolicy: Compression of self-contained frames.
     init(_ payload: Payload, _ policy: CompressionPolicy, alone alonePolicy: CompressionPolicy) throws {
         envelope = SessionSyncEnvelope(metadata: .benchmarkSample(payloadType: "sample.payload"), payload: payload)
         encoded = try CompactCodec(usesDirectPath: false, namesFirst: true).encode(payload)

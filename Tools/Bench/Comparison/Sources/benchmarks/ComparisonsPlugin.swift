@@ -6,8 +6,8 @@ import PluginsToolKit
 import Protobuf
 import SwiftProtobuf
 
-/// What the codecs of MeshWire are compared with beside Foundation's JSON and property lists: swift-protobuf with generated
-/// code; and two cases that need C: compression beside bare zlib, and allocations.
+/// Compares the codecs of MeshWire with swift-protobuf's generated code, in addition to Foundation's JSON and property lists.
+/// Adds two cases that need C: compression compared with bare zlib, and allocations.
 struct ComparisonsPlugin: Plugin {
     var descriptor: PluginDescriptor {
         PluginDescriptor(
@@ -31,7 +31,7 @@ struct ComparisonsPlugin: Plugin {
         registry.add(AllocationBenchmark.benchmarkCase, to: .benchmarks)
     }
 
-    /// Generated messages into bytes and back. Messages are made beforehand: a program built on protobuf holds them.
+    /// Encodes and decodes generated messages. They are created beforehand: a program built on protobuf holds them anyway.
     private func protobuf(_ id: String, _ make: (SessionSyncMetadata) -> ProtoEnvelope) -> ComparedForm {
         let envelope = make(.benchmarkSample(payloadType: "sample.\(id)"))
         return ComparedForm(

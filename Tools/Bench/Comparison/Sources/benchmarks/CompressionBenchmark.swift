@@ -6,7 +6,7 @@ import MeshTesting
 import MeshWire
 import PluginsToolKit
 
-/// What a compressed frame costs beside zlib alone, which gets the same body: metadata and payload.
+/// The cost of a compressed frame, compared with zlib alone on the same body of metadata and payload.
 enum CompressionBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "compression",
@@ -41,9 +41,9 @@ enum CompressionBenchmark {
     }
 }
 
-/// One envelope, by zlib alone and as a frame. Keeps its memory between calls, as a connection does.
+/// One envelope, compressed by zlib alone and as a frame. Keeps its memory between calls, as a connection does.
 private final class CompressedFrames {
-    /// What a frame compresses: metadata and payload.
+    /// The bytes that a frame compresses: metadata and payload.
     let body: [UInt8]
     private(set) var frame: [UInt8] = []
     private let metadata = SessionSyncMetadata.benchmarkSample(payloadType: "sample.body")
@@ -110,7 +110,7 @@ private final class CompressedFrames {
         }
     }
 
-    /// Behind six bytes and the length, before the checksum.
+    /// Returns the body, which is after six bytes and the length, and before the checksum.
     private static func body(ofFrame frame: [UInt8]) -> [UInt8] {
         let lengthBytes = 1 + frame[5...].prefix { $0 & 0x80 != 0 }.count
         return Array(frame[(6 + lengthBytes)..<(frame.count - 4)])

@@ -1,5 +1,5 @@
-// The house's codecs beside those of others: `swift run -c release benchmarks bench codecs`, with --json for machines.
-// `bench compression` holds compressed frames against bare zlib, `bench allocations` counts what a frame allocates.
+// Compares our codecs with others: `swift run -c release benchmarks bench codecs`, with --json for programs.
+// `bench compression` compares compressed frames with bare zlib, and `bench allocations` counts a frame's allocations.
 import MeshBus
 import MeshIdentity
 import MeshTesting

@@ -4,7 +4,7 @@ import SessionMesh
 
 #if canImport(WatchConnectivity)
     extension Scoreboard {
-        /// The match that this device shares with its phone or watch, kept through relaunches.
+        /// Creates the match that this device shares with its phone or watch. It survives relaunches.
         public convenience init() {
             self.init(SharedSession(Match(), over: .companion, store: try Match.openStore()))
         }

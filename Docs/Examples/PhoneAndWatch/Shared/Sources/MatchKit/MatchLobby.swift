@@ -1,6 +1,6 @@
 import SessionMesh
 
-/// A session for each match, instead of one for all: whichever device opens a match, the other one follows.
+/// A separate session for each match, instead of one for all. When either device opens a match, the other one follows.
 public typealias MatchLobby = SessionLobby<Match.State, Match.Event, Match, Match>
 
 extension MatchLobby {

@@ -1,9 +1,9 @@
 import Foundation
 import SessionMesh
 
-/// A match as a screen shows it and changes it.
+/// A match for a screen: properties to show and methods that change it.
 ///
-/// SwiftUI observes the session that these properties read, so a view that reads them is drawn again when they change.
+/// SwiftUI observes the session that these properties read, so a view that reads them is redrawn when they change.
 @MainActor public final class Scoreboard {
     private let session: SharedSession<Match>
 
@@ -25,7 +25,7 @@ import SessionMesh
     public func startOrPause() { isRunning ? session.send { .pause(at: $0) } : session.send { .start(at: $0) } }
     public func newMatch() { session.send(.newMatch) }
 
-    /// The status of the other device, in words; nil until this device has heard of one.
+    /// The status of the other device as text; nil until this device has heard of one.
     public var otherDevice: String? {
         guard let peer = session.peers.first(where: \.isActive) ?? session.peers.first else { return nil }
         return switch peer.sync {
@@ -36,6 +36,6 @@ import SessionMesh
         }
     }
 
-    /// What is wrong, in words; empty while all is well.
+    /// The current problems as text; empty if there are none.
     public var problems: [String] { session.problems.map(\.localizedDescription) }
 }
