@@ -69,9 +69,8 @@ extension LobbyRun {
         }
     }
 
-    /// Returns a fault if a device doesn't know of the session's end. Two kinds of devices may not know it. One was
-    /// admitted after all others had closed the session, or came back without its store. For the other, the informed
-    /// devices have closed the session and have no store from which to report its end later.
+    /// Returns a fault if a member doesn't know that the session has ended, although a device can tell it. A device can
+    /// tell if its session is still open, or if it has a store from which it reports the end later.
     private func endFault(_ members: [LobbyView]) -> String? {
         let canTell = members.contains { view in
             guard let session = view.session, session.hasEnded else { return false }

@@ -56,7 +56,7 @@ final class LobbyRun {
         return settle()
     }
 
-    /// Heals everything and waits.
+    /// Heals everything, then waits until all checks pass. Returns the failure, or nil.
     private func settle() -> String? {
         network.heal()
         network.conditions = .calm
