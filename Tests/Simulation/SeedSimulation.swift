@@ -17,8 +17,8 @@ extension SeedSimulation {
 
     /// Runs seed after seed.
     /// - Parameters:
-    /// - stopsAtFailure: Stops at the first seed that fails.
-    /// - progress: Called after each seed.
+    ///   - stopsAtFailure: Stops at the first seed that fails.
+    ///   - progress: Called after each seed.
     public func run(
         _ seeds: Range<UInt64>, stopsAtFailure: Bool = false, trace: Trace? = nil,
         progress: (SeedReport) -> Void = { _ in }

@@ -19,9 +19,9 @@ public protocol SimulatedFeature: SendableMetatype {
 
     /// Returns an event that depends only on the arguments.
     /// - Parameters:
-    /// - number: A number that is unique in a run, from 1.
-    /// - choice: Random bits.
-    /// - moment: The time of the tap by its peer's clock.
+    ///   - number: A number that is unique in a run, from 1.
+    ///   - choice: Random bits.
+    ///   - moment: The time of the tap by its peer's clock.
     static func event(number: UInt32, choice: UInt64, moment: Date) -> Event
 
     /// Returns the number of times that the event with that number shows in the state; nil if the state can't tell.

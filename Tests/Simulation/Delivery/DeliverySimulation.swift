@@ -64,7 +64,7 @@ private struct DeliveryProgress {
     }
 }
 
-/// An ordinary caller: sends envelopes one at a time and suspends in `send`.
+/// An ordinary caller: sends envelopes in order and suspends in `send`.
 private struct DeliverySender: Sendable {
     let transport: any SessionSyncTransport
     let progress: Locked<DeliveryProgress>

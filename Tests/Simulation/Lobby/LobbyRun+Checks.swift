@@ -3,7 +3,8 @@ import MeshSession
 /// Invariants that must hold once everything has healed.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 extension LobbyRun {
-    /// Returns a fault unless all running devices follow one invitation in their proper parts, and no call hangs.
+    /// Returns a fault unless all running devices follow one invitation in the part that it gives them, and no call
+    /// hangs.
     func disagreement(_ views: [LobbyView]) -> String? {
         // A device that hasn't heard of a session from one of its members trusts no other device, and waits for a
         // member.
@@ -69,8 +70,8 @@ extension LobbyRun {
         }
     }
 
-    /// Returns a fault if a member doesn't know that the session has ended, although a device can tell it. A device can
-    /// tell if its session is still open, or if it has a store from which it reports the end later.
+    /// Returns a fault if a member doesn't know that the session has ended, although another device could tell it. That
+    /// device knows of the end, and has either an open session or a store from which to report the end later.
     private func endFault(_ members: [LobbyView]) -> String? {
         let canTell = members.contains { view in
             guard let session = view.session, session.hasEnded else { return false }

@@ -16,10 +16,10 @@ public struct LobbySimulation: ScheduledSimulation {
     private let comparesRecorder: Bool
 
     /// - Parameters:
-    /// - devices: The number of devices, 2 to 5; nil alternates between two, three and five.
-    /// - mutation: An element of `mutationNames`.
-    /// - comparesRecorder: Runs each seed again with a `DiagnosticsSession` around every transport, which must change
-    ///   nothing.
+    ///   - devices: The number of devices, 2 to 5; nil alternates between two, three and five.
+    ///   - mutation: An element of `mutationNames`.
+    ///   - comparesRecorder: Runs each seed again with a `DiagnosticsSession` around every transport, which must change
+    ///     nothing.
     public init(devices: Int? = nil, mutation: String? = nil, comparesRecorder: Bool = false) {
         self.devices = devices
         self.mutation = mutation.flatMap(LobbyMutation.init(rawValue:))

@@ -56,7 +56,8 @@ struct MailboxRun: GatewayRun {
 
     /// The messages from one device to another.
     struct Correspondence {
-        /// Numbers of accepted queued messages. `excused` has the ones that the store lost after it had answered.
+        /// Numbers of accepted queued messages. `excused` messages may be missing, because the store was emptied: it
+        /// lost them after its answer, or had forgotten the admission and rejected them.
         var accepted: [Int] = []
         var excused: Set<Int> = []
         var answered: Set<Int> = []

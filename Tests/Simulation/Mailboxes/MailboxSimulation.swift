@@ -13,8 +13,8 @@ public struct MailboxSimulation: SeedSimulation {
     private let faults: MailboxRun.Faults
 
     /// - Parameters:
-    /// - hasLiar: Lets one device forge frames.
-    /// - mutation: An element of `mutationNames`.
+    ///   - hasLiar: Lets one device forge frames.
+    ///   - mutation: An element of `mutationNames`.
     public init(losesStore: Bool = true, hasLiar: Bool = false, mutation: String? = nil) {
         faults = MailboxRun.Faults(
             losesStore: losesStore, writesOn: mutation == "writesOn", forgetsHeld: mutation == "forgetsHeld",

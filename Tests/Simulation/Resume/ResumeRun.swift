@@ -65,8 +65,8 @@ struct ResumeRun: GatewayRun {
     var appended: [Int] = []
     /// The number of the event at each position of a user's stream.
     var places: [String: Int] = [:]
-    /// Events appended to each stream before each loss of the buffer. `lossByEpoch` has the number of losses before
-    /// each epoch.
+    /// The number of events appended to each stream when a buffer was created, by number of losses so far.
+    /// `lossByEpoch` has that number of losses for each epoch.
     var baselines: [[Int]] = []
     var lossByEpoch: [UInt64: Int] = [:]
     var areFaultsOver = false
@@ -247,7 +247,7 @@ extension ResumeRun {
         buffer = older
     }
 
-    /// Makes a buffer whose epochs depend only on the seed.
+    /// Makes a buffer. Opens all streams in order, so that the same seed generates the same epochs.
     private mutating func makeBuffer() -> ReplayContents {
         var buffer = ReplayContents(Self.limits, seed: faults.keepsEpoch ? 1 : random.next())
         for user in appended.indices { _ = buffer.standing(of: "user\(user)", time) }

@@ -16,8 +16,8 @@ public struct ResumeSimulation: SeedSimulation {
     private let brokenRule: ResumeMutation?
 
     /// - Parameters:
-    /// - clients: The number of clients in each seed. There are a tenth as many users, and at least three.
-    /// - mutation: An element of `mutationNames`.
+    ///   - clients: The number of clients in each seed. There are a tenth as many users, and at least three.
+    ///   - mutation: An element of `mutationNames`.
     public init(clients: Int = 6, losesStore: Bool = true, mutation: String? = nil) {
         var faults = ResumeRun.Faults()
         faults.clients = max(1, clients)

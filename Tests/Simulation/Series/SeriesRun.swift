@@ -204,7 +204,7 @@ struct SeriesRun {
 
     // MARK: - Checking
 
-    /// Ends all faults. Every device must now get everything that any of them has written.
+    /// Ends all faults except message loss, and runs until every device has everything that any of them has written.
     private mutating func calm() throws {
         isApart = false
         forgetKnowledge()

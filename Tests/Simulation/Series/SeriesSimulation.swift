@@ -2,8 +2,9 @@
 /// overtaken, and devices are partitioned. Commits are rejected or lose power. Apps die between any two steps. Stores
 /// are lost or rolled back.
 ///
-/// At any time each device holds a gapless prefix of each series, in order, as its recorder recorded it. Once the
-/// faults end, all devices hold everything that any store still has. The seed determines the run completely.
+/// At any time each device holds a gapless range of each series, in order, as its recorder recorded it. Once all faults
+/// except message loss end, all devices come to hold everything that any store still has. The seed determines the run
+/// completely.
 public struct SeriesSimulation: SeedSimulation {
     private let steps: Int
 

@@ -48,9 +48,9 @@ final class KeyWatchApp: PairApp {
     var isReady: Bool { ready.withLock { $0 } && !isDead.withLock { $0 } }
 
     /// - Parameters:
-    /// - changes: The number for each key's new value, or nil to remove the key.
-    /// - unchanged: Keys whose shown values are stored again.
-    /// - done: Called once the changes are in the store.
+    ///   - changes: The number for each key's new value, or nil to remove the key.
+    ///   - unchanged: Keys whose shown values are stored again.
+    ///   - done: Called once the changes are in the store.
     func write(
         _ changes: [WatchKey: UInt32?], unchanged: Set<WatchKey> = [], done: @escaping @Sendable () -> Void
     ) {

@@ -80,8 +80,8 @@ class PairRun<App: PairApp> {
     var devices: [SimulatedDevice] { [pair.phone] + pair.watches }
 
     /// - Parameters:
-    /// - ended: Called when a device's app has ended.
-    /// - make: Makes the next launch of an app.
+    ///   - ended: Called when a device's app has ended.
+    ///   - make: Makes the next launch of an app.
     final func install(
         ended: @escaping @Sendable (_ device: Int) -> Void = { _ in },
         make: @escaping @Sendable (PairLaunch) throws -> App

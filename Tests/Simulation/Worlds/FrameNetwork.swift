@@ -36,7 +36,7 @@ struct FrameNetwork {
         links[sender * width + receiver].cuts += change
     }
 
-    /// Ends loss, duplication, delays and partitions, except that the peers in `abandoned` stay cut off.
+    /// Ends loss, duplication, long delays and partitions, except that the peers in `abandoned` stay cut off.
     mutating func heal(except abandoned: SmallSet) {
         conditions.loss = 0
         conditions.duplication = 0

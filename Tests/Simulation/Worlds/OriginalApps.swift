@@ -17,8 +17,8 @@ import MeshVirtualTime
 ///
 /// Some seeds may end with a difference, which is counted by its cause. One cause is a lost event, with a message or
 /// with the processes that held it. Another is a message in flight during two launches: the receiver can't tell which
-/// launch sent it. A message from a dead launch may also arrive after its successor was answered. The apps may then
-/// differ until one publishes again.
+/// launch's events it counts. A message from a dead launch may also arrive after its successor was answered. The apps
+/// may then differ until one publishes again.
 final class OriginalApps<Feature: SimulatedFeature> {
     private typealias Engine = SessionSyncEngine<Feature.State, Feature.Event, Feature.Reducer, Feature.Policy>
 
@@ -27,7 +27,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
         /// The state on the screen.
         var shown: Feature.State
         var isRunning = true
-        /// The number of launches so far.
+        /// The number of relaunches so far.
         var life = 0
         /// Numbers of the events that its engine has received, as events or within a state.
         var known: Set<UInt32> = []

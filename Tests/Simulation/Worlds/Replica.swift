@@ -253,7 +253,7 @@ final class Replica<Feature: SimulatedFeature> {
         try persist()
     }
 
-    /// Continues the store as another source, because another process has written under this name.
+    /// Continues the store as another source, because its present name can't be used any more.
     func reincarnate(incarnation: UInt32, seed: UInt64) throws {
         engine = try engine.reincarnated(as: incarnation, seed: seed)
         origin = .reincarnated

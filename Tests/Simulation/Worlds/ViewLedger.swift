@@ -108,7 +108,7 @@ struct ViewLedger {
     /// never open.
     func haveCut(_ names: [SourceSequence], in line: GroupLine) -> Bool {
         guard let branch = branch(line) else { return false }
-        // The author has reissued the events that it wrote before it joined.
+        // An author reissues the events that it wrote before it joined. Its highest name counts.
         let latest = names.filter { name in
             !names.contains { $0.source == name.source && $0.sequence > name.sequence }
         }

@@ -100,7 +100,7 @@ extension World {
 
     // MARK: - Alarms
 
-    /// - Returns: True if the alarm is expected.
+    /// - Returns: True if the alarm was expected and is handled.
     func heedOfCompany(_ alarm: SessionAlarm, at peer: Int) throws(Violation) -> Bool {
         guard company != nil else { return false }
         switch alarm {

@@ -30,7 +30,7 @@ extension World {
         for source in newcomers { count(source) }
     }
 
-    /// Records fenced peers. A fenced peer must take another name, even if it crashes first.
+    /// Records fenced sources. A fenced peer takes another name, even if it crashes first.
     func noteFences(_ alarms: [SessionAlarm], at peer: Int) {
         guard company != nil, alarms.contains(where: { if case .fenced = $0 { true } else { false } }) else { return }
         outcome.company.fences += 1
@@ -79,7 +79,7 @@ extension World {
 
     var isGroupLost: Bool { company?.isLost ?? false }
 
-    /// True if the connected peers continue without the others: they let them go unless no app has a lease.
+    /// True if no absent peer is still a member in the end. Without a lease, absent members are never let go.
     func isEverybodyHere(_ core: [Int]) -> Bool {
         guard let company else { return core.count == replicas.count }
         // The leaves of a star don't hear each other, so nothing is confirmed.
@@ -87,8 +87,8 @@ extension World {
         return company.plan.lease != nil || conditions.abandoned.isEmpty
     }
 
-    /// Allows the loss of events that absent peers alone hold. Events folded by a side that then continues with the
-    /// other are not reissued: see Docs/Internals/Convergence.md.
+    /// Allows the loss of events that absent peers alone hold. A side that rejoins the other can't reissue events that
+    /// it has folded: see Docs/Internals/Convergence.md.
     func expectLosses(_ core: [Int]) {
         for peer in replicas.indices where !core.contains(peer) { ghost.expectCuts(of: name(peer)) }
         guard let final = newestView?.line else { return }

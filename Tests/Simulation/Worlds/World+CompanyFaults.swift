@@ -14,7 +14,7 @@ extension World {
         }
     }
 
-    /// Lets the peer join as soon as a member can be asked to invite it, and asks again until then.
+    /// Starts the peer and lets a member invite it. Retries every 100 ms until a member is able to.
     private func invite(_ peer: Int, _ host: Int, _ index: Int32) throws(Violation) {
         let hosts = replicas.indices.map { ($0 + host) % replicas.count }
         guard
@@ -110,8 +110,9 @@ extension World {
         enter(.decide, atMilliseconds: schedule.healing + 1_500)
     }
 
-    /// Lets users invite peers that their devices have never met, and peers that were let go if only these know newer
-    /// views. If peers without their old stores have met and there are two groups, all search for each other.
+    /// Lets users invite peers that their devices have never met. They also invite peers that were let go, if only
+    /// these know newer views. If there are two groups, because peers that lost their stores have met, all invite each
+    /// other.
     private func inviteEachOther(_ line: GroupLine) {
         let members = core.filter { self.line(of: $0) != nil }
         let isOneGroup = members.allSatisfy { self.line(of: $0)?.group == line.group }
@@ -145,14 +146,14 @@ extension World {
     /// aren't a majority of it, they stop waiting for the others.
     func decide() throws(Violation) {
         guard let company else { return }
-        // A peer admitted just before may be one that stays away.
+        // Users decide again, because a peer admitted just before may be one that stays away.
         if now < UInt64(schedule.healing + 4_000) * 1_000 { agenda.enter(.decide, at: now + 1_500_000) }
         if company.isLost { return }
         guard let (line, newest) = newestView else { return loseGroup() }
         let left = core.filter { self.line(of: $0) == line && newest.open.contains(replicas[$0].outline.source) }
         guard let decider = left.first(where: { !isLeaving($0) }) ?? left.first else { return loseGroup() }
         inviteEachOther(line)
-        // The latest decision is still in flight.
+        // If the view is new, its decision may still be in flight.
         let stands = company.lastSeen == newest.number
         self.company?.lastSeen = newest.number
         guard company.plan.lease != nil, stands, 2 * left.count <= newest.open.count else {

@@ -29,7 +29,8 @@ extension World {
     /// True if the peer's state and events can be compared with others'.
     func isBelieved(_ peer: Int) -> Bool { isHonest(peer) && !isAlone }
 
-    /// True if clocks are exact. A member far ahead of all wall clocks draws the others' clocks along in small steps.
+    /// True if each local event must be stamped later than everything its author has seen. A clock follows a lying
+    /// member far ahead of all wall clocks in small steps only.
     var isExact: Bool { schedule.liar == nil || schedule.liar == .stranger }
 
     private var liarName: String { liar?.name ?? "mallory" }
@@ -153,7 +154,7 @@ extension World {
 
     private func isStranger(_ name: String) -> Bool { schedule.liar == .stranger && name == liarName }
 
-    /// - Returns: True if the alarm is expected.
+    /// - Returns: True if the alarm was expected and is handled.
     func heedOfLiar(_ alarm: SessionAlarm, at peer: Int) throws(Violation) -> Bool {
         guard schedule.liar != nil else { return false }
         guard isHonest(peer) else {

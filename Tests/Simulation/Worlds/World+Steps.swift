@@ -23,7 +23,7 @@ extension World {
         let members = sources.indices.filter { schedule.company?.founders.contains($0) ?? true }.map { sources[$0] }
         replicas = try sources.map { source in
             let isThere = members.contains(source)
-            // A peer that joins later knows that there is a group.
+            // A peer that joins later knows that there is a group, and founds none.
             options.founds = isThere
             return try Replica(
                 source, members: schedule.isPaired && isThere ? members : [], seed: random.next(), options: options,
@@ -51,7 +51,7 @@ extension World {
         let event = Feature.event(number: number, choice: tap.choice, moment: moment)
         let replica = replicas[peer]
         let isFull = replica.outline.ownUnconfirmedCount >= conditions.ownEventsMax
-        // An engine whose caller knows only the reference's calls folds here. Such an engine isn't checked.
+        // An engine whose caller makes only the reference's calls would fold here, which this setting doesn't check.
         if isFull, conditions.silentStart > 0, !replica.outline.isSealed { return }
         let envelope: SessionSyncEnvelope<Feature.Event>
         do {
@@ -127,7 +127,7 @@ extension World {
         guard !frames.isEmpty else { return }
         together[peer] = []
         let replica = replicas[peer]
-        // Events still to be reduced were placed under an earlier cut.
+        // While the engine is behind, unreduced events have positions from an earlier cut, so the cut isn't checked.
         let cut = replica.engine.isBehind ? .zero : replica.outline.cut
         do {
             try replica.engine.gather { engine in

@@ -26,8 +26,8 @@ package final class Program: Sendable {
     private let state = Locked(State())
 
     /// - Parameters:
-    /// - command: A program in the search path.
-    /// - mergesErrors: True to read its standard error together with its standard output.
+    ///   - command: A program in the search path.
+    ///   - mergesErrors: True to read its standard error together with its standard output.
     package init(_ command: String, _ arguments: [String] = [], mergesErrors: Bool = false) throws {
         let output: Pipe
         (process, input, output) = try startingAlone {

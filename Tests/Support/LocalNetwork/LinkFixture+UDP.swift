@@ -7,7 +7,7 @@
     extension LinkFixture {
         /// Links at the loopback address that trust each other and find each other on a network in memory.
         package static let udp: LinkFixture = {
-            // The same identities at every call: a relaunched peer keeps its key.
+            // Shared by all calls: a relaunched peer keeps its key.
             let identities = (0..<countMax).map { _ in PeerIdentity() }
             return LinkFixture(countMax: countMax, patience: 50_000) { count in
                 let members = Array(identities.prefix(count))

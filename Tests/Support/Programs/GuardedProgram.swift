@@ -26,11 +26,11 @@
         private let hasEnded = Locked(false)
 
         /// - Parameters:
-        /// - command: The program and its arguments. A name that isn't a path is looked for in PATH. A program that
-        ///   doesn't exist ends at once.
-        /// - input: Its standard input; `output` and `errors` are its outputs. A missing handle is /dev/null. It
-        ///   inherits no other open descriptor, and no blocked or ignored signals.
-        /// - folder: A folder to remove if this process ends before the program does.
+        ///   - command: The program and its arguments. A name that isn't a path is looked for in PATH. A program that
+        ///     doesn't exist ends at once.
+        ///   - input: Its standard input; `output` and `errors` are its outputs. A missing handle is /dev/null. It
+        ///     inherits no other open descriptor, and no blocked or ignored signals.
+        ///   - folder: A folder to remove if this process ends before the program does.
         /// - Throws: `Failure` with the system's message if it can't start a process.
         package init(
             _ command: [String], input: FileHandle? = nil, output: FileHandle? = nil, errors: FileHandle? = nil,
