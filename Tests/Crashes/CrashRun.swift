@@ -65,7 +65,7 @@
         }
 
         /// Lets both sides synchronize. The next store to lose must not hold the only copy, or soon nothing would be
-        /// left to lose.
+        /// left.
         private mutating func heal() throws {
             let pair = try start(settling: false)
             defer { pair.end() }
@@ -162,7 +162,7 @@
             try judgeSamples()
         }
 
-        /// Checks that both sides have the same samples: of each launch a gapless prefix, and all samples known to be
+        /// Checks that both sides have the same samples: a gapless prefix of each launch, with all samples known to be
         /// stored.
         private mutating func judgeSamples() throws {
             var held: [Side: [Recorder: [Int]]] = [:]
@@ -260,8 +260,8 @@
         /// Taps in the final order: the recorded ones, and some accepted but not yet recorded.
         var applied = 0
         var lostWithStores = 0
-        /// Samples that both have in the end. The next two count samples that a peer knew to be stored, and those lost
-        /// with a store.
+        /// Samples that both have in the end. The next two: samples that a peer knew to be stored, and samples lost
+        /// with stores.
         var samples = 0
         var samplesStored = 0
         var samplesLostWithStores = 0

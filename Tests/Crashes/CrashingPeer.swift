@@ -44,8 +44,7 @@
             }
         }
 
-        /// Exits at the end of input. The other side may die before it has sent a hello, which a transport doesn't
-        /// report.
+        /// Exits at the end of input. The other side may die before its hello, which a transport doesn't report.
         private func endWithInput() {
             Thread {
                 var input = pollfd(fd: STDIN_FILENO, events: 0, revents: 0)

@@ -1,5 +1,4 @@
-/// A simulation whose seeds decide everything before the first step, so a failing seed's schedule can be printed and
-/// shrunk.
+/// A simulation whose seeds decide everything before the first step, so a failing schedule can be printed and shrunk.
 public protocol ScheduledSimulation: SeedSimulation {
     associatedtype Plan: Equatable, CustomStringConvertible
 

@@ -2,8 +2,7 @@
 public protocol SeedSimulation: Sendable {
     typealias Trace = @Sendable (String) -> Void
 
-    /// The names of the rules that it can break on purpose, so that some seed fails. Empty in a build that can't break
-    /// rules.
+    /// The rules that it can break on purpose, so that some seed fails, by name. Empty if the build can't break any.
     static var mutationNames: [String] { get }
 
     /// - Parameter trace: Called with each step, or with the full log at the end if the seed fails.

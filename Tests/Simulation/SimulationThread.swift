@@ -75,8 +75,7 @@ package final class SimulationThread: Sendable {
 
     private nonisolated(unsafe) static var earlier: EnqueueHook?
 
-    /// The first hook gets all jobs of actors without an executor of their own. The other names the main actor's
-    /// executor.
+    /// The first hook gets all jobs of actors without an executor of their own. The other returns the main executor.
     private static let isHooked: Bool = {
         let library = dlopen(nil, RTLD_LAZY)
         guard let enqueue = dlsym(library, "swift_task_enqueueGlobal_hook"),

@@ -109,8 +109,7 @@ private final class DeliveryRun {
     let simulation: DeliverySimulation
     let network: ScenarioNetwork
     private(set) var faults: [String: Int] = [:]
-    /// Not a `SimulationThread`: on one, closing the receiver never ended while tests blocked all threads of the shared
-    /// pool.
+    /// Not a `SimulationThread`: on one, closing the receiver hung while tests blocked all threads of the shared pool.
     private let executor = ManualExecutor()
     private let progress = Locked(DeliveryProgress())
     private var disk = SimulatedDisk(durability: .memory)

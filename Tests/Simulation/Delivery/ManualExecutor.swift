@@ -1,7 +1,6 @@
 import MeshBase
 
-/// An executor that runs tasks only on request, on the calling thread. Lets tasks take part in a simulation on one
-/// thread.
+/// An executor that runs tasks only on request, on the calling thread. Lets a simulation run tasks on one thread.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 final class ManualExecutor: TaskExecutor {
     private let jobs = Locked<[UnownedJob]>([])

@@ -14,8 +14,7 @@ public enum TextFeature: SimulatedFeature {
     }
 
     public struct Reducer: SessionSyncReducer {
-        /// - Throws: `EditError.beyondEnd` for a reversal that starts past the end of the text. The edit then has no
-        ///   effect.
+        /// - Throws: `EditError.beyondEnd` for a reversal that starts past the end of the text. It then has no effect.
         public func reduce(state: inout [UInt8], event: Event, context: SessionEventContext) throws {
             switch event {
             case .insert(let letter, let place): state.insert(letter, at: min(place, state.count))

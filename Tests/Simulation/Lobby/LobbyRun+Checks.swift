@@ -3,11 +3,9 @@ import MeshSession
 /// Invariants that must hold once everything has healed.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 extension LobbyRun {
-    /// Returns a fault unless all running devices follow one invitation in the part that it gives them, and no call
-    /// hangs.
+    /// Returns a fault unless all running devices follow one invitation in their parts, and no call hangs.
     func disagreement(_ views: [LobbyView]) -> String? {
-        // A device that hasn't heard of a session from one of its members trusts no other device, and waits for a
-        // member.
+        // A device that hasn't heard of a session from one of its members trusts no other device and waits.
         let greatest = views.compactMap(\.invitation).max()
         let isHeard = greatest.map { greatest in views.contains { greatest.includes($0.name) } } ?? true
         for view in views {

@@ -2,8 +2,7 @@ import MeshBase
 import MeshMailbox
 
 /// A liar: a device that opens its own mailbox, is admitted by the others, and forges its messages. The gateway states
-/// each sender, so no message may appear to come from another device. The others must get each other's messages as
-/// usual.
+/// each sender, so no message may appear to come from another device. The others' messages must arrive as usual.
 extension MailboxRun {
     mutating func postLies(from device: Int) {
         for receiver in honest {

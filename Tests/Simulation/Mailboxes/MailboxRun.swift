@@ -39,8 +39,7 @@ struct MailboxRun: GatewayRun {
         case deviceHears(end: Int)
         case gatewayHears(end: Int)
         case fault
-        /// A device sends many messages to a slow store, which is emptied meanwhile. The device doesn't receive the
-        /// answers.
+        /// A device sends many messages to a slow store, which is emptied meanwhile. The device misses the answers.
         case burst(device: Int)
         case cut(key: Int)
         case emptying

@@ -50,8 +50,7 @@ struct ResumeRun: GatewayRun {
     }
 
     var random: SplitMix64
-    /// Random numbers for the events that apps fail to process. Separate, so that the other faults of a seed stay the
-    /// same.
+    /// Random numbers for the events that apps fail to process. Separate, so that a seed's other faults don't change.
     var appRandom: SplitMix64
     let faults: Faults
     var queue = EventQueue<Step>()

@@ -60,8 +60,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         .seconds(Int64(isOfDays ? 86_400 + random.upTo(2 * 86_400) : 120 + random.upTo(600)))
     }
 
-    /// Lets the transport accept values, then rejects the keys' own commit. The values arrive only if they are sent
-    /// again.
+    /// Lets the transport accept values, then rejects the keys' own commit. The values arrive only when resent.
     private func refuseWhatComes() {
         advance(by: .seconds(2))
         let (writer, reader) = random.happens(rate: 0.5) ? (0, 1) : (1, 0)

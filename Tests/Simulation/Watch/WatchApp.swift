@@ -141,8 +141,7 @@ final class WatchApp: PairApp {
 
     private static let chatterID = "chatter"
 
-    /// Sends a best-effort message to all peers. Without faults it is always accepted, because the platform has a
-    /// queue.
+    /// Sends a best-effort message to all peers. Without faults it is always accepted, as the platform has a queue.
     func chatter() {
         run { app in
             let number = app.progress.withLock { $0.say(at: app.device) }

@@ -1,7 +1,7 @@
 /// The start of a group with changing members, and the settings of its apps.
 struct CompanyPlan: Sendable, Equatable {
-    /// The peers present from the start: members of one group, or two peers that find each other. Members invite the
-    /// others.
+    /// The peers present from the start: members of one group, or two peers that find each other. The others are
+    /// invited.
     var founders: SmallSet = []
     /// Milliseconds of silence after which an app suspects a peer; nil if no app suspects a peer.
     var lease: Int? = 600

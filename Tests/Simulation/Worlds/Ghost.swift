@@ -35,8 +35,7 @@ struct Ghost<Feature: SimulatedFeature> {
     private(set) var formerLines: [SessionSource: GroupLine] = [:]
     /// The views of each group and their members.
     var views = ViewLedger()
-    /// Events from lost stores, or from peers that left or stay away. A view that closes their sources may cut them
-    /// off.
+    /// Events from lost stores, or from peers that left or stay away. A view that closes a source may cut them off.
     private(set) var mayBeCut: Set<UUID> = []
     var lastNumber: UInt32 = 0
 

@@ -75,8 +75,7 @@ extension Schedule {
         }
     }
 
-    /// Imitates WatchConnectivity on good and bad days, with apps that are killed. In half of the seeds no message is
-    /// lost.
+    /// Imitates WatchConnectivity on good and bad days, with apps that are killed. Half of the seeds lose no message.
     private mutating func becomeOriginal(random: inout SplitMix64) {
         var conditions = Conditions()
         conditions.latency = random.element([1, 5, 40])
@@ -125,8 +124,8 @@ extension Schedule {
         faults.sort { $0.at < $1.at }
     }
 
-    /// Lets a peer that has joined, and perhaps confirmed, die before its founder knows. The next incarnation's clock
-    /// is behind.
+    /// Lets a peer that has joined, and perhaps confirmed, die before its founder knows. The next one's clock is
+    /// behind.
     private mutating func dieAfterJoining(random: inout SplitMix64) {
         faults.removeAll {
             switch $0.fault {

@@ -55,8 +55,7 @@ public struct Conditions: Sendable, Equatable {
     /// The probability that a crash undoes successful commits, and the peers that this can happen to.
     var lostSync = 0.0
     var forgetful: SmallSet = []
-    /// Milliseconds during which a new store's engine makes no controls: at first its app makes only the reference's
-    /// calls.
+    /// Milliseconds during which a new store's engine makes no controls: its app makes only the reference's calls.
     var silentStart = 0
     /// Peers with a newer protocol version, parts of which the others can't read.
     var newer: SmallSet = []

@@ -104,8 +104,8 @@ struct ViewLedger {
         groups.values.contains { $0.contains { $0.closed[source] != nil } }
     }
 
-    /// True if an event doesn't count under any of its names: beyond the end of a closed source, or from one that was
-    /// never open.
+    /// True if an event doesn't count under any of its names: beyond the end of a closed source, or from a source that
+    /// was never open.
     func haveCut(_ names: [SourceSequence], in line: GroupLine) -> Bool {
         guard let branch = branch(line) else { return false }
         // An author reissues the events that it wrote before it joined. Its highest name counts.

@@ -111,7 +111,7 @@ extension World {
     }
 
     /// Lets users invite peers that their devices have never met. They also invite peers that were let go, if only
-    /// these know newer views. If there are two groups, because peers that lost their stores have met, all invite each
+    /// these know newer views. If there are two groups, because peers that lost their stores met, all invite each
     /// other.
     private func inviteEachOther(_ line: GroupLine) {
         let members = core.filter { self.line(of: $0) != nil }

@@ -129,8 +129,7 @@ extension World {
 
     // MARK: - What the others say
 
-    /// Checks that no session content is sent to an unknown peer, and that the liar's messages don't make messages
-    /// grow.
+    /// Checks that an unknown peer gets no session content, and that the liar's messages don't make messages grow.
     func checkWords(
         _ outgoing: SessionOutgoing<Feature.State, Feature.Event>, of peer: Int
     ) throws(Violation) {

@@ -1,5 +1,4 @@
-/// Lets other tasks run until the condition holds. Gives up after ten minutes, which only a condition that never holds
-/// takes.
+/// Lets other tasks run until the condition holds. Gives up after ten minutes, which only a failing test takes.
 package func eventually(
     isolation: isolated (any Actor)? = #isolation, _ condition: () -> Bool
 ) async {

@@ -61,8 +61,8 @@
         }
 
         /// Lets each peer visit the broker until it has found another. A single peer has none to wait for.
-        /// - Throws: `MosquittoBroker.Failure` if they don't find each other in three minutes, which allows for a busy
-        ///   machine.
+        /// - Throws: `MosquittoBroker.Failure` if they don't find each other in three minutes, ample for a busy
+        /// machine.
         package static func introduce(_ configurations: [MQTTLinkConfiguration]) async throws {
             guard configurations.count > 1 else { return }
             let visitors = try configurations.map { (try RelayLink($0), Visitor()) }
