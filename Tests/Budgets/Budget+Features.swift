@@ -34,7 +34,7 @@ extension Budget {
         return replica
     }
 
-    /// As much as one peer can have noted of itself, of few keys.
+    /// Fills everything that one peer can make a replica note, with few keys.
     func fillKeyPeer() -> Any {
         var replica = KeyReplica(author: "self#1")
         replica.setRule(KeyRule(policy: .never), of: "refused")
@@ -88,7 +88,7 @@ extension Budget {
         )
     }
 
-    /// As many as a state remembers whatever the transport knows.
+    /// Fills as many peers as a state remembers, whatever the transport knows.
     func fillStatePeers() -> Any {
         var peers: [String: StatePeer] = [:]
         for number in 0..<StateLimits.peersMax {
@@ -147,7 +147,7 @@ extension Budget {
         return holder
     }
 
-    /// Each file's window is full, but for its first chunk.
+    /// Fills each file's window except its first chunk.
     func fillFiles() -> Any {
         (0..<FileTransferLimits().receivingMax).map { _ in
             var flow = FileFlow(byteCount: 1 << 30, held: 0, isLossless: true)
@@ -166,7 +166,7 @@ extension Budget {
     }
 }
 
-/// A store of envelopes can't be copied, so no `Any` holds one.
+/// A store of envelopes can't be copied, so an `Any` can't hold it directly.
 private final class Holder {
     var waiting: WaitingEnvelopes
 

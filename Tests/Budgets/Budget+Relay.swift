@@ -11,7 +11,7 @@ import MeshTransport
 @testable import MeshResumeGateway
 
 extension Budget {
-    /// More contexts than are held, and more topics than each counts.
+    /// Fills in more contexts than are kept, and more topics than each counts.
     func fillSeals() throws -> Any {
         let (sender, receiver) = (try OwnKey(PeerIdentity()), try OwnKey(PeerIdentity()))
         guard let key = PeerKey(receiver.compressedPublicKey, of: receiver.id) else { throw Unreadable(rowCount: 0) }
@@ -36,7 +36,7 @@ extension Budget {
         return values
     }
 
-    /// Posts that wait for another look at who lets the device in, as large as a message of a socket.
+    /// Fills in posts of maximum message size that wait for another look at the receiver's admissions.
     func fillPosts() -> Any {
         let settings = MailboxSettings()
         var connection = MailboxConnection(settings, challenge: [], .zero)
@@ -54,7 +54,7 @@ extension Budget {
         return connection
     }
 
-    /// Up to just before the dead beginning goes.
+    /// Fills the stream until just before its dead beginning is removed.
     func fillStream() throws -> Any {
         let limits = MailboxBounds.queue
         var contents = ReplayContents(limits, seed: 1)

@@ -94,8 +94,8 @@ extension Budget {
         return lane
     }
 
-    /// A member names series until there is no room for more, gives each a sample, and one as many as may wait for the store.
-    /// Then every peer says what it holds.
+    /// Lets a member name series up to the limit and give each a sample. One series gets as many as may wait for the
+    /// store. Then every peer reports what it holds.
     func fillSeries() throws -> Any {
         var replica = SeriesReplica(peerID: "self", prefix: "series/", byteCountMax: 256 << 20, makeIncarnation: { 1 })
         func id(_ number: Int) -> (SeriesID, [SeriesColumn]) {

@@ -17,7 +17,7 @@ private func peer(_ id: String) -> SessionPeer {
     SessionPeer(id: id, deviceClass: .unknown, appInstanceID: "1", topology: .sameHost)
 }
 
-/// A core, and a peer that has greeted.
+/// Returns a core, and a peer that has sent a hello.
 private func met(on lane: LinkLane) throws -> DeliveryCore {
     let settings = DeliveryCore.Settings(lanes: [lane], codec: 2, codecs: [2])
     var core = DeliveryCore(localPeer: peer("self"), settings: settings, outbox: 1)
@@ -39,7 +39,7 @@ extension DeliveryCore {
 extension Budget {
     func fillEarlyMessages() throws -> Any {
         var core = try met(on: .datagram)
-        // The first of each feature is missing.
+        // The first message of each feature is missing.
         for feature in 0..<2 {
             for number in 2...4000 { try core.receive(number, "feature \(feature)", bytes: 14 << 10) }
         }
@@ -91,7 +91,7 @@ extension Budget {
 
     func fillUnsent() throws -> Any { try fillSending(.realtimeBestEffort) }
 
-    /// The app sends, and the peer takes nothing.
+    /// The app sends, and the peer accepts nothing.
     private func fillSending(_ mode: SessionDeliveryMode) throws -> Any {
         var core = try met(on: .stream)
         for number in 0..<5000 {
@@ -138,7 +138,7 @@ extension Budget {
         return inbox
     }
 
-    /// The first pieces of frames that never come whole.
+    /// Fills in the first pieces of frames that are never completed.
     func fillPieces() throws -> Any {
         var reassembler = FrameReassembler()
         var fragmenter = FrameFragmenter(limit: PayloadLimit(id: "test", bytes: 100, summary: "", source: "test"))
@@ -149,7 +149,7 @@ extension Budget {
         return reassembler
     }
 
-    /// All but the last bytes of the largest frame, after pieces of others.
+    /// Fills in all but the last bytes of the largest frame, after pieces of others.
     func fillFrame() throws -> Any {
         let holder = Holder(FrameStreamDecoder(codecs: try CodecTable([CompactCodec()])))
         var fragmenter = FrameFragmenter(limit: PayloadLimit(id: "test", bytes: 100, summary: "", source: "test"))
@@ -169,7 +169,7 @@ extension Budget {
     }
 }
 
-/// A decoder can't be copied, so no `Any` holds one.
+/// A decoder can't be copied, so an `Any` can't hold it directly.
 private final class Holder {
     var decoder: FrameStreamDecoder
 

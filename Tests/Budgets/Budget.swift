@@ -36,7 +36,7 @@ enum Budget: String, CaseIterable, Codable, Sendable {
     case records = "Diagnostics · records"
     case entries = "Inspector · entries"
 
-    /// - Returns: what holds it.
+    /// - Returns: The object that holds the filled store.
     func fill() async throws -> Any {
         switch self {
         case .earlyMessages: try fillEarlyMessages()
@@ -75,13 +75,13 @@ enum Budget: String, CaseIterable, Codable, Sendable {
     }
 }
 
-/// A text of that many bytes, different for each number, in memory of its own.
+/// Returns a separately allocated text of that many bytes, different for each number.
 func text(_ number: Int, bytes: Int) -> String {
     let digits = "\(number)."
     return digits + String(repeating: "n", count: max(0, bytes - digits.utf8.count))
 }
 
-/// The longest that any reader takes.
+/// The maximum length that any reader accepts, in bytes.
 let nameBytes = 4096
 
 func metadata(

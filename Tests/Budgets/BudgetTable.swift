@@ -4,9 +4,9 @@ import Foundation
 struct BudgetTable {
     struct Row {
         let name: String
-        /// Bytes at most, as the row states them.
+        /// The maximum number of bytes, as the row states it.
         let bytesMax: Int
-        /// Whether the row says that no test fills it.
+        /// True if the row states that no test fills it.
         let isUnfilled: Bool
     }
 
@@ -28,7 +28,7 @@ struct BudgetTable {
 
     subscript(name: String) -> Row? { rows.first { $0.name == name } }
 
-    /// The first size in a text such as "80 MiB a peer".
+    /// Returns the first size in a text such as "80 MiB a peer", in bytes.
     private static func bytes(in text: String) -> Int? {
         let words = text.split(separator: " ")
         let units = ["KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30]
@@ -37,7 +37,7 @@ struct BudgetTable {
     }
 }
 
-/// The table isn't where it is looked for, or a row of it states no bytes.
+/// The table isn't where it is expected, or one of its rows states no bytes.
 struct Unreadable: Error {
     let rowCount: Int
 }

@@ -2,14 +2,15 @@ import CHeldMemory
 import Foundation
 import Testing
 
-/// Fills what a lying peer can make this side hold, and measures it: each row of the table in the security specification.
+/// Fills the memory that a lying peer can make this side hold, and measures it: each row of the table in the security
+/// specification.
 @Suite(.serialized) struct BudgetTests {
     @Test func `Each row of the table is filled here, or says that it isn't`() throws {
         let filled = Set(try BudgetTable().rows.filter { !$0.isUnfilled }.map(\.name))
         #expect(filled == Set(Budget.allCases.map(\.rawValue)))
     }
 
-    /// Each in a process of its own, in which nothing else allocates.
+    /// A separate process for each, in which nothing else allocates.
     @Test(arguments: Budget.allCases)
     func `A full budget takes no more bytes than the table states`(_ budget: Budget) async throws {
         let bytesMax = try #require(try BudgetTable()[budget.rawValue]).bytesMax
@@ -25,7 +26,7 @@ import Testing
         let bytes = try #require(Int(line.dropFirst("measured ".count)))
         print("\(budget.rawValue): \(bytes) bytes held, \(bytesMax) at most")
         #expect(bytes <= bytesMax)
-        // With less, the row states more than a peer can fill, or this test doesn't fill it.
+        // Below this, the row states more than a peer can fill, or this test doesn't fill it.
         #expect(bytes >= bytesMax / 3)
     }
 }

@@ -4,7 +4,7 @@
     import MeshSQLiteStorage
     import SessionMesh
 
-    /// The parent: starts both sides, kills, looks.
+    /// The parent process: starts both sides, kills them and checks the results.
     struct CrashRun {
         let kills: Int
         let seed: UInt64
@@ -12,9 +12,9 @@
         private var random: SplitMix64
         private var report: CrashReport
         private var launch = 0
-        /// Taps that only a store had which was put aside.
+        /// Taps that were only in a store that was put aside.
         private var lostWithStores: Set<Tap> = []
-        /// How many samples of a launch another store had when the one that had more was put aside.
+        /// The number of a launch's samples in the remaining store, when the store with more samples was put aside.
         private var samplesKept: [Recorder: Int] = [:]
 
         init(kills: Int, seed: UInt64, folder: URL) throws {
@@ -25,7 +25,7 @@
             report = CrashReport(seed: seed)
         }
 
-        /// - Parameter progress: is told how many kills there were.
+        /// - Parameter progress: Called with the number of kills so far.
         mutating func perform(progress: (Int) -> Void) throws -> CrashReport {
             let start = ContinuousClock.now
             while report.kills < kills {
@@ -46,7 +46,7 @@
             live(pair)
             let victim: Side = random.upTo(1) == 0 ? .left : .right
             try kill(victim, of: pair)
-            // Mostly the other one notices and leaves; now and then it is killed as well, before or after it does.
+            // Usually the other side notices and exits. At times it is killed as well, before or after it exits.
             if random.upTo(3) == 0, report.kills < kills {
                 Thread.sleep(forTimeInterval: Double(random.upTo(5_000)) / 1e6)
                 try kill(victim.other, of: pair)
@@ -58,13 +58,14 @@
             }
         }
 
-        /// Short enough to hit launch, greeting and join, now and then long enough for much to pile up.
+        /// Lets the pair run: short enough to hit launch, hello and join, and at times long enough for much to pile up.
         private mutating func live(_ pair: PeerPair) {
             let lifetime = random.upTo(random.upTo(5) == 0 ? 900_000 : 120_000)
             Thread.sleep(forTimeInterval: Double(lifetime) / 1e6)
         }
 
-        /// What only the other store has may not be lost next, or soon nothing would be left to lose.
+        /// Lets both sides synchronize. The next store to lose must not hold the only copy, or soon nothing would be
+        /// left.
         private mutating func heal() throws {
             let pair = try start(settling: false)
             defer { pair.end() }
@@ -81,7 +82,7 @@
         }
 
         private mutating func kill(_ side: Side, of pair: PeerPair) throws {
-            // One that is gone already does not count.
+            // A side that has already exited doesn't count.
             guard pair.kill(side) else { return }
             report.kills += 1
             report.killsBySide["\(side)", default: 0] += 1
@@ -108,7 +109,7 @@
             return try PeerPair(folders: folders, launch: launch, settling: settling)
         }
 
-        /// Both without taps, until they say the same for a while.
+        /// Runs both sides without taps until they report the same for a second.
         private mutating func settle() throws {
             let pair = try start(settling: true)
             defer { pair.end() }
@@ -161,7 +162,8 @@
             try judgeSamples()
         }
 
-        /// Both sides have the same, of each launch all from the first on, and all that were known to be stored.
+        /// Checks that both sides have the same samples: a gapless prefix of each launch, with all samples known to be
+        /// stored.
         private mutating func judgeSamples() throws {
             var held: [Side: [Recorder: [Int]]] = [:]
             for (side, folder) in folders { held[side] = try samples(in: folder.store) }
@@ -192,7 +194,7 @@
             }
         }
 
-        /// The numbers of samples that a store has.
+        /// Returns the sample numbers in a store.
         private func samples(in folder: URL) throws -> [Recorder: [Int]] {
             let store = try SQLiteStore(path: folder.appendingPathComponent("session.sqlite").path)
             defer { store.close() }
@@ -214,7 +216,8 @@
             return numbers
         }
 
-        /// In one launch an effect runs once; a crash between running and marking runs it again in the next one.
+        /// Checks that an effect runs once per launch. After a crash between running and marking, the next launch runs
+        /// it again.
         private mutating func judgeEffects(_ folder: SideFolder) {
             var seen: Set<Substring> = []
             var taps: [Substring: Int] = [:]
@@ -233,7 +236,7 @@
 
         private func taps(in store: URL) throws -> Set<Tap> { Set(try order(in: store)) }
 
-        /// What a store has, base and log, in order.
+        /// Returns a store's taps, base and log, in order.
         private func order(in folder: URL) throws -> [Tap] {
             let store = try SQLiteStore(path: folder.appendingPathComponent("session.sqlite").path)
             defer { store.close() }
@@ -252,12 +255,13 @@
         var killsBySide: [String: Int] = [:]
         var storesLost = 0
         var launches = 0
-        /// Taps that a peer had accepted, and wrote down as such before it died.
+        /// Taps that a peer had accepted and recorded as accepted before it died.
         var accepted = 0
-        /// Taps in the final order, those among them that were accepted and not yet written down.
+        /// Taps in the final order: the recorded ones, and some accepted but not yet recorded.
         var applied = 0
         var lostWithStores = 0
-        /// Samples that both have in the end, those that a peer knew to be stored, and those of them that went with a store.
+        /// Samples that both have in the end. The next two: samples that a peer knew to be stored, and samples lost
+        /// with stores.
         var samples = 0
         var samplesStored = 0
         var samplesLostWithStores = 0

@@ -68,7 +68,7 @@
         }
     }
 
-    /// Where a run works, and how it tells what it found.
+    /// The folder of a run, and the form of its report.
     struct CrashTestOutput: ParsableArguments {
         @Option(help: ArgumentHelp("Keeps stores and ledgers there; by default they are removed.", valueName: "folder"))
         var keep: String?
@@ -85,7 +85,7 @@
             try body(folder)
         }
 
-        /// On a terminal, in a line that changes.
+        /// Prints the text on a terminal, in a line that changes.
         func say(_ text: String) {
             if isatty(STDERR_FILENO) == 1 { FileHandle.standardError.write(Data("\r\(text)".utf8)) }
         }

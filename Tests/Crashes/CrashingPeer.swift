@@ -5,14 +5,14 @@
     import SessionMesh
 
     /// One side: a session over standard input and output that taps as fast as it can, until it is killed or the other
-    /// side is gone.
+    /// side exits.
     struct CrashingPeer: AsyncParsableCommand {
         static let configuration = CommandConfiguration(commandName: "peer", shouldDisplay: false)
 
         @Option var side: Side
         @Option var folder: String
         @Option var launch: Int
-        /// Taps nothing, and says how it stands.
+        /// Sends no taps, and reports its state.
         @Flag var settles = false
 
         @MainActor
@@ -44,12 +44,12 @@
             }
         }
 
-        /// The other side may die before it has greeted, which a transport does not tell.
+        /// Exits at the end of input. The other side may die before its hello, which a transport doesn't report.
         private func endWithInput() {
             Thread {
                 var input = pollfd(fd: STDIN_FILENO, events: 0, revents: 0)
                 while poll(&input, 1, -1) < 0 {}
-                // As abruptly as a kill.
+                // As abrupt as a kill.
                 _exit(0)
             }.start()
         }
@@ -71,10 +71,10 @@
                 configuration: configuration)
         }
 
-        /// Not so fast that it runs away from the other side: what only one store has is lost with it.
+        /// Taps slowly enough for the other side to keep up: taps that only one store has are lost with it.
         @MainActor
         private func tap(_ session: TapSession, accepted: LineFile, recorded: LineFile) async throws {
-            // Of more launches a peer does not take samples.
+            // A peer accepts samples of only this many launches.
             let records = launch <= 300
             var samples = 0
             var storedSamples = 0
@@ -137,7 +137,7 @@
         }
     }
 
-    /// How a side stands, as it says itself.
+    /// The state of a side in its own report.
     struct Standing: Hashable, Sendable {
         var count: Int
         var samples: Int

@@ -5,22 +5,21 @@
     import MeshSQLiteStorage
     import SessionMesh
 
-    /// One side of the delivery test: a `LinkTransport` with a durable store over a Unix socket, which sends as fast as it
-    /// is let and writes down what it receives, until it is killed.
+    /// One side of the delivery test: a `LinkTransport` with a durable store over a Unix socket. It sends as fast as it
+    /// may and records what it receives, until it is killed.
     ///
-    /// What a receiving app must do to be exact: **do** what the element asks for, and write down that it has, with the
-    /// event's id, before it asks its stream for the next element. By asking it says that it is done, and delivery forgets
-    /// the element a moment later. A process that dies in between, after the one and before the other, is offered the
-    /// element again when it comes back; so it leaves out what it has written down. Here the deed and the note are the
-    /// same line of a file. Without such a note an app gets everything at least once, and a few elements twice for each
-    /// time that it is killed.
+    /// To process each element exactly once, a receiving app must **do** its work and record that, with the event's ID,
+    /// before it requests the next element from its stream. The request signals that the element is done, and delivery
+    /// forgets it a moment later. If a process dies after the record and before the request, it is offered the element
+    /// again when it returns. It then skips what it has recorded. Here the work and the record are the same line of a
+    /// file. Without such a record an app gets everything at least once, and a few elements twice for each kill.
     struct DeliveringPeer: AsyncParsableCommand {
         static let configuration = CommandConfiguration(commandName: "delivering-peer", shouldDisplay: false)
 
         @Option var side: Side
         @Option var folder: String
         @Option var launch: Int
-        /// Sends nothing, and receives what is still under way.
+        /// Sends nothing, and receives what is still in flight.
         @Flag var settles = false
 
         func run() async throws {
@@ -62,8 +61,8 @@
             }
         }
 
-        /// A tap is accepted once `send` has returned. One that is killed before it could write that down may arrive all
-        /// the same.
+        /// Sends taps. A tap is accepted once `send` has returned. If the process is killed before it can record that,
+        /// the tap may arrive anyway.
         private func send(over transport: LinkTransport, _ folder: SideFolder) async throws {
             let accepted = try LineFile(folder.accepted)
             var number = 0
@@ -80,7 +79,7 @@
                         number += 1
                         try accepted.write(["\(tap.rawValue)"])
                     } catch SessionSyncError.queueFull {
-                        // The other side is gone, and what it is to get fills the queue.
+                        // The other side is gone, and messages for it fill the queue.
                         break
                     }
                 }
@@ -88,7 +87,7 @@
             }
         }
 
-        /// The parent holds the other end of standard input and never writes to it.
+        /// Exits with the parent, which holds the other end of standard input and never writes to it.
         private func endWithParent() {
             Thread {
                 var byte: UInt8 = 0
@@ -98,7 +97,7 @@
         }
     }
 
-    /// One line of what a side has received.
+    /// One line of a side's record of received taps.
     struct Receipt {
         let tap: Tap
         let eventID: UUID
@@ -124,11 +123,11 @@
     }
 
     extension SideFolder {
-        /// Taps of the other side, in the order in which they came.
+        /// The other side's taps, in order of arrival.
         var received: URL { url.appendingPathComponent("received") }
-        /// Those that came again after a relaunch.
+        /// Taps that arrived again after a relaunch.
         var receivedAgain: URL { url.appendingPathComponent("received-again") }
-        /// Where both sides meet.
+        /// The socket at which both sides meet.
         var socket: String { url.deletingLastPathComponent().appendingPathComponent("socket").path }
     }
 #endif

@@ -3,10 +3,10 @@
     import MeshBase
     import SessionMesh
 
-    /// The parent of the delivery test: keeps both sides alive, kills, and looks at what arrived.
+    /// The parent of the delivery test: keeps both sides running, kills them, and checks what arrived.
     ///
-    /// Unlike a session's peers over a pipe, the side that is not killed lives on: it has to notice, take over the path if
-    /// it has to, and meet the other one again.
+    /// Unlike a session's peers over a pipe, the side that isn't killed stays alive. It must notice, take over the
+    /// socket's path if necessary, and reconnect with the other side.
     struct DeliveryRun {
         let kills: Int
         let seed: UInt64
@@ -26,7 +26,7 @@
             report = DeliveryReport(seed: seed)
         }
 
-        /// - Parameter progress: is told how many kills there were.
+        /// - Parameter progress: Called with the number of kills so far.
         mutating func perform(progress: (Int) -> Void) throws -> DeliveryReport {
             let start = ContinuousClock.now
             defer { for child in children.values { _ = child.kill() } }
@@ -41,9 +41,9 @@
             return report
         }
 
-        /// One side is killed, now and then both; whoever was killed comes back at once or a little later.
+        /// Kills one side, at times both, and restarts them at once or a little later.
         private mutating func round() throws {
-            // Short enough to hit launch and greeting, now and then long enough for much to pile up.
+            // Short enough to hit launch and hello, at times long enough for much to pile up.
             pause(upTo: random.upTo(5) == 0 ? 800_000 : 150_000)
             let victim: Side = random.upTo(1) == 0 ? .left : .right
             var victims = [victim]
@@ -69,7 +69,7 @@
                 "--launch", "\(launch)",
             ]
             if settling { arguments.append("--settles") }
-            // Nothing is ever written to it: its end tells the child that nobody waits for it any more.
+            // Never written to: the end of input tells the child that the parent is gone.
             children[side] = try Child(arguments, input: Pipe(), output: .nullDevice)
         }
 
@@ -82,7 +82,7 @@
             report.killsBySide["\(side)", default: 0] += 1
         }
 
-        /// Both without sending, until everything that was accepted has arrived.
+        /// Runs both without sending, until everything that was accepted has arrived.
         private mutating func settle() throws {
             for side in Side.allCases {
                 _ = children[side]?.kill()
@@ -97,7 +97,7 @@
                 if Side.allCases.allSatisfy({ missing(at: $0).isEmpty }) { break }
                 Thread.sleep(forTimeInterval: 0.1)
             }
-            // What comes twice would come now.
+            // Duplicates would arrive now.
             Thread.sleep(forTimeInterval: 1)
             for side in Side.allCases {
                 _ = children[side]?.kill()
@@ -129,7 +129,7 @@
                 if let first = missing.first {
                     report.failures.append("\(side) lacks \(missing.count) accepted taps, the first is \(first)")
                 }
-                // Launches and numbers ascend, so do taps: this is both the order and that none came twice.
+                // Launches and numbers ascend, so taps do too. This checks both the order and that no tap came twice.
                 if let turn = zip(taps, taps.dropFirst()).first(where: { $0.rawValue >= $1.rawValue }) {
                     report.failures.append("\(side) received \(turn.1) after \(turn.0)")
                 }
@@ -142,11 +142,11 @@
         var kills = 0
         var killsBySide: [String: Int] = [:]
         var launches = 0
-        /// Envelopes that `send` had taken, and of which the sender wrote so down before it died.
+        /// Envelopes that `send` had accepted and that the sender recorded as accepted before it died.
         var accepted = 0
-        /// Those, and some that were taken and not yet written down.
+        /// The accepted envelopes, and some that were accepted but not yet recorded.
         var received = 0
-        /// What a side had taken and was not known to be done with when it was killed.
+        /// Elements that a side had received and not yet finished when it was killed.
         var receivedAgain = 0
         var seconds = 0.0
         var failures: [String] = []

@@ -2,7 +2,7 @@
     import Foundation
     import SessionMesh
 
-    /// One tap, of which there is only one in a whole run: who, in which launch, and its number there.
+    /// A tap that is unique in a run: its side, launch and number in that launch.
     struct Tap: RawRepresentable, Hashable, Codable, Sendable {
         let rawValue: UInt64
 
@@ -27,7 +27,7 @@
         var other: Side { self == .left ? .right : .left }
     }
 
-    /// All taps in their order: one that is lost, doubled or misplaced shows.
+    /// All taps in order, which reveals lost, doubled or misplaced ones.
     struct Taps: Codable, Equatable, Sendable {
         var all: [Tap] = []
 
@@ -43,10 +43,10 @@
     typealias TapSession = SyncedSession<Taps, Tap, TapReducer, AcceptingConflictPolicy<Taps, Tap>>
     typealias TapArchive = SessionArchive<Taps, Tap>
 
-    /// A sample, of which there is only one in a whole run.
+    /// A sample that is unique in a run.
     struct Pulse: Codable, Sendable {
         var launch: Int
-        /// From 1 on in each launch.
+        /// The number in its launch, from 1.
         var number: Int
     }
 
@@ -54,14 +54,14 @@
         static let pulse = Series("pulse")
     }
 
-    /// Whose samples.
+    /// The side and launch that recorded samples.
     struct Recorder: Hashable {
         var side: Side
         var launch: Int
     }
 
-    /// Where one side keeps its store, and what it says of itself: lines that are in the file once `write` returns,
-    /// whatever becomes of the process.
+    /// One side's folder: its store and its own records. A record's lines are in the file once `write` returns,
+    /// whatever happens to the process.
     struct SideFolder: Sendable {
         let side: Side
         let url: URL
@@ -76,11 +76,11 @@
         }
 
         var store: URL { url.appendingPathComponent("store") }
-        /// Taps that the session had accepted.
+        /// The file of taps that the session had accepted.
         var accepted: URL { url.appendingPathComponent("accepted") }
-        /// Launch, and how many of its samples were in the store.
+        /// The file of launches and the number of each one's stored samples.
         var recorded: URL { url.appendingPathComponent("recorded") }
-        /// Launch and tap of every side effect.
+        /// The file of the launch and tap of every side effect.
         var effects: URL { url.appendingPathComponent("effects") }
 
         /// Moves the store out of the way, as if it had been lost.
@@ -92,7 +92,7 @@
         }
     }
 
-    /// Appends lines, each with one call to the system. What a crash has cut short is removed first.
+    /// A file of lines, each appended with one system call. Removes a line that a crash cut short first.
     struct LineFile {
         private let handle: FileHandle
 
@@ -111,7 +111,7 @@
             try handle.write(contentsOf: Data(lines.map { $0 + "\n" }.joined().utf8))
         }
 
-        /// The whole lines of a file; a line that a crash cut short counts for nothing.
+        /// Returns the complete lines of a file, without a line that a crash cut short.
         static func lines(of url: URL) -> [Substring] {
             guard let text = try? String(contentsOf: url, encoding: .utf8) else { return [] }
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false)

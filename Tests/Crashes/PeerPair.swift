@@ -2,10 +2,10 @@
     import Foundation
     import MeshBase
 
-    /// What takes so long will never come. Short of that the machine may be as busy as it likes.
+    /// The time after which a process counts as hung. Long enough for any busy machine.
     let hangs = Duration.seconds(600)
 
-    /// Both sides as child processes, wired to each other.
+    /// Both sides as child processes, connected to each other.
     final class PeerPair {
         private var children: [Side: Child] = [:]
 
@@ -22,22 +22,22 @@
                 children[side] = try Child(
                     arguments, input: input.fileHandleForReading, output: output.fileHandleForWriting)
             }
-            // An end that stays open here would hide from one side that the other is gone.
+            // If an end stayed open here, one side wouldn't notice that the other is gone.
             for pipe in [toLeft, toRight] {
                 try pipe.fileHandleForReading.close()
                 try pipe.fileHandleForWriting.close()
             }
         }
 
-        /// - Returns: false when it had ended before.
+        /// - Returns: False if it had already exited.
         func kill(_ side: Side) -> Bool { children[side]?.kill() ?? false }
 
         func standing(of side: Side) -> Standing? { children[side]?.standing }
 
-        /// What a child said when it gave up.
+        /// The message of a child that gave up.
         var failure: String? { children.values.compactMap(\.failure).first }
 
-        /// - Throws: what a child said that gave up, or when one does not end.
+        /// - Throws: The message of a child that gave up, or an error if one doesn't exit.
         func waitForEnd() throws {
             let deadline = ContinuousClock.now + hangs
             while children.values.contains(where: { $0.isRunning }) {
@@ -55,7 +55,7 @@
         }
     }
 
-    /// A peer as a process of its own, and what it says on stderr.
+    /// A peer in its own process, and its messages on stderr.
     final class Child: Sendable {
         private struct Said {
             var standing: Standing?
@@ -79,7 +79,7 @@
         private let process = Process()
         private let said = Locked(Said())
 
-        /// - Parameter input: a `FileHandle`, or a `Pipe` of which this side keeps the other end.
+        /// - Parameter input: A `FileHandle`, or a `Pipe` of which this side keeps the other end.
         init(_ arguments: [String], input: Any, output: FileHandle) throws {
             guard let executable = Bundle.main.executableURL else {
                 throw CrashTestError("cannot find the executable")

@@ -2,7 +2,7 @@ package import Foundation
 import MeshBase
 package import MeshStorage
 
-/// Counts what is written.
+/// A store that counts commits and bytes written.
 package final class CountingStore: SessionStore {
     private let store: any SessionStore
     private let count = Locked((commits: 0, bytes: 0))
@@ -24,7 +24,7 @@ package final class CountingStore: SessionStore {
     }
     package func close() { store.close() }
 
-    /// What lies in the folder of a store.
+    /// Returns the size of a store's folder in bytes.
     package static func bytes(in folder: URL) -> Int {
         let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         return files.reduce(0) { sum, file in

@@ -1,26 +1,26 @@
 import MeshBase
 import MeshVirtualTime
 
-/// Two gateway processes and their store in virtual time, with devices on connections that drop on one side or on both.
+/// Two gateway processes and their store in virtual time. Devices use connections that drop on one side or on both.
 protocol GatewayRun {
     associatedtype Step: GatewayStep
 
     var random: SplitMix64 { get set }
     var queue: EventQueue<Step> { get set }
-    /// Virtual nanoseconds.
+    /// The virtual time in nanoseconds.
     var now: UInt64 { get set }
     var pipes: [Int: GatewayPipe] { get set }
     var areFaultsOver: Bool { get set }
-    /// The store refuses every call until then.
+    /// The virtual time until which the store rejects every call.
     var downUntil: UInt64 { get set }
-    /// The store answers late until then.
+    /// The virtual time until which the store answers late.
     var slowUntil: UInt64 { get set }
     var faultCounts: [String: Int] { get set }
-    /// What is wrong.
+    /// The first failure, or nil.
     var complaint: String? { get set }
 
     mutating func take(_ step: Step)
-    /// Whether a frame to a device gets lost though the connection lives.
+    /// True if a frame to a device is lost although the connection lives.
     mutating func isLost(_ step: Step) -> Bool
 }
 
@@ -29,7 +29,7 @@ protocol GatewayStep {
     static func deviceHears(end: Int) -> Self
 }
 
-/// A connection of a device.
+/// A device's connection.
 struct GatewayPipe {
     let device: Int
     let gateway: Int
@@ -55,7 +55,7 @@ extension GatewayRun {
         now = end * 1_000_000
     }
 
-    /// Plays two minutes of faults, and then time in which everything heals.
+    /// Plays two minutes of faults, then waits for everything to heal.
     mutating func playFaults() {
         runUntil(milliseconds: 120_000)
         areFaultsOver = true
@@ -77,16 +77,16 @@ extension GatewayRun {
 
     func keys(at gateway: Int) -> [Int] { pipes.filter { $0.value.gateway == gateway }.keys.sorted() }
 
-    /// Each side hears of it by itself, at once or much later.
+    /// Cuts a connection. Each side notices separately, at once or much later.
     mutating func cut(_ key: Int, deviceKnows: Bool = true) {
         guard pipes[key]?.isUp == true else { return }
         pipes[key]?.isUp = false
         enter(.gatewayHears(end: key), within: random.happens(rate: 0.5) ? 10 : 50_000)
-        // A socket that looks open is found dead by its heartbeats.
+        // Heartbeats reveal that a socket that looks open is dead.
         if deviceKnows, !random.happens(rate: 0.2) { enter(.deviceHears(end: key), within: 100) }
     }
 
-    /// In order, while the connection lives.
+    /// Sends a frame in order while the connection lives.
     mutating func send(_ step: Step, _ key: Int, up: Bool) {
         guard var pipe = pipes[key], pipe.isUp else { return }
         let arrival = now + 1_000_000 + random.upTo(40_000_000)

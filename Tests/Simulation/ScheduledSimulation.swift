@@ -1,15 +1,15 @@
-/// A simulation whose seeds decide everything before the first step: a failing seed's schedule can be printed and made smaller.
+/// A simulation whose seeds decide everything before the first step, so a failing schedule can be printed and shrunk.
 public protocol ScheduledSimulation: SeedSimulation {
     associatedtype Plan: Equatable, CustomStringConvertible
 
-    /// What shrinking drops.
+    /// The lists that shrinking removes elements from.
     static var parts: [ScheduleParts<Plan>] { get }
-    /// Each makes one thing ideal.
+    /// Changes that each make one condition ideal.
     static var simplifications: [@Sendable (inout Plan) -> Void] { get }
 
     func schedule(of seed: UInt64) -> Plan
     func run(_ schedule: Plan, trace: Trace?) -> SeedOutcome
-    /// What a person reads about a failing seed.
+    /// Returns the readable form of a failing seed's schedule.
     func text(of schedule: Plan) -> String
 }
 
@@ -31,8 +31,8 @@ extension ScheduledSimulation {
 
     public func text(of schedule: Plan) -> String { "\(schedule)" }
 
-    /// The smallest schedule found that still fails in that way: whole parts are dropped as long as it does.
-    /// - Returns: nil when the schedule does not fail.
+    /// Returns the smallest schedule found that still fails in the same way. Removes parts while the failure remains.
+    /// - Returns: nil if the schedule doesn't fail.
     public func shrunk(_ schedule: Plan) -> Plan? {
         guard let failure = run(schedule, trace: nil).failure else { return nil }
         var best = schedule
@@ -66,7 +66,7 @@ extension ScheduledSimulation {
         return best
     }
 
-    /// But for names and numbers.
+    /// True if the texts differ only in names and numbers.
     private static func isAlike(_ one: String, _ other: String) -> Bool {
         func words(_ text: String) -> [Substring] {
             text.split(separator: " ").filter { !$0.contains(where: \.isNumber) }

@@ -1,11 +1,11 @@
-/// A simulation of which everything follows from a seed.
+/// A simulation that a seed determines completely.
 public protocol SeedSimulation: Sendable {
     typealias Trace = @Sendable (String) -> Void
 
-    /// The names of the rules that it can break on purpose, so that some seed fails; none in a build that breaks none.
+    /// The rules that it can break on purpose, so that some seed fails, by name. Empty if the build can't break any.
     static var mutationNames: [String] { get }
 
-    /// - Parameter trace: is told what happens, or all of it in the end if the seed fails.
+    /// - Parameter trace: Called with each step, or with the full log at the end if the seed fails.
     func run(seed: UInt64, trace: Trace?) -> SeedOutcome
 }
 
@@ -16,8 +16,8 @@ extension SeedSimulation {
 
     /// Runs seed after seed.
     /// - Parameters:
-    ///   - stopsAtFailure: at the first seed that fails.
-    ///   - progress: is told after each seed.
+    ///   - stopsAtFailure: Stops at the first seed that fails.
+    ///   - progress: Called after each seed.
     public func run(
         _ seeds: Range<UInt64>, stopsAtFailure: Bool = false, trace: Trace? = nil,
         progress: (SeedReport) -> Void = { _ in }
@@ -35,12 +35,12 @@ extension SeedSimulation {
     }
 }
 
-/// What one seed came to.
+/// The result of one seed.
 public struct SeedOutcome: Sendable {
     public let seed: UInt64
-    /// The first thing that must never happen and did; nil when all held.
+    /// The first invariant that broke; nil if all held.
     public internal(set) var failure: String?
-    /// By kind, what users do among them.
+    /// Numbers of faults by kind, including users' actions.
     public internal(set) var faults: [String: Int] = [:]
     /// Numbers that a report adds up, by name.
     public internal(set) var counts: [String: Int] = [:]
@@ -51,7 +51,7 @@ public struct SeedOutcome: Sendable {
     public internal(set) var simulatedSeconds = 0.0
 }
 
-/// What many seeds came to.
+/// The result of many seeds.
 public struct SeedReport: Sendable, Encodable {
     public struct Failure: Sendable, Encodable {
         public let seed: UInt64
@@ -66,9 +66,9 @@ public struct SeedReport: Sendable, Encodable {
     public private(set) var simulatedSeconds = 0.0
     public fileprivate(set) var wallSeconds = 0.0
 
-    /// By kind: how often it happened.
+    /// The number of times that each kind of fault happened.
     public var faults: [String: Int] { tables["faults"] ?? [:] }
-    /// By kind: in how many seeds it happened.
+    /// The number of seeds in which each kind of fault happened.
     public var faultSeeds: [String: Int] { tables["faultSeeds"] ?? [:] }
 
     fileprivate mutating func add(_ outcome: SeedOutcome) {
@@ -85,7 +85,7 @@ public struct SeedReport: Sendable, Encodable {
 
     private enum CodingKeys: CodingKey { case seeds, failures, simulatedSeconds, wallSeconds }
 
-    /// Every count is a key of its own.
+    /// Encodes every count under its own key.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(seeds, forKey: .seeds)

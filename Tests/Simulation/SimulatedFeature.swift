@@ -2,29 +2,29 @@ public import MeshBus
 public import MeshEngine
 public import MeshFoundation
 
-/// A feature whose engines the simulator runs against each other.
+/// A feature that the simulator runs on several engines.
 ///
-/// To the implementer: the state should show the order of its events, because states are what peers compare.
+/// The state should show the order of its events, because peers compare states.
 public protocol SimulatedFeature: SendableMetatype {
     associatedtype State: Codable & Equatable & Sendable
     associatedtype Event: Codable & Sendable
     associatedtype Reducer: SessionSyncReducer<State, Event>
     associatedtype Policy: SessionConflictPolicy<State, Event>
 
-    /// What people type to choose it.
+    /// The ID that users type to select it.
     static var id: String { get }
     static var initialState: State { get }
     static var reducer: Reducer { get }
     static var policy: Policy { get }
 
-    /// An event that follows from the arguments.
+    /// Returns an event that depends only on the arguments.
     /// - Parameters:
-    ///   - number: different for each event of a run, from 1.
-    ///   - choice: random bits.
-    ///   - moment: the tap's, by the clock of its peer.
+    ///   - number: A number that is unique in a run, from 1.
+    ///   - choice: Random bits.
+    ///   - moment: The time of the tap by its peer's clock.
     static func event(number: UInt32, choice: UInt64, moment: Date) -> Event
 
-    /// How often the event of that number shows in the state; nil where that cannot be told.
+    /// Returns the number of times that the event with that number shows in the state; nil if the state can't tell.
     static func count(of number: UInt32, in state: State) -> Int?
 }
 
@@ -32,7 +32,7 @@ extension SimulatedFeature {
     public static func count(of number: UInt32, in state: State) -> Int? { nil }
 }
 
-/// A feature to simulate, whatever its types.
+/// A feature to simulate, with its types erased.
 public struct SimulationSubject: Sendable {
     public let id: String
     let run: @Sendable (Schedule, SimulationOptions) -> WorldOutcome
@@ -63,6 +63,6 @@ public struct SimulationSubject: Sendable {
 }
 
 extension ExtensionPoint where Value == SimulationSubject {
-    /// Where plugins offer features to simulate.
+    /// The extension point for features to simulate.
     public static let simulations = ExtensionPoint("sessionmesh.simulations")
 }

@@ -1,6 +1,6 @@
 public import MeshBus
 
-/// Offers features to simulate.
+/// A plugin that provides features to simulate.
 public struct SimulationPlugin: Plugin {
     public init() {}
 

@@ -1,11 +1,11 @@
 import Foundation
 import MeshBase
 
-/// A thread on which tasks run when they are told to, those of the main actor among them: whatever lives on it takes part
-/// in a simulation on one thread.
+/// A thread that runs tasks only on request, including tasks of the main actor. Lets them take part in a simulation on
+/// one thread.
 ///
-/// Jobs that become ready on such a thread wait in its queue, in the order in which they became so; on all other threads
-/// everything is as it always is.
+/// Jobs that become ready on such a thread wait in its queue, in the order in which they became ready. Other threads
+/// are unaffected.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 package final class SimulationThread: Sendable {
     private static let current = Locked<[ObjectIdentifier: SimulationThread]>([:])
@@ -20,7 +20,7 @@ package final class SimulationThread: Sendable {
         others = GlobalStandIn(queue)
     }
 
-    /// Runs `body` on a thread of its own, and returns when it has returned.
+    /// Runs `body` on a new thread, and returns when `body` has returned.
     package static func run<Result: Sendable>(
         _ body: @escaping @Sendable (SimulationThread) -> Result
     ) -> Result {
@@ -44,10 +44,10 @@ package final class SimulationThread: Sendable {
         return outcome
     }
 
-    /// Runs everything that can go on until all of it waits.
+    /// Runs all ready jobs until every task waits.
     package func runAll() { run(rounds: .max) }
 
-    /// Runs what can go on, and then as often what that has made ready.
+    /// Runs the ready jobs, then the jobs that these have made ready, for up to this many rounds.
     func run(rounds: Int) {
         for _ in 0..<rounds {
             let due = queue.takeAll()
@@ -75,7 +75,7 @@ package final class SimulationThread: Sendable {
 
     private nonisolated(unsafe) static var earlier: EnqueueHook?
 
-    /// Through the one go all jobs that belong to no actor with an executor of its own; the other names the main actor's.
+    /// The first hook gets all jobs of actors without an executor of their own. The other returns the main executor.
     private static let isHooked: Bool = {
         let library = dlopen(nil, RTLD_LAZY)
         guard let enqueue = dlsym(library, "swift_task_enqueueGlobal_hook"),
@@ -114,7 +114,7 @@ private final class JobQueue: Sendable {
     }
 }
 
-/// Runs what is the main actor's, on the thread of the simulation.
+/// An executor that runs the main actor's jobs on the simulation's thread.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 private final class MainActorStandIn: SerialExecutor {
     private let queue: JobQueue
@@ -124,7 +124,8 @@ private final class MainActorStandIn: SerialExecutor {
     func enqueue(_ job: consuming ExecutorJob) { queue.add(UnownedJob(job), isOfMainActor: true) }
 }
 
-/// Runs what belongs to no actor there. What such a task asks its executor for, as a yield does, waits in the same queue.
+/// An executor that runs jobs of no actor on the simulation's thread. A task's requests to its executor, such as a
+/// yield, enter the same queue.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 private final class GlobalStandIn: TaskExecutor {
     private let queue: JobQueue

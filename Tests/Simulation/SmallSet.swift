@@ -1,6 +1,6 @@
 import MeshBase
 
-/// Peers or sources by their numbers, up to 64 of them; iterates from the lowest.
+/// A set of up to 64 peers or sources by number. Iterates from the lowest.
 public struct SmallSet: Hashable, Sendable, Sequence, ExpressibleByArrayLiteral {
     private(set) var bits: UInt64 = 0
 
@@ -35,7 +35,7 @@ public struct SmallSet: Hashable, Sendable, Sequence, ExpressibleByArrayLiteral 
 }
 
 extension SmallSet {
-    /// So many of the first peers, drawn.
+    /// Returns a random set of `size` of the first `peerCount` peers.
     static func drawn(_ size: Int, of peerCount: Int, _ random: inout SplitMix64) -> SmallSet {
         var peers: SmallSet = []
         while peers.count < Swift.min(size, peerCount) { peers.insert(random.below(peerCount)) }

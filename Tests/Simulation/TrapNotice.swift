@@ -1,8 +1,8 @@
 import Foundation
 
-/// Says on stderr which seed was running when the process traps, because nothing else will.
+/// A signal handler that prints the running seed to stderr when the process traps, because nothing else would.
 enum TrapNotice {
-    /// The seed that runs now. A signal handler reads it, and may use neither locks nor allocation.
+    /// The running seed. A signal handler reads it, so access may use neither locks nor allocation.
     nonisolated(unsafe) private static let seed: UnsafeMutablePointer<UInt64> = {
         for signal in [SIGILL, SIGTRAP, SIGSEGV] { Foundation.signal(signal, handler) }
         return .allocate(capacity: 1)

@@ -3,7 +3,7 @@ import MeshSimulation
 import MeshTransport
 import Testing
 
-/// Whole transports over a network that loses three datagrams in ten.
+/// Complete transports over a network that loses three datagrams in ten.
 @Suite struct DeliverySimulationTests {
     @Test("Ten thousand envelopes arrive once and in order", arguments: 0..<3 as Range<UInt64>)
     func lossy(seed: UInt64) {

@@ -41,7 +41,7 @@ struct FrameNetworkTests {
     func jitter(mean: Int) {
         var random = SplitMix64(seed: 3)
         let sum = (0..<100_000).reduce(0) { sum, _ in sum + random.exponential(mean: mean * 1_000) }
-        // Linear pieces under the logarithm: 4 per cent more than the exact one.
+        // The piecewise linear logarithm makes the mean 4 percent larger than the exact one.
         #expect((0.98...1.07).contains(Double(sum) / Double(100_000 * mean * 1_000)))
     }
 

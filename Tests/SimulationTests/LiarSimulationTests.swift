@@ -1,7 +1,7 @@
 import MeshSimulation
 import Testing
 
-/// Whole apps, and a paired device that forges messages of every feature.
+/// Complete apps, and a paired device that forges messages of every feature.
 @Suite struct LiarSimulationTests {
     @Test func `Apps live on beside a liar, read their stores, and go on without it`() {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }

@@ -1,7 +1,7 @@
 import MeshSimulation
 import Testing
 
-/// Devices that begin sessions at once, take over, invite and end, over a bad network.
+/// Devices that open sessions at once, take over, invite and end, over a bad network.
 @Suite struct LobbySimulationTests {
     @Test(arguments: [2, 3, 5])
     func `In the end all devices go with one session, which has every tap of its members once`(devices: Int) {
@@ -11,7 +11,7 @@ import Testing
             let replay = "plugins-tool simulate lobby --members \(devices) --seed \(failure.seed) --shrink"
             Issue.record("\(failure.reason); replay with: \(replay)")
         }
-        // Of two or three devices there is seldom one that has not been taken in from the beginning.
+        // With two or three devices, all are usually admitted from the start, so invitations are rare.
         let kinds = ["open", "tap", "end", "crash", "relaunch", "partition"] + (devices == 5 ? ["invite"] : [])
         for kind in kinds { #expect(report.faults[kind] ?? 0 > 0, "\(kind)") }
     }

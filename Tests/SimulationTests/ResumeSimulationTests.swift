@@ -1,7 +1,7 @@
 import MeshSimulation
 import Testing
 
-/// Whole lives of clients, gateways and a store, from seeds; `plugins-tool simulate resume` runs more of them.
+/// Complete runs of clients, gateways and a store, from seeds. `plugins-tool simulate resume` runs more of them.
 @Suite struct ResumeSimulationTests {
     private func failure(_ report: SeedReport) -> String? {
         report.failures.first.map { "\($0.reason); replay: plugins-tool simulate resume --seed \($0.seed)" }

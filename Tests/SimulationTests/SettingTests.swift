@@ -2,7 +2,7 @@ import Testing
 
 @testable import MeshSimulation
 
-/// What ordinary seeds do not look for. `plugins-tool simulate --setting` runs more of each.
+/// Settings other than the ordinary one. `plugins-tool simulate --setting` runs more seeds of each.
 @Suite("Settings")
 struct SettingTests {
     private static let subjects = [SimulationSubject(ListFeature.self), SimulationSubject(TextFeature.self)]

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Shrinking")
 struct ShrinkingTests {
-    /// Fails when a tap and a fault of the first peer are there together.
+    /// Fails when the first peer has both a tap and a fault.
     private let subject = SimulationSubject(id: "pretended") { schedule, _ in
         var outcome = WorldOutcome(seed: schedule.seed)
         let fails = schedule.taps.contains { $0.peer == 0 } && schedule.faults.contains { $0.peer == 0 }

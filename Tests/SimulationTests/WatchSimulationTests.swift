@@ -1,7 +1,7 @@
 import MeshSimulation
 import Testing
 
-/// Whole transports between a phone and its watches.
+/// Complete transports between a phone and its watches.
 @Suite struct WatchSimulationTests {
     @Test("On a good day everything arrives once and in order", arguments: 0..<3 as Range<UInt64>)
     func calm(seed: UInt64) {

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// A rule that can be broken on purpose: a test or a search that does not notice proves nothing.
+/// A rule that can be broken on purpose. A test or a simulation that doesn't detect the mistake proves nothing.
 public protocol Mutation: RawRepresentable<String>, CaseIterable, Hashable, Sendable {}
 
 public enum BrokenRules {
-    /// Whether this build has the switches: the one that `Tests/BrokenRules/overlay` writes has them.
+    /// True if this build has the switches, which `Tests/BrokenRules/overlay` inserts.
     public static let areThere = false
 
     fileprivate struct Name: Hashable {
@@ -15,7 +15,7 @@ public enum BrokenRules {
     }
 
     @TaskLocal fileprivate static var broken: Set<Name> = []
-    /// So that searches which break nothing look no further.
+    /// False until a rule is broken, so that `breaks` is fast in ordinary runs.
     private static let haveBeenBroken = Atomic(false)
 
     fileprivate static func adding<Rule: Mutation>(_ rule: Rule?) -> Set<Name> {
@@ -30,7 +30,7 @@ public enum BrokenRules {
     }
 }
 
-/// The rule is broken for what `body` does, and for the tasks that it begins; nil breaks none.
+/// Breaks the rule while `body` runs, and in the tasks that it starts; nil breaks none.
 public func breaking<Rule: Mutation, Result>(_ rule: Rule?, during body: () throws -> Result) rethrows -> Result {
     try BrokenRules.$broken.withValue(BrokenRules.adding(rule), operation: body)
 }

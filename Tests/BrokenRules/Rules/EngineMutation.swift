@@ -1,147 +1,148 @@
-/// A deliberate mistake at one line of one rule. A simulation that does not find it proves nothing.
+/// A deliberate mistake in one line of one rule of the engine. A simulation that doesn't detect it proves nothing.
+/// Docs/Internals/Convergence.md defines the terms.
 public enum EngineMutation: String, Mutation {
-    /// Confirm below the cut without acknowledgements.
+    /// Confirms below the cut without acknowledgements.
     case confirmAtCut
-    /// The cut is the own clock.
+    /// Uses the engine's own clock as the cut.
     case eagerCut
-    /// A promise counts before 1…n are held.
+    /// Counts a promise before 1…n are held.
     case promiseUnheld
-    /// Any first message seals.
+    /// Seals at any first message.
     case sealOnSight
-    /// The base passes the confirmed position up to the cut.
+    /// Moves the base past the confirmed position, up to the cut.
     case foldAtCut
     /// Directives ask to send but not to persist.
     case sendBeforePersist
-    /// A relaunch restores the log but not the clock.
+    /// Restores the log but not the clock at a relaunch.
     case clockForgotten
-    /// A promise above the persisted lease is sent.
+    /// Sends a promise above the persisted lease.
     case promiseUnpersisted
-    /// Adopting drops own provisional events.
+    /// Drops own provisional events when adopting a copy.
     case adoptLoses
-    /// Re-issue draws new event ids.
+    /// Generates new event IDs for reissued events.
     case reissueNewIDs
-    /// A newcomer keeps the stamps from before it joined.
+    /// Keeps a newcomer's stamps from before it joined.
     case keepStamps
-    /// A remote vector is taken over.
+    /// Copies a remote vector.
     case copyVector
-    /// A state-only snapshot becomes the base.
+    /// Makes a state-only snapshot the base.
     case snapshotAsBase
-    /// The policy skips local events.
+    /// Skips the policy for local events.
     case policyRemoteOnly
-    /// The policy's first decision is kept.
+    /// Keeps the policy's first decision.
     case policyFrozen
-    /// A late event applies at the end.
+    /// Applies a late event at the end.
     case noReplay
-    /// An unsealed founder replaces without a join floor.
+    /// Lets an unsealed founder replace without a join floor.
     case floorlessReplace
-    /// Replace on sight of an unknown incarnation.
+    /// Replaces a source at the first sight of an unknown incarnation.
     case noToken
-    /// Events of a closed source still enter.
+    /// Admits events of a closed source.
     case lateOld
-    /// The higher peer id founds too.
+    /// Lets the peer with the higher ID found too.
     case bothFound
-    /// At the bound the oldest own event is dropped.
+    /// Drops the oldest own event at the bound.
     case silentDrop
-    /// Re-issue without looking at ids.
+    /// Reissues without checking IDs.
     case reissueCovered
-    /// A buffered event counts as held.
+    /// Counts a buffered event as held.
     case gapHeld
-    /// Range requests are not answered.
+    /// Doesn't answer range requests.
     case rangeIgnored
-    /// One acknowledgement is enough to confirm.
+    /// Confirms after a single acknowledgement.
     case confirmByAny
-    /// Equal milliseconds keep the order of arrival.
+    /// Orders equal milliseconds by arrival.
     case orderByArrival
-    /// The clock does not observe remote stamps.
+    /// Doesn't let the clock observe remote stamps.
     case clockDeaf
-    /// A peer's numbers are taken as they come.
+    /// Accepts a peer's numbers without bounds.
     case unboundedNumbers
-    /// Who is no member has a say.
+    /// Counts statements of peers that aren't members.
     case strangersHeard
-    /// The clock follows every stamp that is not refused.
+    /// Lets the clock follow every stamp that isn't rejected.
     case anyStamp
-    /// An engine whose caller keeps nothing never makes a snapshot its base.
+    /// Never makes a snapshot the base of an engine whose caller stores nothing.
     case baseRefused
-    /// A state in which more has come since its snapshot still counts as in that snapshot.
+    /// Counts a state with newer events as included in its earlier snapshot.
     case carriedOnce
-    /// A snapshot doesn't say which lives it counts.
+    /// Omits the incarnations that a snapshot counts.
     case livesUntold
-    /// An event that ends a peer's shown state is a duplicate.
+    /// Reports an event that ends a peer's shown state as a duplicate.
     case duplicateWhenShown
-    /// A shown state goes although its events are not held.
+    /// Drops a shown state although its events aren't held.
     case relaunchForgets
-    /// A group folds what is unconfirmed when nothing ticks.
+    /// Lets a sealed engine fold unconfirmed events when its caller makes only the reference's calls.
     case foldsReference
-    /// Earlier lives of a peer are never forgotten.
+    /// Never forgets earlier incarnations of a peer.
     case sourcesKept
-    /// A gap of who is no member stays missing.
+    /// Keeps gaps in sources that aren't members.
     case deadGapKept
-    /// What is settled is confirmed while events wait for their places before it.
+    /// Confirms events while earlier ones wait for their positions.
     case confirmWhileGathering
-    /// Events that came together stand in the order in which they came.
+    /// Keeps events that arrived together in the order of arrival.
     case gatherUnsorted
-    /// A member's word that the session has ended is not taken.
+    /// Ignores a member's report that the session has ended.
     case endUnheard
-    /// What came late has its place, and what had been reduced after it stays as it was.
+    /// Inserts a late event but doesn't reduce the later ones again.
     case mergeKeepsReduced
-    /// Pieces of another copy are put behind those that have come.
+    /// Appends pieces of another copy to those already received.
     case copyOfAnother
-    /// Promises go on between two views.
+    /// Continues promises between two views.
     case noFreeze
-    /// What a member in a later view says counts in an earlier one.
+    /// Counts statements from members in a later view.
     case newerViewCounts
-    /// One member is enough to decide on a view.
+    /// Lets a single member decide a view.
     case minorityDecides
-    /// A proposer does not look at what was accepted before.
+    /// Proposes without looking at earlier accepted proposals.
     case forgetsAccepted
-    /// A higher ballot ends the quarantine.
+    /// Ends the quarantine at a higher ballot.
     case quarantineLifted
-    /// Events of those to be closed go on to be taken.
+    /// Accepts events of members that are about to be closed.
     case noQuarantine
-    /// A member is closed where the proposer stands, wherever the others do.
+    /// Closes a member at the proposer's position, without the others' positions.
     case unequalClose
-    /// A member is closed without the answers of all that stay.
+    /// Closes a member without answers from all remaining members.
     case closeWithoutAll
-    /// Events of a member that was closed are taken.
+    /// Accepts events of a closed member.
     case closedHeard
-    /// Events are taken from the hands of one that is to be closed.
+    /// Accepts events relayed by a member that is about to be closed.
     case relayByQuarantined
-    /// A crash forgets what was promised and accepted between two views.
+    /// Forgets promises and accepted proposals for the next view in a crash.
     case voteUnpersisted
-    /// Who comes back issues again what others wrote, too.
+    /// Reissues other members' events after a return, too.
     case reissueByOthers
-    /// An earlier view is installed.
+    /// Installs an earlier view.
     case viewGoesBack
-    /// Nothing is taken that others hand on.
+    /// Rejects relayed events.
     case relayRefused
-    /// Who was let go does not hear it.
+    /// Doesn't tell a removed member that it is fenced.
     case fenceUnheard
-    /// Members' state digests are not compared.
+    /// Doesn't compare members' state digests.
     case statesUncompared
-    /// A session reduces an own event as it was given, not as its bytes say it.
+    /// Reduces an own event as given, not as decoded from its bytes.
     case reducesOriginal
-    /// The last member of a group stays in it, whatever other group there is.
+    /// Keeps the last member in its group, whatever other group exists.
     case loneStays
-    /// A session goes by the wall clock, which may be set.
+    /// Uses the wall clock, which may be set, for a session.
     case wallClockCounts
-    /// The word of one of the user's own devices makes a group give way to another.
+    /// Lets a single device of the user make a group yield to another.
     case ownUncounted
-    /// Where an event was first written does not count when it is issued once more.
+    /// Forgets where an event was first written when it is reissued.
     case originForgotten
-    /// One member's report of an addition is enough.
+    /// Accepts an addition on one member's report.
     case additionOnHearsay
-    /// A record of members is taken in which one is open and closed.
+    /// Accepts a record in which a member is both open and closed.
     case malformedMembership
-    /// One member's word makes the events of another one void that is in reach.
+    /// Voids events of a reachable member on another member's report.
     case voidByHearsay
-    /// A member that has accepted an addition still waits for reports of it.
+    /// Lets a member that has accepted an addition still wait for reports of it.
     case acceptedUncounted
-    /// A member that hears no majority proposes in its turn.
+    /// Lets a member propose although it hears no majority.
     case deafProposes
-    /// Founding keeps the tokens of other sources.
+    /// Keeps the tokens of other sources when founding.
     case tokensKept
-    /// An event that the log refuses is shown on top of a peer's state.
+    /// Shows an event that the log rejects on top of a peer's state.
     case refusedShown
-    /// A round trip from before a clock was set counts.
+    /// Counts a round trip from before a clock was set.
     case lateRoundTrip
 }

@@ -1,4 +1,4 @@
-/// Rules of the keys; each is the fault of that name (requirements, part 5, L).
+/// A deliberate mistake in a rule of key sync; each case is the fault of that name (requirements, part 5, L).
 public enum KeyMutation: String, Mutation {
     case oneWay, noTombstones, arrivalOrder, sameNonce, asksAlways, largeBlocks, silentErrors, manualIsAutomatic
     case onlyAppAsks, lastKeyOnly, securedLeaves

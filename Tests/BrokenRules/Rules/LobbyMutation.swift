@@ -1,17 +1,17 @@
-/// A deliberate mistake at one line of one rule of the lobby. A simulation that does not find it proves nothing.
+/// A deliberate mistake in one line of one rule of the lobby. A simulation that doesn't detect it proves nothing.
 public enum LobbyMutation: String, Mutation {
-    /// Of equal numbers the invitation that was heard first is followed.
+    /// Follows the invitation that arrived first, of two with equal numbers.
     case tieByArrival
-    /// What is heard is followed, and not told to others.
+    /// Follows an invitation without passing it on.
     case notPassedOn
-    /// The lower number is the greater.
+    /// Prefers the lower number.
     case olderFollowed
-    /// A device that takes part already does not go over to another session.
+    /// Keeps a device in its session when another supersedes it.
     case neverSuperseded
-    /// The store has neither the invitation nor the incarnation.
+    /// Stores neither the invitation nor the incarnation.
     case notKept
-    /// A session that was left goes on beside the next.
+    /// Leaves the earlier session running.
     case leftRunning
-    /// The transport drops the next session's state if its stamp is earlier (`StampComparingTransport`).
+    /// Drops the next session's state if its stamp is earlier (`StampComparingTransport`).
     case staleByStamp
 }

@@ -1,46 +1,47 @@
-/// One rule broken, so that the check of a fault is known to be able to fail. Tests name the fault.
+/// A deliberate mistake in one rule of the resume client, which proves that the test of a fault can fail. Tests name
+/// the fault.
 public enum ResumeMutation: String, Mutation {
-    /// K1: a number that was skipped moves the cursor.
+    /// K1: Moves the cursor past a skipped number.
     case skipsGaps
-    /// K2: the cursor moves on receipt, whatever the app says.
+    /// K2: Moves the cursor on receipt, whatever the app reports.
     case acknowledgesOnReceipt
-    /// K2: an event that the app could not process counts as received.
+    /// K2: Counts an event that the app couldn't process as received.
     case dropsUnprocessed
-    /// K3: a replay ends by its count alone.
+    /// K3: Ends a replay by its count alone.
     case endsByCountOnly
-    /// K4: every event counts toward the replay, also one that came before.
+    /// K4: Counts every event toward the replay, including duplicates.
     case countsDuplicates
-    /// K5: what comes after Resumed counts toward the replay, whatever its number.
+    /// K5: Counts events after Resumed toward the replay, whatever their number.
     case countsWhatComesAfterResumed
-    /// K6: a drop leaves the bracket open.
+    /// K6: Leaves the bracket open when the connection drops.
     case leavesBracketOpen
-    /// K7: what is replayed reads as live.
+    /// K7: Reports replayed events as live.
     case callsReplayedLive
-    /// K8: every invalidation clears the cursor.
+    /// K8: Clears the cursor at every invalidation.
     case ignoresResumable
-    /// K9, K11: nothing is asked after the connection or the user it belongs to.
+    /// K9, K11: Doesn't check the connection or user that a frame or an answer belongs to.
     case trustsLateFrames
     case trustsLateReturns
-    /// K10: a logout leaves the state as it is.
+    /// K10: Keeps the state at a logout.
     case leavesStateAtLogout
-    /// K12: heartbeats begin once live.
+    /// K12: Starts heartbeats only once live.
     case beatsOnlyWhenLive
-    /// K13: acknowledgements are not looked for.
+    /// K13: Doesn't check for acknowledgements.
     case ignoresMissingAcks
-    /// K13: all clients beat in step.
+    /// K13: Sends all clients' heartbeats in step.
     case beatsInStep
-    /// K14: a hello after Ready changes nothing.
+    /// K14: Ignores a hello after Ready.
     case ignoresLateHello
-    /// K15: what comes before Ready is dropped.
+    /// K15: Drops messages before Ready.
     case dropsEarlyPushes
-    /// K16: a late subscriber waits for the next change.
+    /// K16: Makes a late subscriber wait for the next change.
     case startsStreamsEmpty
-    /// K17: every event is written by itself.
+    /// K17: Writes every event separately.
     case writesEveryEvent
-    /// K18: what goes wrong in the handshake is told to nobody.
+    /// K18: Doesn't report errors in the handshake.
     case failsSilently
-    /// K20: a server that is behind is believed.
+    /// K20: Accepts the numbers of a server that is behind.
     case acceptsRegression
-    /// K22: replayed events leave the cursor where it was.
+    /// K22: Leaves the cursor unchanged by replayed events.
     case replayMovesNothing
 }

@@ -30,7 +30,7 @@ struct LiveWorkoutTests {
         try await world.devices[3].tap(.start)
         await world.settle { world.devices.allSatisfy { $0.state.phase == .running } }
         for (index, device) in world.devices.enumerated() {
-            // All at once, so that only some of it has an effect in the end.
+            // All at once, so that only some of the taps have an effect in the end.
             try await device.tap(index.isMultiple(of: 2) ? .pause : .lap)
         }
         await world.settle { world.agree && world.devices.allSatisfy { $0.session?.confirmedCount == 6 } }
@@ -191,7 +191,7 @@ struct LiveWorkoutTests {
     }
 }
 
-/// Devices on a network in virtual time, and who sleeps in it.
+/// Devices on a network in virtual time, and their sleeping tasks.
 @MainActor final class LiveWorld {
     static let five = ["desktop", "phone", "server", "tablet", "watch"]
 
@@ -208,7 +208,7 @@ struct LiveWorkoutTests {
         }
     }
 
-    /// All of them, and until they know each other.
+    /// Starts all devices, and waits until they know each other.
     func start(connects: Bool = true) async {
         for index in peers.indices { devices.append(device(index, incarnation: UInt32(index + 1))) }
         for device in devices { await device.start() }
@@ -223,7 +223,7 @@ struct LiveWorkoutTests {
         return device
     }
 
-    /// Ends without a word and comes back with nothing.
+    /// Ends a device without a goodbye and relaunches it without its state.
     func relaunch(_ index: Int) async {
         let gone = devices[index]
         devices[index] = device(index, incarnation: UInt32(100 + index))
@@ -232,15 +232,15 @@ struct LiveWorkoutTests {
         await run(.seconds(3))
     }
 
-    /// Whether all that have a workout show the same.
+    /// True if all devices with a workout show the same.
     var agree: Bool { Set(devices.filter { $0.invitation != nil }.map(\.state.digest)).count == 1 }
 
-    /// Whether everybody has everybody within reach.
+    /// True if every device can reach every other.
     var isConnected: Bool {
         devices.allSatisfy { $0.companions.count(where: \.isReachable) == peers.count - 1 }
     }
 
-    /// Whether all take part in the same workout.
+    /// True if all take part in the same workout.
     var isOne: Bool {
         agree && devices.allSatisfy { $0.session != nil } && Set(devices.map { $0.session?.sessionID }).count == 1
     }

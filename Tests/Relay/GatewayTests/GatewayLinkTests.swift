@@ -12,7 +12,7 @@
     @testable import MeshGatewayTransport
 
     @Suite(.timeLimit(.minutes(5))) struct GatewayLinkTests {
-        /// Notes what a link tells.
+        /// An observer that records a link's reports.
         private final class Ear: LinkObserver {
             struct Heard {
                 var found = 0, connected = 0, guests = 0
@@ -83,7 +83,7 @@
                 try RelayLink(
                     GatewayLinkConfiguration(
                         identity: identity, trustedPeers: TrustedPeers(), url: gateway.url,
-                        // Of two users.
+                        // Each device has its own user.
                         token: { identity.peerID.description }))
             }
             let ears = [Ear(), Ear()]
@@ -149,7 +149,7 @@
     }
 
     extension RelayLink {
-        /// - Returns: nil where the packet was taken.
+        /// - Returns: nil if the link accepted the packet.
         fileprivate func refusal(of packet: LinkPacket, to peer: PeerIdentity) -> LinkError? {
             do throws(LinkError) {
                 try send(packet, to: LinkAddress(peer.peerID.description))

@@ -19,7 +19,7 @@
         let ids: [PeerID]
         let clientIDs: [String]
 
-        /// - Parameter isKnown: whether both have been at the broker before.
+        /// - Parameter isKnown: True if both peers have visited the broker before.
         init(_ settings: [String] = [], isKnown: Bool = true) async throws {
             let diagnostics = Topic<SessionDiagnosticEvent>(bufferLimit: 1024)
             self.diagnostics = diagnostics
@@ -33,7 +33,7 @@
             links = try zip(configurations, clients).map { configuration, client in
                 var configuration = configuration
                 configuration.makeClient = { client }
-                // A busy machine is no fault.
+                // A busy machine must not cause a failure.
                 configuration.answerTime = patience
                 return try RelayLink(configuration, diagnostics: diagnostics)
             }
@@ -46,7 +46,7 @@
             try await eventually("both to be connected") { ears.allSatisfy { $0.heard.connections > 0 } }
         }
 
-        /// Waits while the link is full, and until the broker has what was taken.
+        /// Sends when the link has space, and returns once the broker has the accepted messages.
         func send(_ bytes: [UInt8], on lane: LinkLane, from index: Int = 0) async throws {
             try await eventually("room on the lane \(lane.rawValue)") {
                 do {
@@ -63,7 +63,7 @@
         func close() async { for link in links { await link.close() } }
     }
 
-    /// What one link tells.
+    /// An observer of one link.
     final class Ear: LinkObserver {
         struct Heard {
             var isFound = false
@@ -87,12 +87,12 @@
         func failed(_ reason: String) {}
     }
 
-    /// Somebody without a key, whom the broker lets read and write everything.
+    /// A client without a key, which the broker lets read and write everything.
     final class Stranger: RelayClientObserver {
         private let client: MosquittoClient
         private let state = Locked((isListening: false, seen: [RelayMessage]()))
 
-        /// - Parameter filter: what it reads; nil for nothing.
+        /// - Parameter filter: The topics to read; nil for none.
         init(at broker: MQTTBroker, as clientID: String = "stranger", filter: String? = "#") async throws {
             client = try MosquittoClient(broker: broker, clientID: clientID, sessionExpiry: .zero)
             client.open(self)

@@ -14,8 +14,8 @@
 
     @testable import MeshMQTTTransport
 
-    /// A broker acknowledges what it then drops, since a queue is full (Mosquitto's max_queued_messages): MQTT cannot tell
-    /// whoever sent it. Delivery numbers its messages, and sends again.
+    /// A broker acknowledges messages that it then drops because a queue is full (Mosquitto's max_queued_messages).
+    /// MQTT can't report that to the sender. Delivery numbers its messages and sends them again.
     @Suite(.serialized, .enabled(if: MosquittoBroker.isInstalled, "needs mosquitto")) struct FullQueueTests {
         private let settings = ["max_queued_messages 5", "sys_interval 1"]
 

@@ -10,7 +10,7 @@
 
     @testable import MeshMQTTTransport
 
-    /// What brokers and strangers do, with a real Mosquitto.
+    /// Behavior of brokers and unknown clients, with a real Mosquitto.
     @Suite(.serialized, .enabled(if: MosquittoBroker.isInstalled, "needs mosquitto")) struct MQTTBrokerTests {
         private let words = (1...10).map { Array("word \($0) that nobody else may read".utf8) }
 

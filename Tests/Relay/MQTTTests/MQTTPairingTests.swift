@@ -7,7 +7,7 @@
     @testable import MeshMQTTTransport
 
     struct MQTTPairingTests {
-        /// Two that pair at a topic in memory, and all that was said there.
+        /// Two peers that pair at a topic in memory, and all messages sent there.
         private struct Meeting {
             var cores: [MQTTPairingCore]
             var said: [[UInt8]] = []
@@ -40,7 +40,7 @@
                 }
             }
 
-            /// Those that have come.
+            /// The peers that have arrived.
             var present: [Int] = []
         }
 
@@ -86,7 +86,7 @@
                     try meeting.hear(changed, at: 1)
                     try meeting.hear(Array(bytes[..<index]), at: 1)
                 }
-                // Back to who said it.
+                // Reflects the message to its sender.
                 try meeting.hear(bytes, at: 0)
             }
             try meeting.hear([UInt8](repeating: 1, count: MQTTPairingCore.bytesMax + 1), at: 1)

@@ -3,13 +3,13 @@ import Testing
 
 @testable import MeshMailbox
 
-/// When a device's side of a mailbox speaks by itself. In virtual time.
+/// Messages that a device's mailbox client sends on its own schedule, in virtual time.
 struct MailboxClientCoreTests {
     private struct Device {
         let watch: MailboxID
         var core = MailboxClientCore()
         var now = Duration.zero
-        /// The gateway answers heartbeats.
+        /// True if the gateway answers heartbeats.
         var isAnswered = true
         var said: [MailboxRequest] = []
         var dropped = 0
@@ -49,7 +49,7 @@ struct MailboxClientCoreTests {
             }
         }
 
-        /// Calls the core only when it is due.
+        /// Advances time, and calls the core only when it is due.
         mutating func wait(_ seconds: Int, each second: (inout Device, Int) throws -> Void = { _, _ in }) throws {
             for moment in 0..<seconds {
                 now += .seconds(1)

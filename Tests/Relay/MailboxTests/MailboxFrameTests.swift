@@ -35,7 +35,7 @@ struct MailboxFrameTests {
         let bytes = request.bytes
         #expect(try MailboxRequest(bytes) == request)
         for count in 0..<bytes.count {
-            // What ends in bytes of any number is another of the same kind where it is cut.
+            // A request that ends in bytes of any length is still valid when it is cut there.
             if let other = try? MailboxRequest(Array(bytes[..<count])) {
                 #expect(other != request && other.bytes.count == count)
             }

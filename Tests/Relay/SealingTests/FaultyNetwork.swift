@@ -5,15 +5,15 @@
 
     @testable import MeshRelay
 
-    /// Two peers at a broker in virtual time. While it is faulty, messages are late or not taken, peers stand still, and
-    /// connections break, with wills that are late; the broker keeps sessions and retained messages.
+    /// Two peers at a broker in virtual time. While it is faulty, messages are late or rejected, peers freeze, and
+    /// connections break with late wills. The broker keeps sessions and retained messages.
     struct FaultyNetwork {
         private struct Place {
             var isThere = false
             var standsStillUntil = Duration.zero
             var will: RelayMessage?
             var filters: [String] = []
-            /// What the broker will deliver, in order.
+            /// Messages that the broker will deliver, in order.
             var waiting: [RelayMessage] = []
             var tokens: UInt8 = 0
             var isConnected = false
@@ -22,7 +22,8 @@
         private(set) var cores: [RelayLinkCore]
         private var places = [Place(), Place()]
         private var lateWills: [(due: Duration, will: RelayMessage)] = []
-        /// The newest of each topic. In the order in which they came, so that a seed replays whatever the peers' ids are.
+        /// The newest message of each topic, in order of arrival, so that a seed replays independently of the peers'
+        /// IDs.
         private var retained: [RelayMessage] = []
         private var random: SplitMix64
         private var isFaulty = true
@@ -47,7 +48,7 @@
             while now < end { step() }
         }
 
-        /// From now on nothing is lost or late.
+        /// Ends losses and delays.
         mutating func recover() { isFaulty = false }
 
         mutating func send(_ byte: UInt8, from index: Int) throws {

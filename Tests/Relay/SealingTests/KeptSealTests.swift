@@ -48,7 +48,7 @@
             for message in [first, second] {
                 #expect(throws: SealError.replayed) { try open(message, &opener) }
             }
-            // An opener that remembers nothing takes both.
+            // An opener without memory accepts both.
             for (message, bytes) in [(first, [1]), (second, [2])] as [([UInt8], [UInt8])] {
                 var forgetful = KeptOpener(from: sender.id, to: receiver)
                 #expect(try open(message, &forgetful) == bytes)

@@ -4,9 +4,10 @@
 
     @testable import MeshRelay
 
-    /// Pauses between connections, of a device alone and of two with one identity.
+    /// Pauses between connections, of a single device and of two with the same identity.
     @Suite struct ReconnectBackoffTests {
-        /// - Returns: the takeovers in ten minutes, and the number of them after which either device reports the problem.
+        /// - Returns: The takeovers in ten minutes, and the number of them after which either device reports the
+        ///   problem.
         private func takeovers(
             of clones: inout [ReconnectBackoff], _ end: ReconnectBackoff.End, seed: UInt64
         ) -> (count: Int, reportedAfter: Int?) {
@@ -62,7 +63,7 @@
             #expect(backoff.problem == nil)
         }
 
-        /// A broker that ends does so too.
+        /// A broker that shuts down closes without a reason.
         @Test func `One close without a reason costs no more than a failure`() {
             var random = SplitMix64(seed: 1)
             var backoff = ReconnectBackoff(from: .milliseconds(50), to: .seconds(5))

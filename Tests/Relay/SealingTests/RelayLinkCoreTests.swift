@@ -15,7 +15,7 @@
             var now = Duration.seconds(1)
             var ticksWhenDue = false
             var tickCount = 0
-            /// Messages that come to nobody.
+            /// True for messages that are lost.
             var loses: (RelayMessage) -> Bool = { _ in false }
 
             init() throws {
@@ -39,7 +39,7 @@
                 }
             }
 
-            /// Until neither has anything to say.
+            /// Runs until neither peer has anything to send.
             mutating func run() {
                 while true {
                     let all = (0..<2).map { cores[$0].takeDirectives() }
@@ -134,8 +134,8 @@
             #expect(network.connections(0) == 1 && network.connections(1) == 1)
         }
 
-        /// A relay may hand over what it has kept of a peer before that peer's presence. Delivery lets go what comes from
-        /// somebody whom the link has not found, and the relay does not repeat it.
+        /// A relay may deliver a peer's stored messages before that peer's presence. Delivery drops messages from a
+        /// peer that the link hasn't found, and the relay doesn't repeat them.
         @Test(arguments: [LinkLane.queue, .latest])
         func `A peer whose presence hasn't arrived is found by its sealed message, which is delivered`(lane: LinkLane)
             throws
@@ -185,7 +185,7 @@
             #expect(network.partings(0) == 1)
         }
 
-        /// Lets both sides exchange a packet of delivery's every 20 seconds, for ten minutes.
+        /// Lets both sides exchange a delivery packet every 20 seconds, for ten minutes.
         private func idle(_ network: inout Network, each second: (inout Network, Int) -> Void = { _, _ in }) throws
             -> Int
         {
@@ -303,7 +303,7 @@
                 #expect(!message.topic.contains("feature"))
             }
             let before = network.told
-            // Everything again, everything changed in one place, and words of its own under the peers' names.
+            // Repeats everything, alters each message in one place, and adds forged messages under the peers' names.
             for message in seen where RelayTopic(message.topic) != .presence(network.id(0)) {
                 network.publish(message)
                 for index in stride(from: 0, to: message.bytes.count, by: 7) {

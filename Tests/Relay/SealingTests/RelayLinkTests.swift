@@ -57,7 +57,7 @@
         func failed(_ reason: String) {}
     }
 
-    /// Delivers on the thread of its caller, when it is told to.
+    /// A relay in memory that delivers on request, on the caller's thread.
     private final class MemoryRelay: Sendable {
         private struct State {
             var retained: [RelayMessage] = []
@@ -93,7 +93,7 @@
             }
         }
 
-        /// Until nothing waits.
+        /// Delivers until no message waits.
         func deliver() {
             while let next = state.withLock({ $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }) { next() }
         }

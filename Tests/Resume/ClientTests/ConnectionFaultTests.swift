@@ -4,7 +4,7 @@ import Testing
 
 @testable import MeshResume
 
-/// What went wrong in the reference with connections, heartbeats and the store.
+/// Faults of the reference in connections, heartbeats and the store.
 @Suite struct ConnectionFaultTests {
     @Test func `K8 a resumable invalidation keeps the cursor`() {
         prove(.ignoresResumable) { world in
@@ -225,7 +225,7 @@ import Testing
                     let event = events[Int(random.upTo(UInt64(events.count - 1)))]
                     world.receive(event)
                     world.advance(by: .seconds(Int(random.upTo(4))), acknowledging: true)
-                    // A Ready begins anew, by right.
+                    // After a Ready the sequence may start over.
                     if case .ready = event { last = 0 }
                     if case .resumed = event { last = min(last, world.cursor ?? 0) }
                     #expect(world.cursor ?? .max >= last, "seed \(seed), \(event)")

@@ -8,7 +8,7 @@ import Testing
 
 private final class Socket: SessionTransport {
     let sent = Locked((handshakes: [HandshakeRequest](), heartbeats: [HeartbeatRequest]()))
-    /// What heartbeats wait for.
+    /// Blocks heartbeats until opened.
     let gate: Gate?
 
     init(gate: Gate? = nil) { self.gate = gate }
@@ -24,7 +24,7 @@ private final class Socket: SessionTransport {
     var heartbeatCount: Int { sent.withLock { $0.heartbeats.count } }
 }
 
-/// The actor around the core: what it waits for, and what it tells whom.
+/// The actor around the core: its suspensions and its notifications.
 @Suite struct CoordinatorTests {
     private let clock = ManualTime()
 
@@ -131,7 +131,7 @@ private final class Socket: SessionTransport {
         await coordinator.connectionDidClose(on: old)
         #expect(await coordinator.state == .handshaking)
         #expect(await coordinator.didReceive(.ready(sessionId: "second user", initialSeq: 1), on: new) == .live)
-        // Without a name it counts as the present one's, as in the reference.
+        // Without a name it counts as the present connection's, as in the reference.
         let twin = self.coordinator(Socket())
         await twin.connectionDidOpen()
         await twin.clearSession()

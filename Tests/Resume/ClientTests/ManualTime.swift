@@ -2,7 +2,7 @@ import MeshBase
 
 @testable import MeshResume
 
-/// A clock that a test moves.
+/// A clock that a test advances.
 final class ManualTime: Sendable {
     private struct State {
         var now = Duration.zero
@@ -16,7 +16,7 @@ final class ManualTime: Sendable {
         ResumeTime(elapsed: { self.state.withLock { $0.now } }, sleep: { try await self.sleep(until: $0) })
     }
 
-    /// Until when somebody sleeps.
+    /// The earliest time at which a sleeper wakes.
     var nextDue: Duration? { state.withLock { $0.sleepers.map(\.due).min() } }
 
     func advance(to now: Duration) {
@@ -52,7 +52,7 @@ final class ManualTime: Sendable {
     }
 }
 
-/// Opens once, for all who wait.
+/// A gate that opens once, for all waiters.
 final class Gate: Sendable {
     private let state = Locked((isOpen: false, waiters: [CheckedContinuation<Void, Never>]()))
 

@@ -3,7 +3,7 @@ import Testing
 @testable import MeshResume
 
 @Suite struct ReconnectPolicyTests {
-    /// K19: what everybody builds: the same wait for everybody, and another try whatever the server has said.
+    /// K19: the usual mistake. All clients wait equally long, and retry whatever the server has answered.
     private struct FaultyPolicy {
         var wait = Duration.seconds(1)
 

@@ -1,4 +1,4 @@
-// The reference's names alone: with its import in the place of ours this file compiles there as well.
+// Uses only the reference's names: with its import in place of ours, this file compiles there as well.
 import Foundation
 import MeshResume
 import Testing
@@ -18,7 +18,7 @@ private final class Socket: SessionTransport {
     func sendHeartbeat(_ request: HeartbeatRequest) async throws { await wire.add(request) }
 }
 
-/// An app's own storage, as the reference asks for it.
+/// An app's own storage, as the reference requires it.
 private actor OwnStorage: SessionStorage {
     private var snapshot: SessionSnapshot?
 
@@ -33,7 +33,7 @@ private actor OwnStorage: SessionStorage {
     func clear() async { snapshot = nil }
 }
 
-/// What the reference documents, told by code that knows nothing else.
+/// The reference's documented behavior, tested by code that uses nothing else.
 @Suite struct ReferenceTests {
     private let socket = Socket()
 

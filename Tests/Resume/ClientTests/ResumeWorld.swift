@@ -4,17 +4,17 @@ import Testing
 
 @testable import MeshResume
 
-/// A core in virtual time, with a store, a socket and an app around it that do at once what it asks for, unless they are
-/// told to wait.
+/// A core in virtual time, with a store, a socket and an app around it. They carry out its directives at once unless a
+/// test delays them.
 struct ResumeWorld {
     private(set) var core: ResumeCore
     private(set) var now = Duration.zero
-    /// What a new process would find.
+    /// The state that a new process would load.
     var stored: SessionSnapshot?
     var storeFails = false
     var token: String? = "token"
     var handshakeFails = false
-    /// Tokens are asked for, and come with `returnToken`.
+    /// True if requested tokens wait for `returnToken`.
     var tokensWait = false
     private(set) var waitingTokens: [UInt64] = []
     private(set) var told: [SessionEvent] = []
@@ -78,13 +78,13 @@ struct ResumeWorld {
         carryOut()
     }
 
-    /// Another process, with what this one has stored.
+    /// Starts another process with this one's stored state.
     mutating func relaunch() {
         core = ResumeCore(settings, seed: seed)
         told = []
     }
 
-    /// Acknowledges every heartbeat at once where told so.
+    /// Advances time, and acknowledges every heartbeat at once if requested.
     mutating func advance(by duration: Duration, acknowledging: Bool = false) {
         let end = now + duration
         while let due = core.deadline, due <= end {
@@ -99,7 +99,7 @@ struct ResumeWorld {
 
     mutating func forgetTold() { told = [] }
 
-    /// Live at that sequence.
+    /// Brings the core to live at that sequence.
     mutating func begin(_ id: String = "s", at sequence: UInt64) {
         open()
         receive(.ready(sessionId: id, initialSeq: sequence))
@@ -140,7 +140,7 @@ struct ResumeWorld {
 let properties = ClientProperties(platform: "test", appVersion: "1", osVersion: "1", deviceName: "t", deviceId: "d")
 let contiguous = SessionCoordinator.Configuration(sequencing: .contiguous)
 
-/// A story that must end without complaint, and with one where a rule is broken.
+/// Checks that a scenario ends without a complaint, and with one when a rule is broken.
 func prove(
     _ mutations: ResumeMutation..., configuration: SessionCoordinator.Configuration = .init(),
     writeDelay: Duration = .zero, sourceLocation: SourceLocation = #_sourceLocation,
@@ -157,13 +157,13 @@ func prove(
     }
 }
 
-/// What was found in place of what must be, for a complaint.
+/// Returns a complaint if the values differ.
 func differs<Value: Equatable>(_ found: Value, _ expected: Value, _ what: String) -> String? {
     found == expected ? nil : "\(what): \(found) instead of \(expected)"
 }
 
 extension SessionCoordinator.Configuration {
-    /// The same on a busy machine: by its real clock nothing runs out.
+    /// A copy for busy machines: no timeout of the real clock expires.
     var patient: Self {
         var configuration = self
         (configuration.replayTimeout, configuration.handshakeTimeout) = (86_400, 86_400)

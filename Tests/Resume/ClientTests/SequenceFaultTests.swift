@@ -3,7 +3,7 @@ import Testing
 
 @testable import MeshResume
 
-/// What went wrong in the reference with cursors and replays.
+/// Faults of the reference in cursors and replays.
 @Suite struct SequenceFaultTests {
     @Test func `K1 a number that was skipped is missed, told and asked for again`() {
         prove(.skipsGaps, configuration: contiguous) { world in

@@ -5,12 +5,12 @@ import Testing
 
 @testable import MeshResume
 
-/// What a store of a cursor owes, whichever it is.
+/// Requirements on every store of a cursor.
 @Suite struct StoreTests {
     private static let first = SessionSnapshot(sessionId: "first \"user\" ✓", lastSeq: .max)
     private static let second = SessionSnapshot(sessionId: "second", lastSeq: 0)
 
-    /// Nothing, a session, another, and nothing again; each as it was saved.
+    /// Saves nothing, a session, another, and nothing again, and checks that each is loaded as saved.
     private func complaint(_ store: any ResumeStore) async throws -> String? {
         for snapshot in [nil, Self.first, Self.second, Self.first, nil, nil] {
             try await store.save(snapshot)
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test func `K17 every store gives back the session it was given, and no mixture`() async throws {
-        /// Forgets to begin at 0 again, as storage that updates by steps may.
+        /// A store that fails to reset the sequence to 0, as storage with partial updates may.
         actor Mixing: ResumeStore {
             private var snapshot: SessionSnapshot?
 
@@ -68,7 +68,7 @@ import Testing
             let torn = try Self.second.stored().dropLast(7)
             try Data(torn).write(to: URL(filePath: store.path + ".new-torn"))
             #expect(try await store.load() == Self.first)
-            // A store that writes in place leaves this.
+            // The contents that a store leaves if it writes in place.
             try Data(torn).write(to: URL(filePath: store.path))
             await #expect { try await store.load() } throws: { ($0 as? ResumeError)?.code == .damaged }
             try await store.save(Self.second)

@@ -6,11 +6,11 @@ import Testing
 @testable import MeshResume
 @testable import MeshResumeGateway
 
-/// Everybody comes at once.
+/// All clients connect at once.
 @Suite struct AdmissionTests {
     private static let count = 1000
 
-    /// - Returns: how many handshakes the app was asked about in each second.
+    /// - Returns: The number of handshakes that the app was asked about in each second.
     private func stampede(_ admission: GatewayAdmission) throws -> [Int] {
         var core = GatewayCore(admission: admission, seed: 1)
         var queue = EventQueue<Int>()
@@ -56,7 +56,7 @@ import Testing
 
     private static let admission = GatewayAdmission(perSecond: 40, atOnce: 40)
 
-    /// - Returns: whether the app is asked for each.
+    /// - Returns: The connections that the app is asked to authenticate.
     private static func greet(
         _ core: inout GatewayCore, _ keys: Range<Int>, from address: String?, token: (Int) -> String, _ now: Duration
     ) throws -> [Int] {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MeshResumeGateway
 
-/// A clock that a test moves.
+/// A clock that a test advances.
 final class MovableTime: Sendable {
     private let state = Locked(Duration.zero)
 
@@ -11,7 +11,7 @@ final class MovableTime: Sendable {
     func pass(_ time: Duration) { state.withLock { $0 += time } }
 }
 
-/// One store behind a lock, which can lose what it holds.
+/// A store behind a lock, which can lose its contents.
 final class LosableBuffer: ReplayBuffer {
     private let buffer: Locked<MemoryReplayBuffer>
     private let make: @Sendable (UInt64) -> MemoryReplayBuffer
@@ -27,7 +27,7 @@ final class LosableBuffer: ReplayBuffer {
 
     private var current: MemoryReplayBuffer { buffer.withLock { $0 } }
 
-    /// - Parameter keepsEpoch: as a server that counts from 1 again under the same name.
+    /// - Parameter keepsEpoch: True for a server that counts from 1 again in the same epoch.
     func lose(keepsEpoch: Bool = false) {
         let seed = epochs.withLock { epoch in
             if !keepsEpoch { epoch += 1 }
@@ -50,14 +50,14 @@ final class LosableBuffer: ReplayBuffer {
 struct BrokenBuffer: ReplayBuffer {
     enum Fault: String, CaseIterable {
         case numbersFromZero = "numbers"
-        /// K23: each process numbers what it appends.
+        /// K23: each process numbers its own events.
         case numbersByItself = "one-numbering"
         case rangeIncludesItsBegin = "range"
         case saysOneTooMany = "newest"
         case keepsEverything = "count"
         case weighsNothing = "bytes"
         case forgetsNothing = "age"
-        /// K20
+        /// K20: a buffer that lost its events keeps its epoch.
         case keepsEpoch = "epoch"
         case answersTheFuture = "ahead"
         case noticesOnlyItself = "notice"
@@ -109,7 +109,7 @@ struct BrokenBuffer: ReplayBuffer {
         let faces = (0..<2).map { _ -> any ReplayBuffer in
             guard let fault else { return store }
             let own = MemoryReplayBuffer(kept)
-            // What nobody publishes to ends, so that the check is not kept waiting.
+            // A stream without a publisher ends, so that the check doesn't wait for it.
             if fault == .noticesOnlyItself {
                 return BrokenBuffer(whole: store, fault: fault, own: SilentBuffer(buffer: own))
             }
@@ -160,7 +160,7 @@ struct BrokenBuffer: ReplayBuffer {
     }
 }
 
-/// Nobody is told anything.
+/// A buffer without notices.
 private struct SilentBuffer: ReplayBuffer {
     let buffer: MemoryReplayBuffer
 

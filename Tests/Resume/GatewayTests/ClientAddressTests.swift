@@ -30,7 +30,7 @@ import Testing
         #expect(Self.client("192.0.2.1", for: ["198.51.100.1"]) == "192.0.2.1")
         #expect(Self.client("10.0.0.1", for: ["198.51.100.1"]) == "198.51.100.1")
         #expect(Self.client("10.0.0.1") == "10.0.0.1")
-        // What a client writes itself stands before what its proxy adds.
+        // Addresses that a client writes itself come before the ones that its proxy adds.
         #expect(Self.client("10.0.0.1", for: ["203.0.113.9, 198.51.100.1", "10.0.0.2"]) == "198.51.100.1")
         #expect(Self.client("10.0.0.1", for: ["198.51.100.1, nonsense"]) == "10.0.0.1")
         #expect(Self.client("10.0.0.1", for: ["198.51.100.1:4711"]) == "198.51.100.1")

@@ -41,7 +41,7 @@ private struct Desk {
         carryOut()
     }
 
-    /// What was said since.
+    /// Returns and removes the frames sent since the last call.
     mutating func take(_ key: Int) -> [String] { texts.removeValue(forKey: key) ?? [] }
 
     mutating func flush(_ key: Int, _ count: Int) {
@@ -66,7 +66,7 @@ private struct Desk {
         }
     }
 
-    /// - Returns: the session's id.
+    /// - Returns: The session's ID.
     mutating func identify(_ key: Int, _ token: String = "u") -> String {
         open(key)
         say(#"{"op":2,"d":{"token":"\#(token)","properties":{"os":"linux"}}}"#, on: key)
@@ -102,7 +102,7 @@ private struct Desk {
     }
 
     @Test func `K22 replayed events carry their sequence, and a resume after a resume replays nothing`() throws {
-        /// What a client of any kind keeps: the last sequence that it has seen.
+        /// Keeps what any client keeps: the last sequence that it has seen.
         func complaint(_ change: (String) -> String) throws -> String? {
             var desk = Desk()
             let id = desk.identify(1)
@@ -199,7 +199,7 @@ private struct Desk {
         desk.say(#"{"op":1}"#, on: 1)
         desk.pass(.seconds(31))
         #expect(desk.closed[1] == .unknownError)
-        // Who reads on gets the rest, in order.
+        // A client that continues reading gets the rest, in order.
         desk.resume(2, id, 0)
         var seen: [String] = []
         while case let texts = desk.take(2), !texts.isEmpty {

@@ -4,7 +4,7 @@ import Testing
 @testable import MeshResume
 @testable import MeshResumeGateway
 
-/// Looking at every connection every second would cost more than the events.
+/// Checking every connection every second would cost more than the events.
 @Suite struct DueTimesTests {
     @Test(arguments: 0..<50 as Range<UInt64>)
     func `An entry is taken once, when it is due, as a full scan would take it`(seed: UInt64) {

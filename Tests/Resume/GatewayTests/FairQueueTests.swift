@@ -5,12 +5,12 @@ import Testing
 
 /// Users share a store in virtual time.
 @Suite struct FairQueueTests {
-    /// A store that answers one question in a millisecond.
+    /// A store that answers one question per millisecond.
     private struct Store {
         var queue: FairQueue<Duration>
         var now = Duration.zero
         var asked: [String] = []
-        /// How long each answer took, by user.
+        /// The time that each answer took, by user.
         var times: [String: [Duration]] = [:]
         var strained: Set<String> = []
 

@@ -5,7 +5,7 @@ import Testing
 @testable import MeshResume
 @testable import MeshResumeGateway
 
-/// What either side writes the other reads, in JSON and in binary, and no bytes do harm.
+/// Each side reads the other's frames, in JSON and in binary, and no bytes do harm.
 @Suite struct FrameEncodingTests {
     private static let clientFrames: [ClientFrame] = [
         .heartbeat(lastSeq: nil), .heartbeat(lastSeq: 0), .heartbeat(lastSeq: .max),
@@ -31,7 +31,7 @@ import Testing
         ]
     }
 
-    /// Every frame of either side.
+    /// Encodes every frame of either side.
     private static func bytes(_ encoding: FrameEncoding) throws -> [[UInt8]] {
         try clientFrames.map { try $0.encoded(as: encoding) } + serverFrames().map { $0.encoded(as: encoding) }
     }
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    /// As Docs/Internals/ResumeProtocol.md shows them.
+    /// The examples of Docs/Internals/ResumeProtocol.md.
     @Test func `Binary frames are laid out as documented`() throws {
         #expect(try ClientFrame.heartbeat(lastSeq: 300).encoded(as: .binary) == [1, 0xac, 0x02])
         let resume = ClientFrame.resume(token: "ab", sessionId: "x", lastSeq: 7)
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    /// - Returns: what is wrong with how these bytes are read.
+    /// - Returns: A fault in reading these bytes, or nil.
     private func complaint(_ bytes: [UInt8], _ encoding: FrameEncoding) throws -> String? {
         _ = try? ServerFrame(bytes, as: encoding).payload(as: [String: Int].self)
         do throws(FrameError) {
@@ -147,7 +147,7 @@ import Testing
     func `Random bytes do no harm`(encoding: FrameEncoding, seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         for round in 0..<200 {
-            // Half of them begin as a frame does.
+            // Half of them start like a frame.
             var bytes = (0..<random.upTo(40)).map { _ in UInt8(random.upTo(255)) }
             if round % 2 == 0, !bytes.isEmpty { bytes[0] = UInt8(random.upTo(14)) }
             #expect(try complaint(bytes, encoding) == nil, "seed \(seed), round \(round): \(bytes)")

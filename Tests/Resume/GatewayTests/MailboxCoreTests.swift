@@ -5,7 +5,7 @@ import Testing
 
 @testable import MeshResumeGateway
 
-/// One gateway with a store in memory that answers at once, in virtual time. A key proves itself by being its own signature.
+/// One gateway with a store in memory that answers at once, in virtual time. A key serves as its own signature.
 struct MailboxCoreTests {
     private struct Gateway {
         var core: MailboxCore
@@ -17,7 +17,7 @@ struct MailboxCoreTests {
         var paused: Set<Int> = []
         var served: [String: Int] = [:]
         var writes: [MailboxWrite] = []
-        /// Whether the store answers writes.
+        /// True if the store answers writes.
         var answersWrites = true
 
         init(_ settings: MailboxSettings = .init()) {
@@ -102,7 +102,7 @@ struct MailboxCoreTests {
         try #require(MailboxID(bytes: [UInt8](repeating: byte, count: MailboxID.byteCount)))
     }
 
-    /// Two devices that let each other in, on the connections 1 and 2.
+    /// Returns two devices that admit each other, on connections 1 and 2.
     private static func pair(_ settings: MailboxSettings = .init()) throws -> (Gateway, MailboxID, MailboxID) {
         var gateway = Gateway(settings)
         let (phone, watch) = (try id(1), try id(2))
@@ -124,7 +124,7 @@ struct MailboxCoreTests {
         }
         #expect(gateway.packets(2).map(\.lane) == [.hello, .datagram, .queue, .latest])
         #expect(gateway.packets(2).allSatisfy { $0.from == phone && $0.bytes == [9] })
-        // The watch goes and comes again: what was kept comes, what is now or never does not.
+        // The watch leaves and returns. Stored messages arrive, and now-or-never messages don't.
         gateway.core.remove(2)
         gateway.carryOut()
         #expect(gateway.news[1]?.last == .presence(of: watch, [0]))
@@ -144,7 +144,7 @@ struct MailboxCoreTests {
         gateway.carryOut()
         gateway.open(3, watch, follows: [phone])
         #expect(gateway.packets(3).map(\.bytes) == [[2]])
-        // A place that there is not means the beginning.
+        // A nonexistent position means the beginning.
         gateway.say(.taken(MailboxPosition(epoch: position.epoch, sequence: .max)), 3)
         gateway.core.remove(3)
         gateway.carryOut()
@@ -162,7 +162,7 @@ struct MailboxCoreTests {
         gateway.say(.open(gateway.opening(phone, token: "nobody")), 2)
         #expect(gateway.closed[2] == .authenticationFailed)
         #expect(gateway.writes.isEmpty)
-        // Nor does it wait for one for ever.
+        // Nor does it wait for one forever.
         gateway.core.open(3, challenge: [UInt8](repeating: 0, count: 32), gateway.now)
         gateway.wait(.seconds(11))
         #expect(gateway.closed[3] == .notAuthenticated)
@@ -180,7 +180,7 @@ struct MailboxCoreTests {
         #expect(gateway.packets(2).isEmpty && gateway.writes.count == writes)
         #expect(gateway.refusals(3).count == 5)
         #expect(gateway.news[3]?.contains { if case .presence = $0 { true } else { false } } == false)
-        // Nor does who is let in write to whom it does not follow itself.
+        // Nor may an admitted device write to a device that it doesn't follow itself.
         gateway.say(.follow([]), 1)
         gateway.say(.post(MailboxPost(number: 8, to: watch, lane: .queue, bytes: [9])), 1)
         #expect(gateway.packets(2).isEmpty && gateway.refusals(1).count == 1)
@@ -215,7 +215,7 @@ struct MailboxCoreTests {
         let (phone, watch) = (try Self.id(1), try Self.id(2))
         gateway.open(1, phone, follows: [watch])
         gateway.now += .seconds(2)
-        // Told to another gateway, whose word was lost.
+        // Another gateway admitted it, and the notice was lost.
         _ = gateway.store.values.set(phone.bytes, MailboxValue.admitted, of: watch.description)
         gateway.say(.post(MailboxPost(number: 2, to: watch, lane: .queue, bytes: [9])), 1)
         #expect(gateway.refusals(1).isEmpty)
@@ -231,7 +231,8 @@ struct MailboxCoreTests {
         #expect(gateway.store.values.values([MailboxValue.presence], of: watch.description).values.first == [1, 3])
     }
 
-    /// `plugins-tool simulate mailboxes --mutate opensOvertaken --seed 2000235`: why order is left to the seal's counter.
+    /// `plugins-tool simulate mailboxes --mutate opensOvertaken --seed 2000235`: the reason that the seal's counter
+    /// decides order.
     @Test
     func `A message that the store lost and its sender repeats follows the messages that the store accepted meanwhile`()
         throws
@@ -240,7 +241,7 @@ struct MailboxCoreTests {
         func post(_ number: UInt8) -> MailboxRequest {
             .post(MailboxPost(number: UInt64(number), to: watch, lane: .queue, bytes: [number]))
         }
-        // The store takes 34 and loses it, before the receiver has read it and the sender the answer.
+        // The store accepts 34 and loses it, before the receiver has read it and the sender has the answer.
         gateway.answersWrites = false
         gateway.say(post(34), 1)
         gateway.answersWrites = true
@@ -268,7 +269,7 @@ struct MailboxCoreTests {
         #expect(gateway.closed[1] == .decodeError && gateway.closed[2] == nil)
         gateway.say(.open(gateway.opening(watch)), 2)
         #expect(gateway.closed[2] == .alreadyAuthenticated)
-        // What is said before the mailbox is open counts for nothing.
+        // Requests before the mailbox is open are ignored.
         gateway.core.open(4, challenge: [UInt8](repeating: 0, count: 32), gateway.now)
         let writes = gateway.writes.count
         gateway.say(.post(MailboxPost(number: 1, to: phone, lane: .queue, bytes: [])), 4)
@@ -326,7 +327,7 @@ struct MailboxCoreTests {
         #expect(gateway.paused.isEmpty)
         for number in 31...39 as ClosedRange<UInt64> { post(number) }
         #expect(gateway.paused.isEmpty && gateway.packets(2).count == 38)
-        // From a socket that pays no heed.
+        // A socket that ignores the pause is closed.
         for number in 40...70 as ClosedRange<UInt64> { post(number) }
         #expect(gateway.closed == [1: .rateLimited])
     }
@@ -390,7 +391,7 @@ struct MailboxCoreTests {
         #expect(directives.count { if case .find(_, watch.description) = $0.directive { true } else { false } } == 1)
         #expect(directives.count { if case .find(_, phone.description) = $0.directive { true } else { false } } == 1)
         #expect(directives.count { if case .view = $0.directive { true } else { false } } == 1)
-        // Every change is asked for once that is answered.
+        // Once that is answered, one question covers every change.
         gateway.core.found([:], on: 2, gateway.now)
         guard case .find(let names?, _) = gateway.core.takeDirectives().first?.directive else {
             Issue.record("no question follows")
@@ -476,7 +477,7 @@ struct MailboxCoreTests {
         #expect(values.values(["1"], of: "a") == ["1": []])
     }
 
-    /// A device that has dialed another gateway has signed for that one's name.
+    /// A device that has dialed another gateway has signed for that gateway's name.
     @Test(arguments: [
         ("gateway.example", "gateway.example", true), ("eu.example.org", "eu.example.org", true),
         ("rogue.example", "rogue.example", false), ("a.eu.example.org", "a.eu.example.org", false),
@@ -485,7 +486,7 @@ struct MailboxCoreTests {
     func `A signature for another server opens nothing`(signedFor: String, said: String, isOpened: Bool) throws {
         var settings = MailboxSettings()
         settings.serverNames = ["gateway.example", "*.example.org"]
-        // The bytes that were to be signed stand for the signature.
+        // The signature is simply a copy of the bytes to be signed.
         var core = MailboxCore(settings) { key, signature, signed in signature == signed ? MailboxID(bytes: key) : nil }
         let challenge = [UInt8](repeating: 7, count: MailboxFrame.challengeByteCount)
         core.open(1, challenge: challenge, .zero)

@@ -11,7 +11,7 @@ private struct BrokenMailboxStore: MailboxStore {
         case sharesNothing = "mailbox-share"
         case appendsAll = "mailbox-queue-share"
         case keepsWhoIsNotAdmitted = "mailbox-admitted"
-        /// As gateways did that looked first and wrote then.
+        /// Earlier gateways looked first and then wrote.
         case looksThenWrites = "mailbox-enrol"
         case keepsRemoved = "mailbox-remove"
     }
@@ -99,10 +99,10 @@ private struct BrokenMailboxStore: MailboxStore {
         #expect(await store.enrol("c", of: "eve", max: 64))
         #expect(await !store.enrol("d", of: "stranger", max: 64))
         #expect(await !store.set([1], "presence", of: "d"))
-        // Eve's second takes the place of her first, and of nobody else's.
+        // Eve's second mailbox replaces her first, and no other user's.
         #expect(await store.enrol("e", of: "eve", max: 64))
         for mailbox in ["a", "b"] { #expect(await store.values(nil, of: mailbox) == ["presence": [1]]) }
-        // What nobody has opened for long makes room.
+        // A mailbox that has been unopened for long makes space.
         time.pass(MailboxBounds.idle + .seconds(1))
         #expect(await store.enrol("a", of: "anna", max: 64))
         #expect(await store.enrol("d", of: "stranger", max: 64))

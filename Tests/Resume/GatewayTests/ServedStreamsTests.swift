@@ -12,7 +12,7 @@ import Testing
         streams.add("b")
         streams.remove("a")
         streams.remove("a")
-        // One that has no client.
+        // A stream without clients.
         streams.remove("a")
         streams.add("a")
         #expect(heard.withLock { $0 } == ["+a", "+b", "-a", "+a"])

@@ -10,7 +10,7 @@ import Testing
 @Suite struct TokenTests {
     private static let lead = GatewaySettings().tokenRenewalLead
 
-    /// A core whose clients are told who they are by the test.
+    /// A core whose clients the test authenticates.
     private struct Desk {
         var core = GatewayCore(admission: .unlimited, seed: 1)
         var buffer = ReplayContents(ReplayLimits(), seed: 1)
@@ -40,7 +40,7 @@ import Testing
             let end = now + time
             while now < end {
                 now = min(end, now + .seconds(1))
-                // A client that lives.
+                // A live client.
                 for key in texts.keys.sorted() where closed[key] == nil {
                     core.receive(Array(#"{"op":1,"d":null}"#.utf8), on: key, now)
                 }
@@ -83,7 +83,7 @@ import Testing
         #expect(!CloseCode.tokenExpired.isFatal)
     }
 
-    /// It would come back with the same token, and be asked again at once.
+    /// It would return with the same token, and be asked again at once.
     @Test func `A client whose new token expires soon is closed when it does`() {
         var desk = Desk()
         desk.identify(1)
@@ -206,7 +206,7 @@ import Testing
         _ = try append("not told", to: &buffer)
         #expect(readAll(&log, &buffer, .seconds(1)) == [])
         #expect(readAll(&log, &buffer, .seconds(30)) == ["not told"])
-        // The buffer has no answer once.
+        // The buffer fails to answer once.
         _ = try append("late", to: &buffer)
         _ = log.page(after: .seconds(30), .seconds(60))
         log.failed()

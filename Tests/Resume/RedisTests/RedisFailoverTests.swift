@@ -5,11 +5,11 @@
     import MeshResumeGateway
     import Testing
 
-    /// A replica takes the master's place, with less than the master had said.
+    /// A replica replaces the master, with fewer events than the master had acknowledged.
     @Suite struct RedisFailoverTests {
         private let settings = RedisReplaySettings(timeout: .milliseconds(1500))
 
-        /// A master that has answered 5, of which its replica has 3.
+        /// A master that has acknowledged 5 events, of which its replica has 3.
         private struct Pair {
             let master: RedisServer
             let replica: RedisServer
@@ -17,7 +17,7 @@
             let buffer: RedisReplayBuffer
             let said: ReplayPosition
 
-            /// The replica is promoted while the master still answers: what comes after does not reach it.
+            /// Promotes the replica while the master still answers. Later events don't reach the replica.
             init(_ settings: RedisReplaySettings, _ persistence: RedisServer.Persistence = .none) async throws {
                 master = try RedisServer()
                 replica = try RedisServer(persistence)
@@ -64,8 +64,7 @@
 
         @Test func `Without the fence a number is given to two events`() async throws {
             let pair = try await Pair(settings)
-            // No process that knows more is there.
-            // As if the server were the one that was there before.
+            // No process that knows more is running. The replica poses as the server that was there before.
             try pair.replica.command("HSET", "mesh:home", "server", pair.replica.field("master_replid"))
             let other = try await RedisReplayBuffer.connect(to: pair.replica.address, settings)
             #expect(try await other.fill(100...100) == .init(epoch: pair.said.epoch, sequence: 4))

@@ -5,7 +5,7 @@
     import MeshRedisReplay
     import MeshResumeGateway
 
-    /// A path that leads to one server or another, as a name does that is repointed at a failover.
+    /// A path that leads to one server or another, like a name that is repointed at a failover.
     final class MovingAddress: Sendable {
         let path = NSTemporaryDirectory() + "redis-\(UUID().uuidString.prefix(8))"
 
@@ -26,7 +26,7 @@
     }
 
     extension RedisReplayBuffer {
-        /// - Returns: the last one's position.
+        /// - Returns: The last event's position.
         @discardableResult
         func fill(_ numbers: ClosedRange<Int>, of stream: String = "s") async throws -> ReplayPosition {
             var last = ReplayPosition(epoch: 0, sequence: 0)
@@ -34,7 +34,7 @@
             return last
         }
 
-        /// Asks until there is an answer: after a loss a buffer connects by itself, in its own time.
+        /// Asks until there is an answer: after a loss, a buffer reconnects on its own schedule.
         func standingAtLast(of stream: String = "s") async throws -> ReplayStanding {
             while true {
                 try Task.checkCancellation()
@@ -45,13 +45,13 @@
     }
 
     extension RedisServer {
-        /// Follows another, and has everything that it has.
+        /// Makes this server a replica, and returns when it has all of the master's data.
         func follow(_ master: RedisServer) throws {
             try command("REPLICAOF", "127.0.0.1", "\(master.port)")
             while try !command("INFO", "replication").contains("master_link_status:up") { usleep(2000) }
         }
 
-        /// Returns when the replica has all that was appended.
+        /// Returns when the replica has all appended events.
         func hasCaughtUp(with master: RedisServer) throws {
             let offset = try master.field("master_repl_offset")
             while try (Int(field("slave_repl_offset")) ?? 0) < (Int(offset) ?? 0) { usleep(2000) }

@@ -5,9 +5,9 @@
     import MeshResumeGateway
     import Testing
 
-    /// What a gateway keeps of mailboxes beside their streams, in Redis as in memory.
+    /// The mailbox state that a gateway stores in addition to streams, in Redis as in memory.
     @Suite struct RedisMailboxTests {
-        /// Two faces of one store.
+        /// Checks two stores that share their contents.
         private static func check(_ first: any MailboxStore, _ second: any MailboxStore) async throws {
             let everyByte = (0...255).map { UInt8($0) } + Array("\r\n".utf8)
             #expect(try await first.set(everyByte, "a", of: "s"))
@@ -17,7 +17,7 @@
             #expect(try await first.values(nil, of: "other") == [:])
             #expect(try await first.set([1], "a", of: "s"))
             #expect(try await second.values(["a"], of: "s") == ["a": [1]])
-            // Each bound, and that what it refuses changes nothing.
+            // Each bound, and that a rejected write changes nothing.
             for number in 2..<MailboxBounds.valuesMax { _ = try await first.set([], "\(number)", of: "s") }
             #expect(try await first.set([], "one more", of: "s") == false)
             let large = [UInt8](repeating: 7, count: MailboxBounds.bytesMax)

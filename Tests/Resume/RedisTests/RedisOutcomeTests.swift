@@ -5,7 +5,7 @@
     import MeshResumeGateway
     import Testing
 
-    /// What becomes of streams when Redis is down, slow, empty or another (Docs/Server/ResumeServer.md).
+    /// The fate of streams when Redis is down, slow, empty or replaced (Docs/Server/ResumeServer.md).
     @Suite struct RedisOutcomeTests {
         private let settings = RedisReplaySettings(timeout: .milliseconds(1500))
 
@@ -44,7 +44,7 @@
         @Test func `Slow: no more wait than there is room for`() async throws {
             let server = try RedisServer()
             var patient = settings
-            // Nothing that waits gives up here, however busy the machine is.
+            // No waiting call times out here, however busy the machine is.
             patient.timeout = .seconds(3600)
             let buffer = try await RedisReplayBuffer.connect(to: server.address, patient)
             try await buffer.fill(1...1)
@@ -60,7 +60,7 @@
                         }
                     }
                 }
-                // One turn of at most 4096 is under way while as many wait.
+                // One batch of at most 4096 is in progress while as many wait.
                 while refusals.withLock({ $0 }) < count - 2 * 4096 { await Task.yield() }
                 server.resume()
             }
@@ -74,7 +74,7 @@
             server.kill()
             try server.start()
             var notices = buffer.notices().makeAsyncIterator()
-            // Its answer comes after the subscription.
+            // The answer arrives after the subscription.
             let standing = try await buffer.standingAtLast()
             #expect(standing.epoch != before.epoch)
             #expect(standing.newest == 0)
@@ -248,7 +248,7 @@
             let buffer = try await RedisReplayBuffer.connect(to: server.address, patient)
             let words = buffer.words()
             server.pause()
-            // One turn may be under way.
+            // One batch may be in progress.
             for number in 0..<5000 { try await buffer.pass([UInt8(number & 255)], to: "s") }
             async let position = buffer.append(event(1), to: "s")
             server.resume()

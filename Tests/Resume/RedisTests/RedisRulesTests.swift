@@ -120,7 +120,7 @@
         }
     }
 
-    /// What the store should do in one step, in two.
+    /// A buffer that does in two steps what the store should do in one.
     private struct ReadThenNumber: ReplayBuffer {
         private let whole: RedisReplayBuffer
 

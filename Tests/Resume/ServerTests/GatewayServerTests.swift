@@ -13,7 +13,7 @@
 
     @testable import MeshGatewayServer
 
-    /// Over real sockets, on loopback.
+    /// A server on real sockets, on loopback.
     @Suite struct GatewayServerTests {
         @Test func `A client gets what is published, live and in order`() async throws {
             try await withServer { server, _ in
@@ -222,7 +222,7 @@
         }
     }
 
-    /// Its errors name where it is.
+    /// A failing buffer whose errors contain its address.
     private struct DownBuffer: ReplayBuffer {
         private static let error = ReplayBufferError(.unavailable, "redis://10.0.0.7:6379/0: refused")
 
@@ -248,7 +248,7 @@
         await server.shutDown()
     }
 
-    /// What the server says to who sends these frames.
+    /// Returns the close code with which the server answers these frames.
     func closeCode(_ server: GatewayServer, _ frames: [String]) async throws -> UInt16? {
         let socket = try await WebSocketDialer.connect(WebSocketAddress("ws://127.0.0.1:\(server.port)/"))
         for frame in frames { socket.send(text: Array(frame.utf8)) }
@@ -257,7 +257,7 @@
         return code
     }
 
-    /// A client that keeps what it gets.
+    /// A client that records what it receives.
     final class Client: Sendable {
         private let client: ResumeWebSocketClient
         private let state = Locked<(numbers: [Int], receptions: Set<Reception>)>(([], []))
@@ -298,7 +298,7 @@
             runs = Task { await client.run() }
         }
 
-        /// READY of each session that has begun.
+        /// The READY of each session that has begun.
         var greetings: [ServerFrame] { readies.withLock { $0 } }
         var receptions: Set<Reception> { state.withLock { $0.receptions } }
 
@@ -306,7 +306,7 @@
             for await event in client.coordinator.events { if case .stateChanged(.live) = event { return } }
         }
 
-        /// All that came, as soon as that many have.
+        /// Returns all received numbers, once there are at least `count`.
         func received(_ count: Int) async -> [Int] {
             var numbers = state.withLock { $0.numbers }
             guard numbers.count < count else { return numbers }

@@ -10,7 +10,7 @@
 
     @testable import MeshGatewayServer
 
-    /// Below the frames: what strangers may send to a port.
+    /// Bytes below the level of frames that any client may send to a port.
     @Suite struct HostileSocketTests {
         private static let frames: [(what: String, bytes: [UInt8], code: UInt16)] = [
             ("no mask", RawSocket.frame(0x81, [0x7b, 0x7d], isMasked: false), 1002),
@@ -125,7 +125,7 @@
             let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
             func connect(_ forwardedFor: String) async throws -> RawSocket {
                 let socket = try await RawSocket(server)
-                // By the name under which the proxy was called.
+                // Uses the host name under which the proxy was called.
                 let head = RawSocket.upgrade("gateway.example", "X-Forwarded-For: \(forwardedFor)\r\n")
                 socket.send(Array(head.utf8))
                 return socket
@@ -153,7 +153,7 @@
             }
             let first = try await connect("PROXY TCP4 192.0.2.1 127.0.0.1 1 443\r\n")
             while await server.counts().accepted < 1 { await Task.yield() }
-            // A second one of the same client, one without a header, and one with half of it.
+            // A second connection of the same client, one without a header, and one with half of it.
             for header in ["PROXY TCP4 192.0.2.1 127.0.0.1 2 443\r\n", "", "PROXY TCP4 192.0.2.9\r\n"] {
                 let socket = try await connect(header)
                 #expect(await socket.rest().isEmpty, "\(header)")
@@ -178,7 +178,7 @@
             Checkout.fixtures.appending(path: "Gateway/\(name)").path
         }
 
-        /// Trusts this certificate alone.
+        /// Trusts only this certificate.
         private static func trust(_ name: String) throws -> NIOSSLContext {
             var configuration = TLSConfiguration.makeClientConfiguration()
             configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(file(name)))

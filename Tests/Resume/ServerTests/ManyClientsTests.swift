@@ -8,7 +8,7 @@
 
     @testable import MeshGatewayServer
 
-    /// What virtual time shows for many seeds, once over real sockets.
+    /// The behavior that virtual time shows for many seeds, once over real sockets.
     @Suite struct ManyClientsTests {
         @Test func `1000 clients get every event once and in order, whichever end breaks`() async throws {
             DescriptorLimit.raise(to: 8192)

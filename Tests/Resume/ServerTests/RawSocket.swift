@@ -7,9 +7,9 @@
 
     @testable import MeshGatewayServer
 
-    /// A TCP connection that says what no WebSocket library would.
+    /// A TCP connection that can send bytes that no WebSocket library would.
     struct RawSocket: Sendable {
-        /// - Parameter headers: more of them, each with its end of line.
+        /// - Parameter headers: Additional headers, each with its line ending.
         static func upgrade(_ host: String, _ headers: String = "") -> String {
             """
             GET / HTTP/1.1\r\nHost: \(host)\r\nUpgrade: websocket\r\nConnection: Upgrade\r
@@ -22,7 +22,7 @@
         private let channel: any Channel
         private let incoming: AsyncStream<ByteBuffer>
 
-        /// - Parameter reads: whether it takes what the server says.
+        /// - Parameter reads: False if it doesn't read what the server sends.
         init(_ server: GatewayServer, reads: Bool = true) async throws {
             let (incoming, continuation) = AsyncStream<ByteBuffer>.makeStream()
             self.incoming = incoming
@@ -39,14 +39,14 @@
         func send(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
         func close() { channel.close(promise: nil) }
 
-        /// All that the server says until it closes.
+        /// Returns everything that the server sends until it closes.
         func rest() async -> [UInt8] {
             var bytes: [UInt8] = []
             for await part in incoming { bytes += part.readableBytesView }
             return bytes
         }
 
-        /// A client's frame, with a mask that changes nothing.
+        /// Returns a client's frame, with a mask that changes nothing.
         static func frame(_ first: UInt8, _ payload: [UInt8], isMasked: Bool = true) -> [UInt8] {
             let mask: UInt8 = isMasked ? 0x80 : 0
             let length: [UInt8] =
@@ -56,7 +56,7 @@
             return [first] + length + (isMasked ? [0, 0, 0, 0] : []) + payload
         }
 
-        /// The code of the close frame that ends what a server says after its HTTP head.
+        /// Returns the code of the close frame that ends the server's bytes after its HTTP head.
         static func closeCode(in bytes: [UInt8]) -> UInt16? {
             guard var place = bytes.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound else { return nil }
             while place + 2 <= bytes.count {
@@ -85,7 +85,7 @@
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 
-    /// A client in any language: JSON over a WebSocket, and what it keeps.
+    /// A client in any language: JSON over a WebSocket, and its stored state.
     enum PlainClient {
         struct Frame: Decodable, Equatable {
             struct Fields: Decodable, Equatable {
@@ -115,7 +115,7 @@
         private struct Enough: Error {}
 
         /// Answers hello with a handshake.
-        /// - Returns: what else is said, until `isEnough` or the close, and the close code.
+        /// - Returns: The frames that follow, until `isEnough` or the close, and the close code.
         static func converse(
             _ server: GatewayServer, _ handshake: String, until isEnough: @Sendable ([Frame]) async throws -> Bool
         ) async throws -> Conversation {

@@ -7,7 +7,7 @@
 
     @testable import MeshGatewayServer
 
-    /// What the cores keep in virtual time, once over real sockets.
+    /// The guarantees that the cores keep in virtual time, once over real sockets.
     @Suite struct SessionsOverSocketsTests {
         private func start(
             _ buffer: any ReplayBuffer, port: Int = 0, _ change: (inout GatewayServerSettings) -> Void = { _ in }
@@ -22,8 +22,8 @@
             MemoryReplayBuffer(ReplayLimits(), seed: seed, now: { .zero })
         }
 
-        /// A client that has seen 3 events meets a server whose buffer has 5 others.
-        /// - Returns: what it is given there.
+        /// Lets a client that has seen 3 events meet a server whose buffer has 5 others.
+        /// - Returns: The events that it gets there.
         private func others(keepsEpoch: Bool) async throws -> (numbers: [Int], fresh: Bool) {
             let store = InMemoryResumeStore()
             let first = try await start(buffer(seed: 1))
@@ -130,7 +130,7 @@
             await server.shutDown()
         }
 
-        /// - Returns: the most that waited for a client that reads nothing, and how it was closed.
+        /// - Returns: The maximum number of bytes that waited for a client that doesn't read, and the closes by code.
         private func slowClient(unsentBytesMax: Int) async throws -> (most: Int, closed: [UInt16: Int]) {
             let buffer = MemoryReplayBuffer(ReplayLimits(count: 2000, bytes: 128 << 20))
             let server = try await start(buffer) {
@@ -144,7 +144,7 @@
             while await server.counts().handshakes == 0 { await Task.yield() }
             let large = try ReplayEvent(type: "LARGE", json: Array("\"\(String(repeating: "x", count: 60_000))\"".utf8))
             var most = 0
-            // More than the system's buffers take.
+            // More than the system's buffers hold.
             for _ in 0..<500 {
                 try await server.publish(large, to: "anna")
                 most = max(most, await server.counts().unsentBytes)
@@ -245,7 +245,7 @@
                     WebSocketAddress("ws://127.0.0.1:\(server.port)/"), protocols: offered)
                 #expect(socket.subprotocol == agreed, "\(offered)")
                 var code: UInt16?
-                // What was not agreed on.
+                // The kind of frame that was not agreed on.
                 socket.send([1], isText: agreed == binary)
                 await socket.read { if case .closed(let told) = $0 { code = told } }
                 #expect(code == CloseCode.decodeError.rawValue)

@@ -34,7 +34,7 @@
             for await _ in begun {}
             await channel.testingEventLoop.advanceTime(by: HTTPService.requestTimeout * 6)
             #expect(channel.isActive)
-            // A second request on the same connection is none.
+            // A second request on the same connection is ignored.
             try await channel.writeInbound(ByteBuffer(string: "GET /second HTTP/1.1\r\nHost: localhost:8080\r\n\r\n"))
             opener.finish()
             #expect(try await whatIsSent(on: channel) == "HTTP/1.1 200")

@@ -5,7 +5,7 @@
     @testable import MeshWebSocket
 
     @Suite struct ProxyHeaderTests {
-        /// Version 2 with these fields.
+        /// Returns a version 2 header with these fields.
         private static func binary(command: UInt8 = 1, family: UInt8, _ fields: [UInt8]) -> [UInt8] {
             [13, 10, 13, 10, 0, 13, 10, 81, 85, 73, 84, 10, 0x20 | command, family]
                 + [UInt8(fields.count >> 8), UInt8(fields.count & 255)] + fields

@@ -2,8 +2,8 @@ import MeshBase
 import MeshTransport
 
 extension DeliveryClock {
-    /// Returns once so much time has passed by this clock.
-    /// - Throws: `CancellationError`, at once where the task is cancelled.
+    /// Returns after this duration by this clock.
+    /// - Throws: `CancellationError`, immediately when the task is cancelled.
     func wait(_ duration: Duration) async throws {
         let waiter = Locked<(continuation: CheckedContinuation<Void, Never>?, isOver: Bool)>((nil, false))
         @Sendable func end() {

@@ -7,13 +7,13 @@ public import MeshScenarioTransport
 import MeshStorage
 public import MeshTransport
 
-/// Sends reliable envelopes through two whole transports over a bad network in virtual time, on one thread, and checks
-/// that each arrives once and in order.
+/// Sends reliable envelopes through two complete transports over a bad network, in virtual time and on one thread.
+/// Checks that each arrives once and in order.
 ///
-/// The sender waits in `send` whenever there is no room, as any caller does. With `hasFaults`, connections are cut, one
-/// way or both, and healed; links say what is not true; the sender's process dies and comes back with its store, or with an
-/// older copy of it, and the receiver is closed and comes back. With `hasLiar`, a third peer that all have paired with floods
-/// the receiver and speaks in the sender's name. Everything follows from the seed.
+/// `send` suspends the sender while the queue is full, as it does any caller. `hasFaults` cuts and heals connections in
+/// one or both directions, and links report false states. The sender's process dies and returns with its store or an
+/// older copy of it. The receiver is closed and returns. With `hasLiar`, a third peer that all have paired with floods
+/// the receiver and impersonates the sender. The seed determines the run completely.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct DeliverySimulation: SeedSimulation {
     public var envelopes: UInt64
@@ -23,9 +23,9 @@ public struct DeliverySimulation: SeedSimulation {
     public var lanes = ScenarioLanes.datagrams
     public var hasFaults: Bool
     public var hasLiar = false
-    /// A `DiagnosticsSession` around the transport at either end, which must change nothing.
+    /// Wraps the transport at each end in a `DiagnosticsSession`, which must change nothing.
     public var isRecorded = false
-    /// Virtual time after which it gives up.
+    /// Virtual time after which the run fails.
     public var patience: Duration = .seconds(3600)
 
     public init(envelopes: UInt64, hasFaults: Bool = false) {
@@ -43,11 +43,11 @@ public struct DeliverySimulation: SeedSimulation {
     }
 }
 
-/// What the tasks of a run share; only ever used on the run's thread.
+/// State shared by the tasks of a run. Used only on the run's thread.
 private struct DeliveryProgress {
-    /// The last that was accepted.
+    /// The number of the last accepted envelope.
     var accepted: UInt64 = 0
-    /// The receiver is away and the queue full: the sender tries again in a while.
+    /// True if the receiver is away and the queue is full. The sender retries later.
     var isStalled = false
     var delivered: UInt64 = 0
     var failure: String?
@@ -64,7 +64,7 @@ private struct DeliveryProgress {
     }
 }
 
-/// Any caller: sends one after the other and waits where `send` does.
+/// An ordinary caller: sends envelopes in order and suspends in `send`.
 private struct DeliverySender: Sendable {
     let transport: any SessionSyncTransport
     let progress: Locked<DeliveryProgress>
@@ -109,11 +109,11 @@ private final class DeliveryRun {
     let simulation: DeliverySimulation
     let network: ScenarioNetwork
     private(set) var faults: [String: Int] = [:]
-    /// Not a `SimulationThread`: on one, closing the receiver never ended while tests blocked all threads of the shared pool.
+    /// Not a `SimulationThread`: on one, closing the receiver hung while tests blocked all threads of the shared pool.
     private let executor = ManualExecutor()
     private let progress = Locked(DeliveryProgress())
     private var disk = SimulatedDisk(durability: .memory)
-    /// An older copy of the sender's store, and the last that was accepted before it was made.
+    /// An older copy of the sender's store, and the last envelope accepted before the copy was made.
     private var backup: (contents: StoreContents, accepted: UInt64)?
     private let receiverStore = MemoryStore()
     private var random: SplitMix64
@@ -136,7 +136,7 @@ private final class DeliveryRun {
 
     var delivered: UInt64 { progress.withLock { $0.delivered } }
 
-    /// - Returns: what went wrong.
+    /// - Returns: The failure, or nil.
     func play() -> String? {
         do {
             if simulation.hasLiar {
@@ -174,7 +174,7 @@ private final class DeliveryRun {
         return isForged ? "a peer spoke for the sender and was believed" : nil
     }
 
-    /// Whether something comes once more.
+    /// Checks that no envelope arrives a second time.
     private func lingerAndCheck() throws -> String? {
         network.heal()
         network.advance(by: .seconds(20))
@@ -202,7 +202,7 @@ private final class DeliveryRun {
     private func startSending() {
         guard let transport else { return }
         progress.withLock { $0.isStalled = false }
-        // One by one where each must be known to be accepted.
+        // One at a time if the run must know of each acceptance.
         let sender = DeliverySender(
             transport: transport, progress: progress, last: simulation.envelopes,
             batch: simulation.hasFaults ? 1 : 256)
@@ -233,7 +233,7 @@ private final class DeliveryRun {
 
     // MARK: - Faults
 
-    /// About two a second.
+    /// Injects about two faults a second.
     private func causeFaults() throws {
         guard random.happens(rate: 0.002) else { return }
         switch random.upTo(9) {
@@ -246,7 +246,7 @@ private final class DeliveryRun {
             note("crash of the sender") { crashSender() }
             try launchSender()
         case 6:
-            // What it has been handed it has dealt with.
+            // The receiver has handled everything that was delivered to it.
             note("relaunch of the receiver") { closeReceiver() }
             try launchReceiver()
         case 7: try restoreStore()
@@ -263,8 +263,9 @@ private final class DeliveryRun {
         executor.runAll()
     }
 
-    /// Copies the sender's store; the next time it makes that copy the store. The sender then goes on behind the last message that
-    /// the copy has or the receiver has got. A copy of what waits for the first peer has no numbers, and would be sent again.
+    /// Copies the sender's store on the first call, and restores the copy on the next. The sender then continues after
+    /// the later of two messages: the copy's last one or the last that the receiver has. A copy whose messages wait for
+    /// a first peer has no numbers, and would be sent again.
     private func restoreStore() throws {
         guard delivered > 0 else { return }
         crashSender()

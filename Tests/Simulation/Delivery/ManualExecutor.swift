@@ -1,6 +1,6 @@
 import MeshBase
 
-/// Runs tasks when it is told to, on the thread that tells it: with it, tasks take part in a simulation on one thread.
+/// An executor that runs tasks only on request, on the calling thread. Lets a simulation run tasks on one thread.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 final class ManualExecutor: TaskExecutor {
     private let jobs = Locked<[UnownedJob]>([])
@@ -10,7 +10,7 @@ final class ManualExecutor: TaskExecutor {
         jobs.withLock { $0.append(job) }
     }
 
-    /// Runs everything that can go on, in the order in which it became able to, until all of it waits.
+    /// Runs all ready tasks, in the order in which they became ready, until every task waits.
     func runAll() {
         while true {
             let due = jobs.withLock { jobs in

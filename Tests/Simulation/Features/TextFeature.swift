@@ -1,7 +1,7 @@
 public import MeshEngine
 public import MeshFoundation
 
-/// A text that everybody edits by position: what an edit does depends on all edits before it.
+/// A text that all peers edit by position: the effect of an edit depends on all edits before it.
 public enum TextFeature: SimulatedFeature {
     public enum Event: Codable, Hashable, Sendable {
         case insert(UInt8, at: Int)
@@ -14,7 +14,7 @@ public enum TextFeature: SimulatedFeature {
     }
 
     public struct Reducer: SessionSyncReducer {
-        /// - Throws: `EditError.beyondEnd` for a reversal that starts behind the text; the edit then has no effect.
+        /// - Throws: `EditError.beyondEnd` for a reversal that starts past the end of the text. It then has no effect.
         public func reduce(state: inout [UInt8], event: Event, context: SessionEventContext) throws {
             switch event {
             case .insert(let letter, let place): state.insert(letter, at: min(place, state.count))

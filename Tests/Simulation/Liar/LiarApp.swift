@@ -10,7 +10,7 @@ import MeshSession
 import MeshStorage
 import MeshTransport
 
-/// One life of an app with a lobby, a session, series, shown values and stored keys.
+/// One launch of an app with a lobby, a session, series, shown values and stored keys.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 @MainActor final class LiarApp {
     private typealias Session = LobbyFeature.Session
@@ -27,7 +27,7 @@ import MeshTransport
     private static let shown = EphemeralKey<Int>("pace")
     private static let key = StorageKey<UInt32>("plan", syncPolicy: .automaticSmall)
 
-    /// - Parameter usesShortForms: false of an app whose messages are to be forged field by field.
+    /// - Parameter usesShortForms: False for an app whose messages are forged field by field.
     init(
         name: String, transport: any SessionSyncTransport & AnyObject, clock: some DeliveryClock, store: SimulatedDisk,
         seed: UInt64, usesShortForms: Bool, failure: Locked<String?>
@@ -50,7 +50,7 @@ import MeshTransport
                     sessionID: sessionID, featureID: LobbyFeature.id, transport: transport, store: store,
                     initialState: LobbyFeature.State(), reducer: LobbyFeature.Reducer(),
                     conflictPolicy: LobbyFeature.Policy(), configuration: configuration)
-                // The next write clears it.
+                // The next write clears the error.
                 if let error = session.storeError { throw error }
                 return session
             } catch {
@@ -81,7 +81,7 @@ import MeshTransport
         }
     }
 
-    /// A store without power refuses what an app does in its last moments.
+    /// Records a failure. An app that has died is ignored, because its store without power rejects its last calls.
     private func fail(_ reason: String) {
         if !isDead.withLock({ $0 }) { failure.withLock { $0 = $0 ?? "\(name): \(reason)" } }
     }
@@ -124,7 +124,7 @@ import MeshTransport
         }
     }
 
-    /// The process has ended.
+    /// Ends the process.
     func die() {
         isDead.withLock { $0 = true }
         lobby.session?.stop()
@@ -145,7 +145,7 @@ import MeshTransport
     }
 }
 
-/// What an app shows.
+/// The visible state of an app.
 struct LiarView: Sendable, CustomStringConvertible {
     let name: String
     let sessionID: UUID?
@@ -153,7 +153,7 @@ struct LiarView: Sendable, CustomStringConvertible {
     let taps: Set<UInt32>
     let sampleCount: Int
     var keyNumber: UInt32?
-    /// Why it could not read what it keeps.
+    /// The reason that it couldn't read its stored values.
     var fault: String?
 
     var description: String {

@@ -12,7 +12,7 @@ final class LiarRun {
     private(set) var faults: [String: Int] = [:]
     private(set) var lies: [String: Int] = [:]
     private(set) var launches = 0
-    /// The time after which the new session was equal.
+    /// The time after which the new session was equal on both devices.
     private(set) var agreedAfter = Duration.zero
 
     private let seed: UInt64
@@ -42,10 +42,10 @@ final class LiarRun {
         disks = Self.names.map { _ in SimulatedDisk(durability: .memory, staysOff: true) }
     }
 
-    /// All that happened.
+    /// A log of everything that happened.
     var account: String { log.withLock { $0.joined(separator: "\n") } }
 
-    /// - Returns: what went wrong; nil when nothing did.
+    /// - Returns: The failure, or nil.
     func play() -> String? {
         defer { for device in apps.indices { die(device) } }
         for device in apps.indices { launch(device) }
@@ -76,7 +76,7 @@ final class LiarRun {
         }
     }
 
-    /// The watch is gone. Both others are launched again, and begin a session that has nothing to do with it.
+    /// Removes the watch. Both others are relaunched and begin a session without it.
     private func goOnAlone() -> String? {
         note("gone", Self.watch)
         die(Self.watch)
@@ -102,7 +102,7 @@ final class LiarRun {
         return nil
     }
 
-    /// - Returns: what is wrong still after a while; nil once nothing is.
+    /// - Returns: The difference that remains after a while, or nil.
     private func wait(until fault: ([LiarView]) -> String?) -> String? {
         let start = network.elapsed
         while true {

@@ -1,16 +1,17 @@
 import MeshBrokenRules
 import MeshScenarioTransport
 
-/// A phone and a tablet whose user also paired a watch that lies: whole apps with a lobby, a session, series, shown values and
-/// stored keys, over a network in virtual time and on one thread. The watch runs the same app, and some of its messages are forged.
+/// A phone and a tablet whose user also paired a watch that lies. Complete apps with a lobby, a session, series, shown
+/// values and stored keys run over a network in virtual time, on one thread. The watch runs the same app, but some of
+/// its messages are forged.
 ///
-/// Honest apps live on, take what their user does, and read their stores when they are launched again. When the watch has gone, they
-/// begin a new session in which both have what either does. Everything follows from the seed.
+/// Honest apps survive, accept their user's actions, and can read their stores after a relaunch. When the watch has
+/// gone, they begin a new session. In it each has the events of both. The seed determines the run completely.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct LiarSimulation: SeedSimulation {
     private let mutation: LiarMutation?
 
-    /// - Parameter mutation: one of `mutationNames`.
+    /// - Parameter mutation: An element of `mutationNames`.
     public init(mutation: String? = nil) { self.mutation = mutation.flatMap(LiarMutation.init(rawValue:)) }
 
     public static var mutationNames: [String] {

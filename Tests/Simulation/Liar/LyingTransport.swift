@@ -3,7 +3,7 @@ import MeshIdentity
 import MeshTransport
 import MeshWire
 
-/// Forges some of what an honest app sends: the payload, and the numbers of the metadata and of snapshots.
+/// A transport that forges some of an honest app's messages: the payload, and the numbers in metadata and snapshots.
 final class LyingTransport: TransportWrapper {
     let wrapped: any SessionSyncTransport
     private let forger: Locked<MessageForger>
@@ -13,7 +13,7 @@ final class LyingTransport: TransportWrapper {
     /// The share of messages that are forged.
     private let rate: Double
 
-    /// Of each type, this number of messages is forged this number of times: some types are sent only a few times.
+    /// Forges this many messages of each type first, this many times each: some types are sent only a few times.
     private static let firstCount = 12
 
     init(_ wrapped: any SessionSyncTransport, rate: Double, seed: UInt64) {
@@ -48,7 +48,7 @@ final class LyingTransport: TransportWrapper {
         if isTold() { try await wrapped.sendSnapshot(snapshot, mode: mode, to: peer) }
     }
 
-    /// Sometimes the truth is missing.
+    /// False at times, when the original message is left out.
     private func isTold() -> Bool { !random.withLock { $0.happens(rate: rate / 4) } }
 
     private func lieCount(_ payloadType: String) -> Int {

@@ -2,13 +2,13 @@ import Foundation
 import MeshBase
 import MeshTesting
 
-/// Forges messages of any feature: parses a payload as JSON, and replaces numbers, texts and lists in it.
+/// A forger of messages for any feature: it parses a payload as JSON, and replaces numbers, texts and lists in it.
 ///
-/// A feature that is added tomorrow is forged as well, because the forger knows no types.
+/// The forger knows no types, so it also covers features that are added later.
 struct MessageForger {
     private(set) var random: SplitMix64
 
-    /// Numbers at and beside the ceilings of counters and tables, and those at which arithmetic ends.
+    /// Numbers at and near the limits of counters, tables and integer arithmetic.
     private static let numbers: [UInt64] =
         [0, 65, 257, 1 << 16 + 1, 1 << 31 - 1, 1 << 31, 1 << 32 - 1, 1 << 40, 1 << 53 - 1, 1 << 53, 1 << 63, .max]
     private static let reals: [Double] = [0, -1, -1e300, 1e300, 1e-300, -978_307_200, 9.3e15]
@@ -30,8 +30,8 @@ struct MessageForger {
         return [UInt8](forged)
     }
 
-    /// - Parameter place: counts down the nodes of that kind before the one to forge, each before its children; -1 once it's
-    ///   forged.
+    /// - Parameter place: The number of nodes of that kind before the one to forge, in preorder. Counted down to -1,
+    ///   which means forged.
     private mutating func forge(_ tree: inout JSONTree, at place: inout Int, among kind: JSONTree.Kind) {
         if tree.isOf(kind) {
             place -= 1
@@ -57,7 +57,7 @@ struct MessageForger {
         }
     }
 
-    /// Some places of a long list, so that its bytes don't outnumber everything else in a message.
+    /// Some indices of a long list, so that its bytes don't outnumber everything else in a message.
     private mutating func places(in elements: [JSONTree]) -> [Int] {
         guard elements.count > JSONTree.elementsMax else { return Array(elements.indices) }
         return (0..<JSONTree.elementsMax).map { _ in random.below(elements.count) }
@@ -156,10 +156,10 @@ private indirect enum JSONTree: Codable {
         }
     }
 
-    /// Number of elements of a list that can be forged one by one.
+    /// The number of elements of a list that can be forged individually.
     static let elementsMax = 8
 
-    /// Which nodes are counted.
+    /// The kind of nodes to count.
     enum Kind {
         case all, numbers
     }
@@ -171,7 +171,8 @@ private indirect enum JSONTree: Codable {
         }
     }
 
-    /// Whether the elements of a list are forged one by one. Bytes aren't where the fields of messages are.
+    /// True if the elements of a list are forged individually. A list of bytes isn't, because message fields are
+    /// elsewhere.
     func isCounted(_ kind: Kind) -> Bool {
         guard kind == .numbers, case .list(let elements) = self else { return true }
         return !elements.allSatisfy { if case .natural(...255) = $0 { true } else { false } }

@@ -8,7 +8,7 @@ import MeshSession
 import MeshStorage
 import MeshTransport
 
-/// One life of an app that has a lobby.
+/// One launch of an app that has a lobby.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 final class LobbyApp: Sendable {
     typealias Lobby = LobbyFeature.Lobby
@@ -18,15 +18,15 @@ final class LobbyApp: Sendable {
     let ledger: LobbyLedger
     private let tell: @Sendable (String) -> Void
     private let lobby = Locked<Lobby?>(nil)
-    /// All that the lobby has opened.
+    /// All sessions that the lobby has opened.
     private let sessions = Locked<[Session]>([])
-    /// Calls of the lobby that have not returned.
+    /// Calls of the lobby that haven't returned.
     private let calls = Locked<[String: Int]>([:])
     private let isDead = Locked(false)
-    /// The ids of taps that are not known to be held by another device.
+    /// The IDs of taps that no other device is known to hold.
     private let unsettled = Locked<[(number: UInt32, session: UUID, id: UUID)]>([])
 
-    /// - Parameter seed: another one for each launch.
+    /// - Parameter seed: Must differ between launches.
     @MainActor init(
         device: Int, transport: any SessionSyncTransport, clock: some DeliveryClock, store: SimulatedDisk?,
         membersMax: Int, seed: UInt64, ledger: LobbyLedger,
@@ -101,7 +101,7 @@ final class LobbyApp: Sendable {
         }
     }
 
-    /// - Returns: whether it was done.
+    /// - Returns: True if the peer was invited.
     @MainActor func invite(_ peerID: String) -> Bool {
         do {
             try lobby.withLock { $0 }?.invite(peerID)
@@ -131,7 +131,7 @@ final class LobbyApp: Sendable {
         }
     }
 
-    /// The process has ended.
+    /// Ends the process.
     @MainActor func die() {
         isDead.withLock { $0 = true }
         for session in sessions.withLock({ $0 }) { session.stop() }
@@ -171,7 +171,7 @@ final class LobbyApp: Sendable {
     }
 }
 
-/// What a device shows.
+/// The visible state of a device.
 struct LobbyView: Sendable {
     struct Session: Sendable {
         let id: UUID
@@ -185,7 +185,7 @@ struct LobbyView: Sendable {
     let device: Int
     let invitation: SessionInvitation?
     let part: SessionPart
-    /// Calls that have not returned.
+    /// Calls that haven't returned.
     let hanging: [String]
     let runningElsewhere: [String]
     let sighting: SessionSighting<LobbyFeature.State>?

@@ -1,7 +1,7 @@
 import MeshEngine
 import MeshSession
 
-/// What devices of a lobby share: the numbers of the taps, and whether their session is over.
+/// The shared state of a lobby's devices: the numbers of the taps, and whether their session is over.
 enum LobbyFeature {
     struct State: Codable, Hashable, Sendable {
         var numbers: [UInt32] = []

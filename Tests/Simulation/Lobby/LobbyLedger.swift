@@ -1,11 +1,11 @@
 import MeshBase
 import MeshFoundation
 
-/// What was done in the sessions of a run, and the first thing that went wrong.
+/// The actions in the sessions of a run, and the first failure.
 final class LobbyLedger: Sendable {
     private struct Facts {
         var taps: [UUID: TapLedger] = [:]
-        /// Devices that have ended a session and have not crashed since.
+        /// Devices that have ended a session and haven't crashed since.
         var enders: [UUID: Set<Int>] = [:]
         var failure: String?
     }
@@ -42,10 +42,10 @@ final class LobbyLedger: Sendable {
         }
     }
 
-    /// Whether the session must have ended.
+    /// True if the session must have ended.
     func isEnded(_ sessionID: UUID) -> Bool { facts.withLock { $0.enders[sessionID]?.isEmpty == false } }
 
-    /// What is wrong with what a session shows; nil when nothing is.
+    /// Returns the fault in a session's visible state, or nil.
     func fault(in shown: [UInt32], of sessionID: UUID) -> String? {
         facts.withLock { ($0.taps[sessionID] ?? TapLedger()).fault(in: shown) }
     }

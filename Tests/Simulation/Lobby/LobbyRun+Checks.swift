@@ -1,11 +1,11 @@
 import MeshSession
 
-/// What has to hold once everything has healed.
+/// Invariants that must hold once everything has healed.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 extension LobbyRun {
-    /// Whether the running devices go with one invitation, each in its part, and nothing hangs.
+    /// Returns a fault unless all running devices follow one invitation in their parts, and no call hangs.
     func disagreement(_ views: [LobbyView]) -> String? {
-        // Who has not heard of a session from one of its devices believes no other, and waits for one of them.
+        // A device that hasn't heard of a session from one of its members trusts no other device and waits.
         let greatest = views.compactMap(\.invitation).max()
         let isHeard = greatest.map { greatest in views.contains { greatest.includes($0.name) } } ?? true
         for view in views {
@@ -37,7 +37,7 @@ extension LobbyRun {
         return nil
     }
 
-    /// The same, and members of one session show one state with every tap, spectators too.
+    /// Returns a fault also unless members and spectators of one session show one state with every tap.
     func difference(_ views: [LobbyView]) -> String? {
         if let disagreement = disagreement(views) { return disagreement }
         if let fault = memoryFault(views) { return fault }
@@ -68,8 +68,8 @@ extension LobbyRun {
         }
     }
 
-    /// Who was not taken in before all others had closed the session, or came back without its store, is told by nobody; nor
-    /// is anybody where those that have heard have closed the session and no store to tell of it later.
+    /// Returns a fault if a member doesn't know that the session has ended, although another device could tell it. That
+    /// device knows of the end, and has either an open session or a store from which to report the end later.
     private func endFault(_ members: [LobbyView]) -> String? {
         let canTell = members.contains { view in
             guard let session = view.session, session.hasEnded else { return false }
@@ -81,7 +81,7 @@ extension LobbyRun {
     }
 
     private func sightingFault(_ view: LobbyView, _ session: LobbyView.Session) -> String? {
-        // Nothing has happened as far as members know, and nothing is shown: what was seen went with a store.
+        // Members know of no taps, and nothing is shown: the events that were seen were lost with a store.
         if session.state == LobbyFeature.State() { return nil }
         guard let sighting = view.sighting, sighting.sessionID == session.id else {
             return "\(view.name) sees nothing of the session"

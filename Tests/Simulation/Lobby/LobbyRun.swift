@@ -8,7 +8,7 @@ import MeshSession
 import MeshStorage
 import MeshTransport
 
-/// One schedule of a `LobbySimulation`, played.
+/// One run of a `LobbySimulation` schedule.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 final class LobbyRun {
     let schedule: LobbySchedule
@@ -16,9 +16,9 @@ final class LobbyRun {
     let ledger = LobbyLedger()
     private(set) var faults: [String: Int] = [:]
     private(set) var tapCount: UInt32 = 0
-    /// Of devices with a store the session that they went with when they crashed.
+    /// The session that each device with a store followed when it crashed.
     private(set) var remembered: [Int: UInt32] = [:]
-    /// How long after the network had healed all was as it should be.
+    /// The time from the network's healing until all checks passed.
     private(set) var agreedAfter = Duration.zero
     private let thread: SimulationThread
     private let isRecorded: Bool
@@ -28,9 +28,9 @@ final class LobbyRun {
     private var launches: UInt64 = 0
 
     private static let step = Duration.milliseconds(20)
-    /// What is as it should be has to stay so.
+    /// The time for which the checks must keep passing.
     private static let calm = Duration.seconds(5)
-    /// Members that are away are let go after a minute.
+    /// Longer than a minute, after which absent members are let go.
     private static let patience = Duration.seconds(200)
 
     init(_ schedule: LobbySchedule, thread: SimulationThread, isRecorded: Bool) {
@@ -42,10 +42,10 @@ final class LobbyRun {
         disks = (0..<schedule.devices).map { _ in SimulatedDisk(durability: .memory, staysOff: true) }
     }
 
-    /// All that happened on the devices.
+    /// A log of everything that happened on the devices.
     var account: String { log.withLock { $0.joined(separator: "\n") } }
 
-    /// - Returns: what went wrong; nil when nothing did.
+    /// - Returns: The failure, or nil.
     func play() -> String? {
         defer { for device in apps.indices { die(device) } }
         for entry in schedule.entries {
@@ -56,7 +56,7 @@ final class LobbyRun {
         return settle()
     }
 
-    /// Everything heals, and time passes.
+    /// Heals everything, then waits until all checks pass. Returns the failure, or nil.
     private func settle() -> String? {
         network.heal()
         network.conditions = .calm
@@ -67,7 +67,7 @@ final class LobbyRun {
             if let failure = wait(until: disagreement) { return "without \(absentName): \(failure)" }
             for device in apps.indices { launch(device) }
         }
-        // Who has closed its session tells of the end when it is launched anew.
+        // A device that has closed its session reports the end after a relaunch.
         for view in views() where view.session?.isClosed == true && schedule.keepers.contains(view.device) {
             die(view.device)
             launch(view.device)
@@ -80,7 +80,7 @@ final class LobbyRun {
 
     private var absentName: String { schedule.absent.map(LobbySchedule.name(of:)) ?? "" }
 
-    /// Lets time pass until nothing is wrong for a while.
+    /// Advances time until the checks have passed for a while.
     private func wait(until fault: ([LobbyView]) -> String?) -> String? {
         let start = network.elapsed
         var wellSince: Duration?

@@ -2,14 +2,14 @@ import MeshBase
 import MeshScenarioTransport
 
 extension LobbySchedule {
-    /// - Parameter devices: 2 to 5.
+    /// - Parameter devices: The number of devices, 2 to 5.
     init(seed: UInt64, devices: Int) {
         var draw = Draw(devices: devices, random: SplitMix64(seed: seed &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(devices)))
         let all = Set(0..<devices)
         self.seed = seed
         self.devices = devices
         membersMax = devices > 2 && draw.random.happens(rate: 0.2) ? 2 : 16
-        // Of one device at most the store is lost: what a majority has lost nobody has.
+        // At most one device loses its store: events that a majority has lost are gone.
         let forgetful = draw.random.happens(rate: 0.4) ? draw.device() : nil
         let hasStore = forgetful == nil || draw.random.happens(rate: 0.5)
         draw.forgetful = hasStore ? forgetful : nil
@@ -18,7 +18,7 @@ extension LobbySchedule {
         conditions = draw.random.happens(rate: 0.5) ? .rough : .calm
         draw.begin()
         for _ in 0..<(3 + draw.random.upTo(17)) { draw.addStep() }
-        // What happens at one moment happens in the order in which it was drawn.
+        // Steps at one moment keep the order in which they were drawn.
         entries = draw.entries.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
             .map(\.element)
     }
@@ -27,7 +27,7 @@ extension LobbySchedule {
         let devices: Int
         var random: SplitMix64
         var entries: [Entry] = []
-        /// The device whose store is lost when it crashes, the first time.
+        /// The device that loses its store at its first crash.
         var forgetful: Int?
         private var now = Duration.zero
 
@@ -46,7 +46,7 @@ extension LobbySchedule {
             entries.append(Entry(at: now + delay, step: step))
         }
 
-        /// All at once and in sight of each other, or each in its time; then one device or several open.
+        /// Launches devices at once and connected, or one by one. Then one or several of them open.
         mutating func begin() {
             if random.happens(rate: 0.3) {
                 for device in 0..<devices where random.happens(rate: 0.5) { add(.clock(device, seconds: skew())) }
@@ -75,7 +75,7 @@ extension LobbySchedule {
             case 18..<46: add(.tap(device, count: 1 + Int(random.upTo(3))))
             case 46..<58:
                 add(.invite(self.device(), by: device))
-                // Another member invites another device, before it can have heard of this.
+                // Another member invites another device, before it can know of this.
                 if random.happens(rate: 0.5) { add(.invite(self.device(), by: self.device())) }
             case 58..<62: add(.end(device))
             case 62..<67:
@@ -92,7 +92,7 @@ extension LobbySchedule {
             }
         }
 
-        /// Often nothing, so that much happens at one moment; now and then so long that members are let go.
+        /// Advances time: often not at all, so that steps coincide, and at times long enough for members to be let go.
         private mutating func pass() {
             switch random.upTo(99) {
             case 0..<35: break
@@ -109,7 +109,7 @@ extension LobbySchedule {
             if random.happens(rate: 0.9) { add(.launch(device), after: time(upTo: 5000)) }
         }
 
-        /// Some of the devices, not all.
+        /// Returns some of the devices, but not all.
         private mutating func side() -> Set<Int> {
             let most = UInt64(1) << UInt64(devices) - 2
             let bits = 1 + random.upTo(most - 1)

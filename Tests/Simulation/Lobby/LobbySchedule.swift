@@ -1,23 +1,23 @@
 import MeshBase
 import MeshScenarioTransport
 
-/// What happens to the devices of a lobby, and when. All of it follows from the seed.
+/// The steps of a lobby's devices and their times. The seed determines them completely.
 public struct LobbySchedule: Equatable, Sendable {
-    /// Devices are told apart by their index.
+    /// A step. Devices are identified by index.
     enum Step: Hashable, Sendable {
         case launch(Int)
         case crash(Int, losesStore: Bool)
         case open(Int)
         case tap(Int, count: Int)
         case invite(Int, by: Int)
-        /// With a final event, for all.
+        /// Ends the session for all with a final event.
         case end(Int)
-        /// Nothing passes between these devices and the others.
+        /// Blocks all messages between these devices and the others.
         case cut(Set<Int>)
-        /// Nothing passes in that direction.
+        /// Blocks all messages in that direction.
         case silence(Int, to: Int)
         case heal
-        /// By how much the device's wall clock is ahead from now on.
+        /// Sets the number of seconds by which the device's wall clock is ahead.
         case clock(Int, seconds: Int)
     }
 
@@ -29,7 +29,7 @@ public struct LobbySchedule: Equatable, Sendable {
     let seed: UInt64
     let devices: Int
     let membersMax: Int
-    /// Devices with a store; the others have lost all when they crash.
+    /// Devices with a store. The others lose everything when they crash.
     let keepers: Set<Int>
     /// The device that stays away until the others have agreed without it.
     let absent: Int?
@@ -38,12 +38,12 @@ public struct LobbySchedule: Equatable, Sendable {
 
     static func name(of device: Int) -> String { names[device] }
 
-    /// In the order of their ids: the first founds, where two meet.
+    /// Ascending IDs: if two devices meet, the lower one founds.
     private static let names = ["desktop", "phone", "server", "tablet", "watch"]
 }
 
 extension LobbySchedule: CustomStringConvertible {
-    /// What a person reads about a failing seed.
+    /// The readable form of a failing seed.
     public var description: String {
         let all = Set(0..<devices)
         let memory = keepers == all ? "" : ", \(Self.names(of: all.subtracting(keepers))) without a store"

@@ -2,12 +2,13 @@ import MeshBrokenRules
 import MeshScenarioTransport
 import MeshSession
 
-/// Devices that begin a session at once, take over from each other, invite, end and begin the next, over a bad network in
-/// virtual time and on one thread: out of each other's reach, with wrong clocks, crashing, and in some seeds without a store.
+/// Devices that open sessions at once, take over from each other, invite, end and open the next, over a bad network.
+/// They are partitioned, have wrong clocks and crash, and in some seeds they have no store. All of it runs in virtual
+/// time on one thread.
 ///
-/// In the end everything heals, and all running devices go with one invitation: members show one state that has each tap of
-/// that session once, spectators see it, nobody runs a session that it has left, and no call hangs. Everything follows from
-/// the seed.
+/// In the end everything heals, and all running devices follow one invitation. Members show one state that has each tap
+/// of that session once, and spectators see it. No device runs a session that it has left, and no call hangs. The seed
+/// determines the run completely.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct LobbySimulation: ScheduledSimulation {
     private let devices: Int?
@@ -15,9 +16,10 @@ public struct LobbySimulation: ScheduledSimulation {
     private let comparesRecorder: Bool
 
     /// - Parameters:
-    ///   - devices: 2 to 5; nil has two, three and five take turns.
-    ///   - mutation: one of `mutationNames`.
-    ///   - comparesRecorder: plays each seed once more with a `DiagnosticsSession` around every transport, which must change nothing.
+    ///   - devices: The number of devices, 2 to 5; nil alternates between two, three and five.
+    ///   - mutation: An element of `mutationNames`.
+    ///   - comparesRecorder: Runs each seed again with a `DiagnosticsSession` around every transport, which must change
+    ///     nothing.
     public init(devices: Int? = nil, mutation: String? = nil, comparesRecorder: Bool = false) {
         self.devices = devices
         self.mutation = mutation.flatMap(LobbyMutation.init(rawValue:))
@@ -59,7 +61,8 @@ public struct LobbySimulation: ScheduledSimulation {
         }
     }
 
-    /// What users see. Not when, and not how many faults found an app running: a recorder's tasks take turns of their own.
+    /// The result that users see. Leaves out times, and the number of faults that hit a running app: a recorder's tasks
+    /// run at different moments.
     private func account(of outcome: SeedOutcome) -> String {
         "\(outcome.failure ?? "agreed"), \(outcome.counts["taps"] ?? 0) taps"
     }

@@ -2,8 +2,8 @@ import MeshBase
 import MeshIdentity
 import MeshTransport
 
-/// The failing twin of delivery's rule for states of two sessions. It compares their stamps, which follow the clocks of
-/// different peers, and drops a state whose stamp is earlier.
+/// A deliberately wrong version of delivery's rule for states of two sessions. It compares their stamps, which follow
+/// the clocks of different peers, and drops the state with the earlier stamp.
 final class StampComparingTransport: TransportWrapper {
     let wrapped: any SessionSyncTransport
     private let latest = Locked<[String: SessionSyncMetadata]>([:])

@@ -15,7 +15,7 @@ extension MailboxRun {
             case .write(let write):
                 writes[key, default: []].append(write)
                 if writes[key]?.count == 1 { enter(.write(key: key), within: storeDelay) }
-            // A socket that is not read: what comes next stays in it.
+            // Messages stay in a socket that isn't read.
             case .pause, .resume, .report: break
             case .serve(let stream, let isServed): served[gateway][stream, default: 0] += isServed ? 1 : -1
             case .authenticate: enter(.answer(key: key, directive), within: 20)
@@ -49,7 +49,7 @@ extension MailboxRun {
         }
     }
 
-    /// One after another for each connection.
+    /// Performs the next write of a connection. Writes of one connection never overlap.
     mutating func writeNext(_ key: Int) {
         guard let write = writes[key]?.first, let gateway = pipes[key]?.gateway else { return }
         writes[key]?.removeFirst()
@@ -58,7 +58,7 @@ extension MailboxRun {
         if failedKeys.contains(key), write.isPost, !faults.writesOn {
             outcome = .failed("unavailable")
         } else if now < downUntil {
-            // It may have happened all the same.
+            // The write may have succeeded anyway.
             if random.happens(rate: 0.3) { _ = perform(write) }
             outcome = .failed("unavailable")
         } else {
@@ -90,14 +90,14 @@ extension MailboxRun {
         for gateway in hearers(of: word.stream) { enter(.word(word, gateway: gateway), within: 50 + storeDelay) }
     }
 
-    /// The gateways that the store notifies of a change of this stream. A notice may be lost.
+    /// Returns the gateways that the store notifies of a change of this stream. A notice may be lost.
     private mutating func hearers(of stream: String) -> [Int] {
         gateways.indices.filter { gateway in
             served[gateway][stream, default: 0] > 0 && (areFaultsOver || !random.happens(rate: 0.1))
         }
     }
 
-    /// The store has it: only by losing it may it be missing.
+    /// Records that the store has the write. It may go missing only if the store loses it.
     private mutating func note(_ write: MailboxWrite, _ key: Int) {
         guard let sender = pipes[key]?.device else { return }
         switch write {
@@ -130,7 +130,7 @@ extension MailboxRun {
             gateways[gateway] = makeGateway()
             served[gateway] = [:]
             for key in keys(at: gateway) {
-                // What it was about to write is gone with it.
+                // The gateway's pending writes are lost with it.
                 writes[key] = []
                 cut(key)
             }
@@ -161,7 +161,7 @@ extension MailboxRun {
     }
 }
 
-/// What a run's messages say.
+/// The numbers in a run's messages.
 private enum QueuedNumber {
     static func read(_ event: ReplayEvent) -> Int? {
         QueuedPacket.read(event).map { $0.bytes.reduce(0) { $0 << 8 | Int($1) } }

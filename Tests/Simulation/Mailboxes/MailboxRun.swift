@@ -4,23 +4,24 @@ import MeshResume
 import MeshResumeGateway
 import MeshVirtualTime
 
-/// Devices that write into each other's mailboxes at two gateway processes with one store, in virtual time, from a seed:
-/// connections drop on one side or on both, frames get lost, gateways and apps are killed, the store is down, slow or empty.
+/// One seed of devices that write into each other's mailboxes at two gateway processes with one store, in virtual time.
+/// Connections drop on one side or on both, frames are lost, gateways and apps are killed, and the store is down, slow
+/// or empty.
 ///
-/// Of every sender each receiver gets what was accepted, in order; what was acknowledged before the store lost everything may be
-/// missing. In the end everybody knows that the others are there, and has their newest values.
+/// Each receiver gets the accepted messages of each sender in order. Messages acknowledged before the store lost
+/// everything may be missing. In the end each device knows that the others are present, and has their newest values.
 struct MailboxRun: GatewayRun {
     struct Faults {
         var losesStore = true
-        /// A gateway that goes on writing after a write that has failed.
+        /// A gateway that continues writing after a failed write.
         var writesOn = false
-        /// A device that forgets with its connection what the gateway has not answered.
+        /// A device that forgets unanswered messages when its connection ends.
         var forgetsHeld = false
-        /// A receiver whose seal opens what was overtaken.
+        /// A receiver whose seal opens overtaken messages.
         var opensOvertaken = false
-        /// A store that has lost everything counts from 1 again, in the same epoch.
+        /// A store that has lost everything and counts from 1 again, in the same epoch.
         var keepsEpoch = false
-        /// The last device forges frames.
+        /// True if the last device forges frames.
         var hasLiar = false
     }
 
@@ -38,7 +39,7 @@ struct MailboxRun: GatewayRun {
         case deviceHears(end: Int)
         case gatewayHears(end: Int)
         case fault
-        /// A device says much to a slow store, which is emptied in the middle of it; the device does not hear the answers.
+        /// A device sends many messages to a slow store, which is emptied meanwhile. The device misses the answers.
         case burst(device: Int)
         case cut(key: Int)
         case emptying
@@ -48,13 +49,14 @@ struct MailboxRun: GatewayRun {
         let id: MailboxID
         var core = MailboxClientCore()
         var key: Int?
-        /// Of what this process has been told.
+        /// The peers' presence as reported to this process.
         var presences: [MailboxID: [UInt8]] = [:]
     }
 
-    /// What one device has said to another.
+    /// The messages from one device to another.
     struct Correspondence {
-        /// Queued messages that were accepted: their numbers, and whether their answer came before the store lost them.
+        /// Numbers of accepted queued messages. `excused` messages may be missing, because the store was emptied: it
+        /// lost them after its answer, or had forgotten the admission and rejected them.
         var accepted: [Int] = []
         var excused: Set<Int> = []
         var answered: Set<Int> = []
@@ -72,13 +74,13 @@ struct MailboxRun: GatewayRun {
     var now: UInt64 = 0
     var devices: [Device] = []
     var gateways: [MailboxCore] = []
-    /// How often each gateway serves each stream. A gateway hears only of streams that it serves.
+    /// The number of times that each gateway serves each stream. A gateway is notified only of streams that it serves.
     var served: [[String: Int]] = []
     var store: MailboxContents
     var pipes: [Int: GatewayPipe] = [:]
-    /// By connection: what its gateway has to write, in order.
+    /// The writes that a connection's gateway must perform, in order, by connection.
     var writes: [Int: [MailboxWrite]] = [:]
-    /// Connections of which a write has failed.
+    /// Connections that had a failed write.
     var failedKeys: Set<Int> = []
     var letters: [[Correspondence]] = []
     var keyCount = 0
@@ -86,7 +88,7 @@ struct MailboxRun: GatewayRun {
     var receivedCount = 0
     var refusedCount = 0
     var areFaultsOver = false
-    /// When each device last told the store whom it lets in; nil once the store has lost that.
+    /// The time at which each device last told the store which peers it admits; nil once the store has lost that.
     var admittedAt: [UInt64?] = Array(repeating: 0, count: deviceCount)
     var downUntil: UInt64 = 0
     var slowUntil: UInt64 = 0
@@ -120,13 +122,13 @@ struct MailboxRun: GatewayRun {
     static let deviceCount = 3
     static let limits = ReplayLimits(count: 100_000, bytes: .max, age: .seconds(1_000_000))
 
-    /// Devices whose letters are checked.
+    /// Devices whose messages are checked.
     var honest: Range<Int> { 0..<(faults.hasLiar ? Self.deviceCount - 1 : Self.deviceCount) }
 
-    /// - Returns: what is wrong.
+    /// - Returns: The failure, or nil.
     mutating func run() -> String? {
         playFaults()
-        // Who was written to before its mailbox was known again is written to once more.
+        // A receiver whose mailbox was unknown at first gets another message.
         for index in devices.indices { for _ in 0..<3 { post(from: index) } }
         runUntil(milliseconds: 500_000)
         check()
@@ -157,7 +159,7 @@ struct MailboxRun: GatewayRun {
         settings.pageEntries = 7
         settings.unsentBytesMax = 600
         settings.writesMax = 8
-        // Proofs are of another module, and of its tests.
+        // Proofs belong to another module and its tests.
         return MailboxCore(settings) { key, signature, _ in key == signature ? MailboxID(bytes: key) : nil }
     }
 
@@ -212,7 +214,7 @@ extension MailboxRun {
         if !honest.contains(device) { return postLies(from: device) }
         let receiver = (device + 1 + Int(random.upTo(UInt64(devices.count - 2)))) % devices.count
         let isLatest = random.happens(rate: 0.3)
-        // Of whom nothing was ever heard no key is known.
+        // A device has no key of a peer that it has never heard.
         guard devices[device].presences[devices[receiver].id] != nil else { return }
         postCount += 1
         let number = postCount
@@ -294,8 +296,8 @@ extension MailboxRun {
         }
     }
 
-    /// Only a store that began anew may not know who lets in whom: until the receiver has told it, which may take several
-    /// connections that are found dead after a minute each, and not for long after that.
+    /// Checks a rejected message. Only a store that started over may have forgotten which peers are admitted. It learns
+    /// them again from the receiver, which may take several connections that are found dead after a minute each.
     private mutating func refused(_ post: MailboxPost, _ reason: String, _ sender: Int) {
         guard let receiver = devices.firstIndex(where: { $0.id == post.to }), honest.contains(sender),
             honest.contains(receiver)
@@ -328,8 +330,8 @@ extension MailboxRun {
         guard letters[sender][receiver].accepted.contains(number) else {
             return misattribute(number, sender, receiver)
         }
-        // The seal's counter refuses what comes twice, and what was overtaken: a message that the store lost, and that its
-        // sender says again because it has not heard the answer. A wrong order shows as a message that is missing.
+        // The seal's counter rejects duplicates and overtaken messages. A message is overtaken if the store lost it and
+        // its sender repeats it because it didn't receive the answer. A wrong order shows as a missing message.
         guard !isOvertaken || faults.opensOvertaken,
             letters[sender][receiver].received.insert(number).inserted
         else { return }

@@ -44,7 +44,7 @@ extension ResumeRun {
         }
     }
 
-    /// The app loads everything up to there by other means.
+    /// Starts at a sequence: the app loads everything up to there by other means.
     private mutating func begin(_ id: String, at sequence: UInt64, _ client: Int) {
         guard let session = GatewaySessionID(id), let loss = lossByEpoch[session.epoch] else {
             complaint = "'\(id)' is no session's id"
@@ -68,7 +68,7 @@ extension ResumeRun {
         clients[client].core.acknowledge(through: sequence, time)
     }
 
-    /// The app could not process an event: it drops the connection, and wants the event again.
+    /// Simulates an app that couldn't process an event: it drops the connection, and must get the event again.
     private mutating func fail(_ client: Int) {
         faultCounts["app failed to process", default: 0] += 1
         if let key = clients[client].key { cut(key, deviceKnows: false) }
@@ -126,7 +126,7 @@ extension ResumeRun {
         }
         if let due = clients[client].core.deadline, clients[client].tickAt.map({ due < $0 }) ?? true {
             clients[client].tickAt = due
-            // A clock of whole nanoseconds is not to come before its time.
+            // The clock has whole nanoseconds. The tick must not come early.
             queue.enter(.clientTick(client), at: max(now, due.nanoseconds + 1))
         }
     }

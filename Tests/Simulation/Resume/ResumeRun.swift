@@ -4,16 +4,16 @@ import MeshResume
 import MeshResumeGateway
 import MeshVirtualTime
 
-/// Clients, two gateway processes and one buffer in virtual time, from a seed: connections that drop on one side or on
-/// both, frames that get lost, processes that are killed, a store that is down, slow, empty or behind.
+/// One seed of clients, two gateway processes and one buffer in virtual time. Connections drop on one side or on both,
+/// frames are lost, and processes are killed. The store is down, slow, empty or behind.
 ///
-/// Each app keeps what it has seen together with its cursor. It must see every event of its user's once and in order, from
-/// where it began; it may begin anew only where the buffer has lost something since.
+/// Each app stores the events that it has seen together with its cursor. It must see every event of its user once and
+/// in order, from where it began. It may start over only if the buffer has lost something since.
 struct ResumeRun: GatewayRun {
     struct Faults {
         var clients = 6
         var losesBuffer = true
-        /// A store that went back to what it had some time ago goes on as if nothing were missing.
+        /// A store that was rolled back to earlier contents and continues as if nothing were missing.
         var ignoresFence = false
         /// K20: a buffer that has lost its events counts from 1 again, in the same epoch.
         var keepsEpoch = false
@@ -41,7 +41,7 @@ struct ResumeRun: GatewayRun {
         var stored: SessionSnapshot?
         var policy: ReconnectPolicy
         var key: Int?
-        /// Of the newest event that the app knows.
+        /// The number of the newest event that the app knows.
         var known: Int?
         var seenCount = 0
         var begunAt = 0
@@ -50,7 +50,7 @@ struct ResumeRun: GatewayRun {
     }
 
     var random: SplitMix64
-    /// Draws the events that apps fail to process. Separate, so that the other faults of a seed stay the same.
+    /// Random numbers for the events that apps fail to process. Separate, so that a seed's other faults don't change.
     var appRandom: SplitMix64
     let faults: Faults
     var queue = EventQueue<Step>()
@@ -62,15 +62,16 @@ struct ResumeRun: GatewayRun {
     var pipes: [Int: GatewayPipe] = [:]
     var keyCount = 0
     var appended: [Int] = []
-    /// What stood at a place of a user's stream.
+    /// The number of the event at each position of a user's stream.
     var places: [String: Int] = [:]
-    /// How many had been appended to each stream when the buffer was lost, and after which loss an epoch came to be.
+    /// The number of events appended to each stream when a buffer was created, by number of losses so far.
+    /// `lossByEpoch` has that number of losses for each epoch.
     var baselines: [[Int]] = []
     var lossByEpoch: [UInt64: Int] = [:]
     var areFaultsOver = false
     var downUntil: UInt64 = 0
     var slowUntil: UInt64 = 0
-    /// What the store held some time ago.
+    /// Earlier contents of the store.
     var older: ReplayContents?
     var faultCounts: [String: Int] = [:]
     var complaint: String?
@@ -99,10 +100,10 @@ struct ResumeRun: GatewayRun {
         enter(.gatewayTick, within: 1000)
     }
 
-    /// - Returns: what is wrong.
+    /// - Returns: The failure, or nil.
     mutating func run() -> String? {
         playFaults()
-        // What is still missing must come by itself once there is something new.
+        // Missing events must arrive without help once there is a new event.
         for user in appended.indices { append(to: user) }
         runUntil(milliseconds: 600_000)
         for (index, client) in clients.enumerated() where complaint == nil {
@@ -171,7 +172,7 @@ extension ResumeRun {
     }
 
     mutating func append(to user: Int) {
-        // The publisher is told nothing either way: now and then it has happened all the same.
+        // The publisher gets no answer either way. At times the event was stored anyway.
         if now < downUntil, !random.happens(rate: 0.3) { return }
         appended[user] += 1
         guard let event = try? ReplayEvent(type: "EVENT", json: Array("{\"id\":\(appended[user])}".utf8)) else {
@@ -206,7 +207,7 @@ extension ResumeRun {
         }
     }
 
-    /// As often for a thousand clients as for a few.
+    /// Injects faults equally often for a thousand clients and for a few.
     private mutating func happensToAll() -> Bool { random.happens(rate: 6 / Double(clients.count)) }
 
     private mutating func cutClient(_ client: Int) {
@@ -215,7 +216,7 @@ extension ResumeRun {
         cut(key)
     }
 
-    /// The app's process dies, and another begins with what is stored.
+    /// Kills the app's process, and starts another with the stored state.
     private mutating func killApp(_ client: Int) {
         count("app killed")
         if let key = clients[client].key { cut(key, deviceKnows: false) }
@@ -237,7 +238,7 @@ extension ResumeRun {
         buffer = makeBuffer()
     }
 
-    /// To a replica that lacks the newest events: nothing of it is used, see MeshRedisReplay's fence.
+    /// Fails over to a replica that lacks the newest events. Nothing of it may be used: see MeshRedisReplay's fence.
     private mutating func goBack() {
         guard let older else { return }
         count("store behind")
@@ -245,7 +246,7 @@ extension ResumeRun {
         buffer = older
     }
 
-    /// The same seed draws the same epochs for the same streams.
+    /// Makes a buffer. Opens all streams in order, so that the same seed generates the same epochs.
     private mutating func makeBuffer() -> ReplayContents {
         var buffer = ReplayContents(Self.limits, seed: faults.keepsEpoch ? 1 : random.next())
         for user in appended.indices { _ = buffer.standing(of: "user\(user)", time) }
@@ -285,7 +286,7 @@ extension ResumeRun {
         }
     }
 
-    /// At times an event gets lost though the connection lives.
+    /// True at times: the event is lost although the connection lives.
     mutating func isLost(_ step: Step) -> Bool {
         guard !areFaultsOver, case .toClient(_, let bytes) = step,
             String(decoding: bytes, as: UTF8.self).contains("EVENT")

@@ -1,12 +1,13 @@
 import MeshBrokenRules
 
-/// Clients of a stream, two gateway processes and one store in virtual time: connections drop on one side or on both, frames
-/// get lost, apps fail to process events, apps and gateways are killed, the store is down, slow, empty, or behind what it has said.
+/// Clients of a stream, two gateway processes and one store in virtual time. Connections drop on one side or on both,
+/// frames are lost, and apps fail to process events. Apps and gateways are killed. The store is down, slow, empty, or
+/// behind its acknowledgements.
 ///
-/// Every app sees every event of its user's once and in order from where it began, and begins anew only where the store has
-/// lost something since. Everything follows from the seed.
+/// Every app must see every event of its user once and in order from where it began. It may start over only if the
+/// store has lost something since. The seed determines the run completely.
 public struct ResumeSimulation: SeedSimulation {
-    /// Faults that it must find.
+    /// Faults that the simulation must detect.
     public static let mutationNames =
         Simulation.canBreakRules
         ? ["keepsEpoch", "ignoresFence", "skipsGaps", "replayMovesNothing", "dropsUnprocessed"] : []
@@ -15,8 +16,8 @@ public struct ResumeSimulation: SeedSimulation {
     private let brokenRule: ResumeMutation?
 
     /// - Parameters:
-    ///   - clients: in each seed, of a tenth as many users, and of three at least.
-    ///   - mutation: one of `mutationNames`.
+    ///   - clients: The number of clients in each seed. There are a tenth as many users, and at least three.
+    ///   - mutation: An element of `mutationNames`.
     public init(clients: Int = 6, losesStore: Bool = true, mutation: String? = nil) {
         var faults = ResumeRun.Faults()
         faults.clients = max(1, clients)
@@ -27,7 +28,7 @@ public struct ResumeSimulation: SeedSimulation {
         brokenRule = mutation.flatMap(ResumeMutation.init(rawValue:))
     }
 
-    /// Counts events that apps saw, and connections that they made, all together.
+    /// Counts events that apps saw, and connections that they made, over all apps.
     public func run(seed: UInt64, trace: Trace?) -> SeedOutcome {
         var run = ResumeRun(seed: seed, faults)
         var outcome = SeedOutcome(seed: seed, failure: breaking(brokenRule) { run.run() })

@@ -5,7 +5,7 @@ import MeshStorage
 /// One seed of a `SeriesSimulation`.
 struct SeriesRun {
     private struct Sample: Codable, Sendable {
-        /// Of its device, from 0 on through all its lives.
+        /// The sample's number on its device, from 0 across all launches.
         var number: Int
         var noise: Double
     }
@@ -14,9 +14,9 @@ struct SeriesRun {
         let name: String
         let disk = SimulatedDisk()
         var replica: SeriesReplica
-        /// What the store had once.
+        /// Earlier contents of the store.
         var backup: StoreContents?
-        /// How far each series was written, as the device was told.
+        /// The length of each series that was reported to the device as written.
         var settled: [SeriesID: UInt64] = [:]
 
         mutating func batchCommitted() {
@@ -136,7 +136,7 @@ struct SeriesRun {
             devices[device].batchCommitted()
         } catch let error as StorageError where error.code == .full || error.code == .unavailable {
             count("\(error.code)")
-            // Whether the process dies of it or not, nobody knows what was done.
+            // The outcome of the commit is unknown, and the process may or may not die of it.
             if Bool.random(using: &random) { try relaunch(device) } else { devices[device].replica.batchFailed() }
         }
     }
@@ -188,7 +188,7 @@ struct SeriesRun {
 
     private mutating func deliver() throws {
         guard !network.isEmpty else { return }
-        // Some overtake others.
+        // Some messages overtake others.
         let isOvertaking = lossRate > 0 && Int.random(in: 0..<3, using: &random) == 0
         let message = network.remove(at: isOvertaking ? Int.random(in: network.indices, using: &random) : 0)
         guard !isApart, let device = devices.firstIndex(where: { $0.name == message.receiver }) else { return }
@@ -204,7 +204,7 @@ struct SeriesRun {
 
     // MARK: - Checking
 
-    /// All is well from here on, and every device comes to hold what any of them has written.
+    /// Ends all faults except message loss, and runs until every device has everything that any of them has written.
     private mutating func calm() throws {
         isApart = false
         forgetKnowledge()
@@ -242,7 +242,7 @@ struct SeriesRun {
         }
     }
 
-    /// True if a device has removed its own series, and still holds as many newer samples as it is to keep.
+    /// True if a device has removed its own series, and still holds as many newer samples as its retention allows.
     private func isRemoved(_ id: SeriesID, by device: Int) -> Bool {
         let extents = devices[device].replica.extents
         guard case .newest(let count) = retention, id.peerID == devices[device].name,
@@ -260,7 +260,7 @@ struct SeriesRun {
         }.joined(separator: "; ")
     }
 
-    /// What a device holds is what was recorded.
+    /// Checks that a device holds exactly the recorded samples.
     private func check(_ device: Int) throws {
         let (replica, disk) = (devices[device].replica, devices[device].disk)
         let ends = Dictionary(uniqueKeysWithValues: replica.extents.map { ($0.id, $0.next) })
@@ -273,7 +273,7 @@ struct SeriesRun {
             guard extent.next <= UInt64(expected.count), extent.first <= extent.next else {
                 throw Violation(description: "\(devices[device].name) holds \(extent) of \(expected.count)")
             }
-            // What is being written cannot be read yet.
+            // Unwritten samples can't be read yet.
             guard !replica.isRetry, !replica.hasUnwritten else { continue }
             var numbers: [Int] = []
             try extent.reading.forEachTable(in: Int64.min...Int64.max, of: disk) { table in

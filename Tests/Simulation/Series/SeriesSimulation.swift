@@ -1,9 +1,10 @@
-/// Devices record series and tell each other over a bad network, on one thread: messages are lost, doubled and overtaken; devices are
-/// apart; commits are refused, or the power goes in one; apps die between any two steps; stores are lost, or come back as they
-/// were before.
+/// Devices that record series and exchange them over a bad network, on one thread. Messages are lost, doubled and
+/// overtaken, and devices are partitioned. Commits are rejected or lose power. Apps die between any two steps. Stores
+/// are lost or rolled back.
 ///
-/// At any time each device holds of each series what its recorder recorded, in order and without a gap. When all is calm, all hold
-/// all that any store still has. Everything follows from the seed.
+/// At any time each device holds a gapless range of each series, in order, as its recorder recorded it. Once all faults
+/// except message loss end, all devices come to hold everything that any store still has. The seed determines the run
+/// completely.
 public struct SeriesSimulation: SeedSimulation {
     private let steps: Int
 

@@ -1,11 +1,12 @@
 import MeshBase
 import MeshSimulatedWatch
 
-/// Kills both apps at a moment of a workout, and launches one of them without a store while the other stays dead. That app must
-/// show the newest state that the dead one published in time. Runs in virtual time on one thread; everything follows from the seed.
+/// Kills both apps during a workout, and launches one of them without a store while the other stays dead. That app must
+/// show the newest state that the dead one published in time. Runs in virtual time on one thread. The seed determines
+/// the run completely.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct ColdLaunchSimulation: SeedSimulation {
-    /// The time in which a device must publish a change and the system transfer it.
+    /// Seconds within which a device must publish a change and the system must transfer it.
     public var publishingSeconds = 7.0
     /// The time from the launch until the state must be shown.
     public var patience: Duration = .seconds(3)
@@ -24,7 +25,7 @@ private final class ColdLaunchRun: PairRun<SessionWatchApp> {
     private let simulation: ColdLaunchSimulation
     private let ledger = Locked(TapLedger())
     private var tapCount: UInt32 = 0
-    /// The taps that the dying device showed after each of its own. A device publishes its own changes only.
+    /// The taps that the dying device showed after each of its own. A device publishes only its own changes.
     private var shown: [(at: Duration, taps: Set<UInt32>)] = []
     private let dying: Int
     private var coldTaps = 0
@@ -46,7 +47,7 @@ private final class ColdLaunchRun: PairRun<SessionWatchApp> {
         for device in devices { device.launch() }
         advance(by: .seconds(5))
         let end = pair.elapsed + .milliseconds(Int64(random.upTo(60_000)))
-        // A tap in ten seconds, or several a second.
+        // One tap in ten seconds, or several a second.
         let rate = random.happens(rate: 0.5) ? 0.002 : 0.06
         while pair.elapsed < end {
             let tapped = random.happens(rate: rate) ? tap() : nil

@@ -8,7 +8,7 @@ import MeshStorage
 import MeshTransport
 import MeshWatchConnectivityTransport
 
-/// One life of an app whose keys are stored on both devices.
+/// One launch of an app whose keys are stored on both devices.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 final class KeyWatchApp: PairApp {
     let clock: AppClock
@@ -17,7 +17,7 @@ final class KeyWatchApp: PairApp {
     private let router: StorageRouter
     private let ready = Locked(false)
     private let isDead = Locked(false)
-    /// An earlier version of the app.
+    /// True for an earlier version of the app.
     private let isOld: Bool
 
     init(_ launch: PairLaunch, isOld: Bool, mutation: String?, failure: Locked<String?>) throws {
@@ -39,7 +39,7 @@ final class KeyWatchApp: PairApp {
             try await router.attach(to: connection)
             ready.withLock { $0 = true }
         } catch {
-            // A store without power refuses it in the last moments of an app.
+            // A store without power rejects the call in an app's last moments.
             guard !isDead.withLock({ $0 }), !(error is StorageError) else { return }
             failure.withLock { $0 = "keys could not be attached: \(error)" }
         }
@@ -48,9 +48,9 @@ final class KeyWatchApp: PairApp {
     var isReady: Bool { ready.withLock { $0 } && !isDead.withLock { $0 } }
 
     /// - Parameters:
-    ///   - changes: a number of a value, or nil, which removes the key.
-    ///   - unchanged: keys whose values are stored again as they are shown.
-    ///   - done: the changes are in the store.
+    ///   - changes: The number for each key's new value, or nil to remove the key.
+    ///   - unchanged: Keys whose shown values are stored again.
+    ///   - done: Called once the changes are in the store.
     func write(
         _ changes: [WatchKey: UInt32?], unchanged: Set<WatchKey> = [], done: @escaping @Sendable () -> Void
     ) {
@@ -64,7 +64,7 @@ final class KeyWatchApp: PairApp {
                 try await router.commit(batch)
                 done()
             } catch {
-                // Refused: it may be there later, or not.
+                // Rejected: the change may or may not appear later.
             }
         }
     }
@@ -96,7 +96,7 @@ final class KeyWatchApp: PairApp {
     }
 }
 
-/// The keys of the apps.
+/// A key of the apps.
 struct WatchKey: Hashable, Comparable, Sendable, CustomStringConvertible {
     enum Kind: Sendable {
         case small
@@ -110,7 +110,7 @@ struct WatchKey: Hashable, Comparable, Sendable, CustomStringConvertible {
     let index: Int
 
     static let all = (0..<14).map(WatchKey.init)
-    /// Those that are to be the same on both devices.
+    /// Keys that must be the same on both devices.
     static let shared = all.filter { $0.kind == .small || $0.kind == .large }
     static let manual = all.filter { $0.kind == .manual }
     static let kept = all.filter { $0.kind == .local || $0.kind == .secured }
@@ -125,7 +125,7 @@ struct WatchKey: Hashable, Comparable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Values of several types. Of one of them two versions of the app have different types.
+    /// Returns the key's typed value. For one key, the two versions of the app use different types.
     func stored(_ isOld: Bool) -> WatchKeyValue {
         switch index {
         case 1:
@@ -141,7 +141,7 @@ struct WatchKey: Hashable, Comparable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// With a letter in both of its normal forms.
+    /// Contains a letter in either of its two normal forms.
     private func text(_ number: UInt32) -> String {
         let letter = number % 2 == 0 ? "\u{e9}" : "e\u{301}"
         return "\(number) " + letter + String(repeating: ".", count: kind == .large ? 60_000 : Int(number % 60))
@@ -159,18 +159,18 @@ struct WatchKey: Hashable, Comparable, Sendable, CustomStringConvertible {
     static func < (left: Self, right: Self) -> Bool { left.index < right.index }
 }
 
-/// What an app shows.
+/// The visible state of an app.
 struct WatchKeyView: Equatable, Sendable {
     var numbers: [WatchKey: UInt32] = [:]
     var statuses: [WatchKey: KeyStatus] = [:]
     var complaint: String?
 }
 
-/// How a key has a number in a value of its type.
+/// The conversion between a number and a value of a key's type.
 struct WatchKeyValue {
     let register: (StorageRouter) async -> Void
     let put: (UInt32?, inout KeyBatch) throws -> Void
-    /// What is shown, which another version of the app may have written.
+    /// Stores the shown value again, which another version of the app may have written.
     let putAgain: (StorageRouter, inout KeyBatch) async throws -> Void
     let get: (StorageRouter) async throws -> UInt32?
 

@@ -8,11 +8,11 @@ import MeshStorage
 final class KeyWatchRun: PairRun<KeyWatchApp> {
     private let simulation: KeyWatchSimulation
     private var changeCount: UInt32 = 0
-    /// What each key may be: what was written last and, where a write was cut short, what was before.
+    /// The values that each key may have: the last one written and, if a write was cut short, the one before.
     private var allowed: [WatchKey: Set<UInt32?>] = [:]
-    /// A copy of each device's store, as it was when both had the same.
+    /// A copy of each device's store from a moment when both had the same values.
     private var backups: [StoreContents?] = [nil, nil]
-    /// In every eighth seed long absences are of days, otherwise of minutes.
+    /// True in every eighth seed: long absences last days instead of minutes.
     private var isOfDays: Bool { seed % 8 == 0 }
 
     init(_ simulation: KeyWatchSimulation, seed: UInt64, thread: SimulationThread, traceLimit: Int) {
@@ -41,7 +41,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         return settle() ?? sendManually()
     }
 
-    /// Either first, or both at once; the other soon, or after days.
+    /// Launches one device first or both at once. The other follows soon, or after days.
     private func launch() {
         let first = Int(random.upTo(1))
         devices[first].launch()
@@ -60,7 +60,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         .seconds(Int64(isOfDays ? 86_400 + random.upTo(2 * 86_400) : 120 + random.upTo(600)))
     }
 
-    /// What the transport has taken over and the keys' own commit is refused: only their repetition brings it.
+    /// Lets the transport accept values, then rejects the keys' own commit. The values arrive only when resent.
     private func refuseWhatComes() {
         advance(by: .seconds(2))
         let (writer, reader) = random.happens(rate: 0.5) ? (0, 1) : (1, 0)
@@ -77,8 +77,8 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
             let views = views
             let ofValues = differenceOfValues(views)
             if let difference = ofValues ?? differenceOfStatuses(views) {
-                // To a device that lost its store, a platform delivers again what earlier launches sent: then the devices
-                // compare their keys again, and nothing else changes.
+                // After a device lost its store, a platform redelivers messages of earlier launches. The devices then
+                // compare their keys again, but no value changes.
                 guard !wasSynced || (hasLostStore && ofValues == nil) else {
                     return "they were equal, and then \(difference)"
                 }
@@ -92,7 +92,8 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         return difference.map { "\($0) \(simulation.patience) after the last change" }
     }
 
-    /// What is manual goes when the app says so, or when the other device asks. That may happen to be due, but not every time.
+    /// Checks that manual keys are sent when the app says so, or when the other device asks. They may happen to be due,
+    /// but not every time.
     private func sendManually() -> String? {
         guard let key = WatchKey.manual.first else { return nil }
         let device = Int(random.upTo(1))
@@ -111,14 +112,14 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         return hasCome() ? nil : "\(key) has not come though the app has sent it"
     }
 
-    /// Now and then something is written meanwhile.
+    /// Writes now and then during an absence.
     override func useAlone() {
         if random.happens(rate: 0.01) { write() }
     }
 
     // MARK: Changes
 
-    /// Some keys at once, on a device that is looked at.
+    /// Writes some keys at once, on a device in the foreground.
     private func write() {
         let seen = devices.indices.filter {
             devices[$0].state == .foreground && apps.withLock { $0 }[$0]?.isReady == true
@@ -134,7 +135,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         var unchanged: Set<WatchKey> = []
         for _ in 0...random.upTo(random.happens(rate: 0.2) ? 6 : 0) {
             let key = WatchKey.all[Int(random.upTo(UInt64(WatchKey.all.count - 1)))]
-            // The app stores what it shows: no change, though another device may have made one.
+            // The app stores the shown value. That is no change, although another device may have made one.
             if random.happens(rate: 0.15), changes[key] == nil, shown[key] != nil {
                 unchanged.insert(key)
                 continue
@@ -149,7 +150,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
             if isWritten.withLock({ $0 }) { allowed[key] = [] }
             allowed[key, default: []].insert(number)
         }
-        // The next one is later on every clock.
+        // The next change has a later time on every clock.
         pair.advance(by: .milliseconds(2))
     }
 
@@ -162,7 +163,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         return views.withLock { $0 }
     }
 
-    /// What is not as it should be; nil when nothing is.
+    /// The first difference from the expected state, or nil.
     private var difference: String? {
         let views = views
         return differenceOfValues(views) ?? differenceOfStatuses(views)
@@ -205,7 +206,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
 
     // MARK: Faults
 
-    /// About one in two seconds, on a device that has none.
+    /// Injects about one fault in two seconds, on a device that has none.
     private func causeFaults() {
         guard random.happens(rate: 0.01) else { return }
         let index = Int(random.upTo(1))
@@ -227,8 +228,8 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         }
     }
 
-    /// One is absent for long. For minutes it may be in reach all the same, where the system launches its app for what comes;
-    /// for days it is switched off.
+    /// Makes a device absent for a long time. For minutes it may stay in reach, and the system launches its app for
+    /// incoming messages. For days it is switched off.
     private func leave(_ index: Int) {
         let absence = longAbsence()
         note(isOfDays ? "absent for days" : "absent", index, for: absence) { devices[index].kill() }
@@ -237,7 +238,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         meeting = max(meeting ?? .zero, pair.elapsed + absence)
     }
 
-    /// An app that is deleted and installed again, when the other has all that it had.
+    /// Deletes and reinstalls an app, once the other device has everything that it had.
     private func loseStore(_ index: Int, after time: Duration) {
         guard !hasLostStore, difference == nil else { return }
         hasLostStore = true
@@ -249,7 +250,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         backups[index] = disks.withLock { $0[index].contents }
     }
 
-    /// A device that gets an older store back, when the other has all that was changed since.
+    /// Restores an older store on a device, once the other has everything that was changed since.
     private func restoreStore(_ index: Int, after time: Duration) {
         guard let backup = backups[index], difference == nil else { return }
         backups[index] = nil

@@ -3,21 +3,22 @@ import MeshBrokenRules
 import MeshKeySync
 import MeshSimulatedWatch
 
-/// Keys that a phone and its watch store, over whole transports and WatchConnectivity's stand-in, in virtual time and on one
-/// thread. Either app is first, or both begin at once; one is absent for days, or the devices are out of each other's reach;
-/// apps are suspended, and killed and launched anew; commits are refused, and the power goes during one; an app is deleted
-/// and installed again.
+/// Keys that a phone and its watch store, over complete transports and a simulated WatchConnectivity, in virtual time
+/// and on one thread. Either app starts first, or both at once. A device is absent for days, or the two are out of each
+/// other's reach. Apps are suspended, killed and relaunched. Commits are rejected, and the power fails during one. An
+/// app is deleted and reinstalled.
 ///
-/// Soon after the last change, with both apps in the foreground, each key has on both devices what was written last, and both
-/// say that it is synced; what is local or secured has not left its device; what is manual leaves when the app says so.
-/// Everything follows from the seed.
+/// Soon after the last change, with both apps in the foreground, each key has its last written value on both devices.
+/// Both report it as synced. Local and secured keys haven't left their device. Manual keys leave when the app says so.
+/// The seed determines the run completely.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct KeyWatchSimulation: SeedSimulation {
-    /// Rules that it finds broken; none where none can be broken. Tests of key sync find all of these. Alone they find: `asksAlways`
-    /// and `forgetsPieces`, which cost bytes and no value; `forgetsPeers`, which needs more removals than are kept and a third
-    /// peer; `sameNonce`, which needs a link that drops what is as it was; `lastKeyOnly`, which healing mends; `noRecord` and
-    /// `keepsAuthor`, which need more removals or other restored stores than are drawn; `recordUnasked`, which one seed in
-    /// thousands finds; `repeatsUndelivered`, which costs messages. No test finds `marksAreKept` yet.
+    /// Rules that the simulation can detect as broken; empty in a build that can't break rules. Tests of key sync
+    /// detect all of these. Some rules are detected only by those tests. `asksAlways` and `forgetsPieces` cost bytes
+    /// and no value. `forgetsPeers` needs a third peer and more removals than are kept. `sameNonce` needs a link that
+    /// drops unchanged values. Healing repairs `lastKeyOnly`. `noRecord` and `keepsAuthor` need more removals or other
+    /// restored stores than seeds have. One seed in thousands detects `recordUnasked`. `repeatsUndelivered` costs
+    /// messages. No test detects `marksAreKept` yet.
     public static let mutationNames =
         BrokenRules.areThere
         ? [
@@ -26,16 +27,16 @@ public struct KeyWatchSimulation: SeedSimulation {
             "looseKeysWait", reusesOutbox,
         ] : []
 
-    /// A fault of delivery: each launch of a transport draws the same outbox.
+    /// A fault of delivery: each launch of a transport generates the same outbox.
     static let reusesOutbox = "reusesOutbox"
 
-    /// Batches, on both devices.
+    /// The number of batches, over both devices.
     public var changes: UInt32 = 40
-    /// From the last change on, or from when both are in the foreground.
+    /// The time allowed after the last change, or after both are in the foreground.
     public var patience: Duration = .seconds(120)
     let mutation: String?
 
-    /// - Parameter mutation: one of `mutationNames`.
+    /// - Parameter mutation: An element of `mutationNames`.
     public init(mutation: String? = nil) { self.mutation = mutation }
 
     public func run(seed: UInt64, trace: Trace?) -> SeedOutcome {

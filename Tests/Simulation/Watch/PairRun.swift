@@ -6,21 +6,21 @@ import MeshSimulatedWatch
 import MeshStorage
 import MeshWatchConnectivityTransport
 
-/// One life of an app on a phone or a watch.
+/// One launch of an app on a phone or a watch.
 protocol PairApp: Sendable {
     var clock: AppClock { get }
-    /// The system has ended it.
+    /// Called when the system ends the app.
     func die()
 }
 
-/// What an app begins with.
+/// The parameters of an app's launch.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 struct PairLaunch {
     let device: Int
     let session: WCSession
     let disk: SimulatedDisk
     let clock: AppClock
-    /// Counts the launches of all devices, from 1.
+    /// The number of this launch among the launches of all devices, from 1.
     let number: UInt64
     /// Differs between launches.
     let seed: UInt64
@@ -36,31 +36,31 @@ struct PairLaunch {
     }
 }
 
-/// One seed of what happens to the apps of a phone and its watches: they are launched, suspended and killed, the devices are
-/// apart, and the power goes.
+/// One seed of faults for the apps of a phone and its watches. Apps are launched, suspended and killed, devices are out
+/// of reach, and the power fails.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 class PairRun<App: PairApp> {
     let seed: UInt64
     let pair: SimulatedWatchPair
     let thread: SimulationThread
     var random: SplitMix64
-    /// Of each device the one that its present life has.
+    /// The disk of each device's present launch.
     let disks: Locked<[SimulatedDisk]>
     let apps: Locked<[App?]>
     let failure = Locked<String?>(nil)
-    /// By how much each device's wall clock is ahead.
+    /// Seconds by which each device's wall clock is ahead.
     let aheadSeconds: [Locked<TimeInterval>]
     private(set) var faults: [String: Int] = [:]
-    /// When each device is to be in the foreground again.
+    /// The time at which each device must be in the foreground again.
     var returns: [Duration?]
-    /// When the devices reach each other again.
+    /// The time at which the devices reach each other again.
     var meeting: Duration?
     var hasLostStore = false
-    /// How long after the last change all was as it should be.
+    /// The time from the last change until all checks passed.
     var equalAfter = Duration.zero
 
     static var step: Duration { .milliseconds(20) }
-    /// While an app is away for minutes or days.
+    /// The step while an app is away for minutes or days.
     private static var longStep: Duration { .seconds(60) }
 
     init(
@@ -80,8 +80,8 @@ class PairRun<App: PairApp> {
     var devices: [SimulatedDevice] { [pair.phone] + pair.watches }
 
     /// - Parameters:
-    ///   - ended: is called when a device's app has ended.
-    ///   - make: begins the next life of an app.
+    ///   - ended: Called when a device's app has ended.
+    ///   - make: Makes the next launch of an app.
     final func install(
         ended: @escaping @Sendable (_ device: Int) -> Void = { _ in },
         make: @escaping @Sendable (PairLaunch) throws -> App
@@ -117,7 +117,7 @@ class PairRun<App: PairApp> {
         }
     }
 
-    /// - Parameter trace: is told of everything that happened on the devices, if something went wrong.
+    /// - Parameter trace: Called with everything that happened on the devices, if the run failed.
     final func outcome(_ trace: SeedSimulation.Trace?) -> SeedOutcome {
         var outcome = SeedOutcome(seed: seed)
         outcome.failure = play()
@@ -132,13 +132,13 @@ class PairRun<App: PairApp> {
 
     // MARK: - What each simulation has of its own
 
-    /// - Returns: what went wrong.
+    /// - Returns: The failure, or nil.
     func play() -> String? { nil }
     func count(_ outcome: inout SeedOutcome) {}
-    /// Some time has passed since tasks ran.
+    /// Called after time has passed and before tasks run.
     func powerMayGo() {}
     func stepHasPassed() { thread.runAll() }
-    /// A long step of an absence begins.
+    /// Called when a long step of an absence begins.
     func useAlone() {}
 
     // MARK: - Time
@@ -168,7 +168,7 @@ class PairRun<App: PairApp> {
         thread.runAll()
     }
 
-    /// One device or the meeting is far away.
+    /// True if the next return or meeting is far away.
     private var isAlone: Bool {
         let due = (returns + [meeting]).compactMap { $0 }.min()
         return due.map { $0 - pair.elapsed > Self.longStep * 2 } ?? false
@@ -193,14 +193,14 @@ class PairRun<App: PairApp> {
         pair.watch.isInRange = true
     }
 
-    /// From here on no commit fails, and all devices are in reach and in the foreground.
+    /// Ends all faults: no commit fails, and all devices are in reach and in the foreground.
     final func heal() {
         meet()
         for disk in disks.withLock({ $0 }) { disk.prepare(.succeeds) }
         while returns.contains(where: { $0 != nil }) { advance(by: Self.step) }
     }
 
-    /// In the midst of whatever the app was about to do.
+    /// Kills a device whose power failed, in the middle of its app's work.
     private func endWithoutPower(_ index: Int) {
         guard returns[index] == nil, disks.withLock({ $0[index].isOff }) else { return }
         note("power cut", index, for: .milliseconds(Int64(20 + random.upTo(3000)))) { devices[index].kill() }

@@ -9,7 +9,7 @@ import MeshStorage
 import MeshTransport
 import MeshWatchConnectivityTransport
 
-/// One life of an app that shows a session.
+/// One launch of an app that shows a session.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 final class SessionWatchApp: PairApp {
     typealias Feature = SessionWatchFeature
@@ -25,7 +25,7 @@ final class SessionWatchApp: PairApp {
     private let failure: Locked<String?>
     /// Devices whose sessions have found that the other's state differs.
     private let suspicious: Locked<Set<Int>>
-    /// The ids of taps that are not known to be held by the other device.
+    /// The IDs of taps that the other device isn't known to hold.
     private let unsettled = Locked<[UInt32: UUID]>([:])
 
     init(
@@ -49,7 +49,7 @@ final class SessionWatchApp: PairApp {
         let isOdd = device == 1 && versions != .equal
         if isOdd, versions == .tellApart { configuration.reducerVersion = 2 }
         configuration.incarnation = UInt32(truncatingIfNeeded: seed >> 16) | 1
-        // Copies here are small: every second life gives them in pieces all the same.
+        // Copies are small here. Every second launch sends them in pieces anyway.
         if seed >> 33 & 1 == 0 { configuration.copyMessageBytesMax = 40 }
         configuration.catchUpTime = .zero
         configuration.measure = { work in
@@ -81,7 +81,7 @@ final class SessionWatchApp: PairApp {
         }
     }
 
-    /// - Parameter timers: begins a timer with the tap; nil begins none.
+    /// - Parameter timers: The ledger for a timer that starts with the tap; nil starts none.
     func tap(_ number: UInt32, ledger: Locked<TapLedger>, timers: Locked<TimerLedger>?) {
         Task { @MainActor in
             guard let session = session.withLock({ $0 }) else { return }
@@ -120,7 +120,7 @@ final class SessionWatchApp: PairApp {
         }
     }
 
-    /// - Parameter look: is called if the session is in no group.
+    /// - Parameter look: Called if the session is in no group.
     func lookForNewcomer(_ look: @escaping @Sendable () -> Void) {
         Task { @MainActor in
             if let session = session.withLock({ $0 }), !session.isMember { look() }
@@ -135,7 +135,7 @@ final class SessionWatchApp: PairApp {
         }
     }
 
-    /// - Parameter look: is told what the session's clock shows, and by how much that may be wrong, once it is a member's.
+    /// - Parameter look: Called with the session clock's time and its maximum error, once the session is a member.
     func lookAtClock(_ look: @escaping @Sendable (Date, TimeInterval) -> Void) {
         Task { @MainActor in
             guard let session = session.withLock({ $0 }), session.isMember, let error = session.clock.errorSeconds

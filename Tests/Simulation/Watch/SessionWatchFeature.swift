@@ -1,7 +1,7 @@
 import MeshEngine
 
-/// The numbers of taps in their order, in an app whose events lose a field when they are encoded. A device that reduced an
-/// event as it was tapped would show another number than the other device, and than its own next launch.
+/// The numbers of taps in order, in an app whose events lose a field when they are encoded. If a device reduced the
+/// original event, it would show another number than the other device, and than its own next launch.
 enum SessionWatchFeature {
     struct Event: Codable, Sendable {
         enum CodingKeys: CodingKey { case number }
@@ -13,7 +13,7 @@ enum SessionWatchFeature {
     }
 
     struct Reducer: SessionSyncReducer {
-        /// Of a version of the app that leaves out every second tap.
+        /// True for a version of the app that leaves out every second tap.
         let isOdd: Bool
 
         func reduce(state: inout [UInt32], event: Event, context: SessionEventContext) {
@@ -22,12 +22,12 @@ enum SessionWatchFeature {
         }
     }
 
-    /// What the two apps of a seed are.
+    /// The versions of a seed's two apps.
     enum Versions: Sendable {
         case equal
-        /// Their reducers differ, and both apps have the same number: they have to notice.
+        /// Their reducers differ but their version numbers don't. The apps must notice.
         case differ
-        /// Their reducers differ, and so do the numbers: nothing is compared.
+        /// Their reducers and version numbers differ, so nothing is compared.
         case tellApart
 
         init(seed: UInt64) {

@@ -9,16 +9,16 @@ import MeshStorage
 final class SessionWatchRun: PairRun<SessionWatchApp> {
     private let simulation: SessionWatchSimulation
     private var tapCount: UInt32 = 0
-    /// Devices whose apps keep something over their lives.
+    /// Devices whose apps have a store.
     private let keepers: Set<Int>
     private let versions: SessionWatchFeature.Versions
     private let suspicious = Locked<Set<Int>>([])
     private let ledger = Locked(TapLedger())
     private let timers = Locked(TimerLedger())
-    /// Of its own, so that clocks change nothing else.
+    /// Separate random numbers, so that clocks don't change the rest of a seed.
     private var clockRandom: SplitMix64
     private var nextTimerCheck = Duration.zero
-    /// When the power goes.
+    /// The time at which the power fails.
     private var cut: Duration?
     private var isWell = false
 
@@ -29,7 +29,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
         self.simulation = simulation
         versions = SessionWatchFeature.Versions(seed: seed)
         clockRandom = SplitMix64(seed: ~seed)
-        // With power cuts the phone always does: what both have lost nobody has.
+        // With power cuts the phone always has a store: events that both devices lose are gone.
         keepers = seed % 3 > 0 ? [0, 1] : simulation.losesPower ? [0] : []
         super.init(seed: seed, thread: thread, traceLimit: traceLimit)
         let losesPower = simulation.losesPower
@@ -63,7 +63,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
             advance(by: .milliseconds(Int64(random.upTo(500))))
             tap()
         }
-        // Beyond the next milestone, whatever copies and relaunches have evened out before.
+        // Taps past the next milestone, because copies and relaunches may have hidden earlier differences.
         if versions != .equal { tapOften() }
         return settle()
     }
@@ -78,7 +78,8 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
 
     private func settle() -> String? {
         let start = pair.elapsed
-        // Devices without stores that have both begun anew and hear late of their former group wait for it: rule 19.
+        // Devices without stores may both have started over. If they hear late of their former group, they wait for it:
+        // rule 19.
         while pair.elapsed - start < simulation.patience || hasNewcomer && pair.elapsed - start < Self.foundingPatience
         {
             advance(by: Self.step)
@@ -89,7 +90,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
         return difference.map { "\($0) \(pair.elapsed - start) after the last tap" }
     }
 
-    /// A device is in no group.
+    /// True if a device is in no group.
     private var hasNewcomer: Bool {
         let found = Locked(false)
         for app in apps.withLock({ $0 }) { app?.lookForNewcomer { found.withLock { $0 = true } } }
@@ -107,12 +108,12 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
         setClocks()
     }
 
-    /// On a device that is looked at.
+    /// Taps on a device in the foreground.
     private func tap() {
         let seen = devices.indices.filter { devices[$0].state == .foreground }
         guard !seen.isEmpty else { return }
         let count = simulation.losesPower && random.happens(rate: 0.1) ? 10 + random.upTo(50) : 1
-        // Where a device that was launched with another clock has not been heard yet, a tap has its moment by the old one.
+        // If a device relaunched with another clock and hasn't been heard yet, a tap's time follows the old clock.
         let timers = clocksDiffer == false ? timers : nil
         for _ in 0..<count {
             let index = seen[Int(random.upTo(UInt64(seen.count - 1)))]
@@ -122,7 +123,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
         thread.runAll()
     }
 
-    /// What is not as it should be; nil when nothing is.
+    /// The first difference from the expected state, or nil.
     private var difference: String? {
         let states = Locked<[Int: [UInt32]]>([:])
         for (index, app) in apps.withLock({ $0 }).enumerated() {
@@ -144,7 +145,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
 
     // MARK: Clocks
 
-    /// Sets a device's clock about once in ten seconds. No timer shows it.
+    /// Sets a device's clock about once in ten seconds. No timer may show it.
     private func setClocks() {
         if clockRandom.happens(rate: 0.002) {
             let seconds = Double(clockRandom.upTo(7_200_000)) / 1000 - 3_600
@@ -161,7 +162,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
         thread.runAll()
     }
 
-    /// Whether the session's clock is another one on the two devices than they say; nil while one of them says nothing.
+    /// True if the two session clocks differ by more than their stated errors; nil if one of them states none.
     private var clocksDiffer: Bool? {
         let clocks = Locked<[(moment: Date, error: TimeInterval)]>([])
         for app in apps.withLock({ $0 }) {
@@ -177,7 +178,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
 
     // MARK: Faults
 
-    /// About one in two seconds, on a device that has none.
+    /// Injects about one fault in two seconds, on a device that has none.
     private func causeFaults() {
         guard random.happens(rate: 0.01) else { return }
         if simulation.losesPower, random.happens(rate: 0.4) { return causeFaultOfPower() }
@@ -207,14 +208,14 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
 
     private var isCutDue: Bool { cut.map { $0 <= pair.elapsed } ?? random.happens(rate: 0.003) }
 
-    /// In the midst of whatever the app was about to do; and sometimes once more, before it has what it lacks.
+    /// Cuts the power in the middle of the app's work, and sometimes again before the app has recovered.
     private func cutPower() {
         thread.run(rounds: Int(random.upTo(12)))
         disks.withLock { $0[Int(random.upTo(1))].turnOff() }
         cut = random.happens(rate: 0.5) ? pair.elapsed + .milliseconds(Int64(100 + random.upTo(4000))) : nil
     }
 
-    /// Once at most: what both have lost nobody has.
+    /// Loses a store, at most once per seed: events that both devices lose are gone.
     private func loseStore(_ index: Int) {
         guard !hasLostStore, keepers.count == 2, returns[index] == nil else { return }
         hasLostStore = true

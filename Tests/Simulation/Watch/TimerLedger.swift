@@ -2,24 +2,24 @@ import MeshFoundation
 import MeshSession
 import MeshTimerAnchor
 
-/// Timers that taps have begun, and how long they have really run.
+/// Timers that taps have started, and their true running times.
 struct TimerLedger: Sendable {
     private struct Timer {
         let tap: UInt32
         let anchor: SessionTimerAnchor
-        /// By how much the moment of the tap may be wrong.
+        /// The maximum error of the tap's time in seconds.
         let error: TimeInterval
-        /// When it began, in the time that passes for all devices.
+        /// The start in true time.
         let began: Duration
         /// Devices that have been launched since.
         var launched: Set<Int> = []
     }
 
     private var timers: [Timer] = []
-    /// Readings whose error was stated.
+    /// The number of readings that stated an error.
     private(set) var readingCount = 0
 
-    /// Of more timers the oldest are forgotten.
+    /// The maximum number of timers. The oldest are forgotten first.
     private static var countMax: Int { 16 }
 
     mutating func begin(_ tap: UInt32, at moment: Date, error: TimeInterval?, elapsed: Duration) {
@@ -28,14 +28,15 @@ struct TimerLedger: Sendable {
         timers.append(Timer(tap: tap, anchor: .start(at: moment), error: error, began: elapsed))
     }
 
-    /// Forgets timers that a relaunch may have moved. Where no device has run since a timer began, none knows what clocks have done.
-    /// The phone, whose clock counts, can't tell in each case which taps are by its earlier clock: its store may lack them.
+    /// Forgets timers that a relaunch may have moved. If no device has run since a timer started, none knows how clocks
+    /// have changed. The phone's clock counts, but the phone can't always tell which taps used its earlier clock: its
+    /// store may lack them.
     mutating func noteLaunch(of device: Int) {
         for index in timers.indices { timers[index].launched.insert(device) }
         timers.removeAll { $0.launched.count == 2 || device == 0 }
     }
 
-    /// A timer that the session's state has, and that shows another time than has passed; nil where none does.
+    /// Returns the fault of a timer in the session's state that shows a wrong time, or nil.
     @MainActor mutating func fault(in session: SessionWatchApp.Session, elapsed: Duration) -> String? {
         let taps = Set(session.state)
         for timer in timers where taps.contains(timer.tap) {

@@ -7,7 +7,7 @@ import MeshStorage
 import MeshTransport
 import MeshWatchConnectivityTransport
 
-/// One life of an app on one device.
+/// One launch of an app on one device.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 final class WatchApp: PairApp {
     let device: Int
@@ -88,7 +88,7 @@ final class WatchApp: PairApp {
             causalTimestamp: Date(timeIntervalSince1970: 1_767_225_600), payloadType: "number")
     }
 
-    /// Sends what may be sent, one after the other, as any caller does.
+    /// Sends the permitted envelopes one at a time, as an ordinary caller does.
     func send(on index: Int) {
         let isMine = progress.withLock { progress in
             let way = progress.ways[index]
@@ -141,7 +141,7 @@ final class WatchApp: PairApp {
 
     private static let chatterID = "chatter"
 
-    /// Best effort, for everybody. Where nothing goes wrong it is taken at every moment, since the platform has a queue.
+    /// Sends a best-effort message to all peers. Without faults it is always accepted, as the platform has a queue.
     func chatter() {
         run { app in
             let number = app.progress.withLock { $0.say(at: app.device) }
@@ -158,7 +158,7 @@ final class WatchApp: PairApp {
     }
 }
 
-/// The pair's clock as an app sees it: nothing is called while the app is suspended, nor after its end.
+/// The pair's clock as an app sees it: it calls nothing while the app is suspended, nor after its end.
 final class AppClock: DeliveryClock {
     private struct State {
         var isOver = false
@@ -170,7 +170,7 @@ final class AppClock: DeliveryClock {
     private let aheadSeconds: Locked<TimeInterval>
     private let state = Locked(State())
 
-    /// - Parameter aheadSeconds: by how much the device's wall clock is ahead; it may be set at any time.
+    /// - Parameter aheadSeconds: The seconds by which the device's wall clock is ahead. May be set at any time.
     init(_ base: SimulatedWatchClock, on device: SimulatedDevice, aheadSeconds: Locked<TimeInterval> = Locked(0)) {
         self.base = base
         self.device = device
@@ -194,7 +194,7 @@ final class AppClock: DeliveryClock {
         if isDue { body() }
     }
 
-    /// The app goes on, if it does.
+    /// Resumes the app unless it is suspended.
     func goOn() {
         guard device.state != .suspended else { return }
         let waiting = state.withLock { state in

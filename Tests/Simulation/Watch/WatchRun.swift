@@ -50,7 +50,7 @@ final class WatchRun: PairRun<WatchApp> {
         return failure.withLock { $0 } ?? progress.withLock { $0.failure }
     }
 
-    /// Lets apps that run send something more.
+    /// Permits running apps to send more.
     private func permit() {
         let apps = apps.withLock { $0 }
         for index in progress.withLock({ Array($0.ways.indices) }) {
@@ -77,7 +77,7 @@ final class WatchRun: PairRun<WatchApp> {
         where way.accepted < way.allowed && devices[way.from].state != .suspended { apps[way.from]?.send(on: index) }
     }
 
-    /// Everything is well from now on, and every watch is worn by turns.
+    /// Ends all faults. Every watch is worn in turn.
     private func settle() -> String? {
         pair.conditions = .calm
         for device in devices {
@@ -100,7 +100,7 @@ final class WatchRun: PairRun<WatchApp> {
         return missing.map { "\($0) after \(simulation.patience)" }
     }
 
-    /// Whether something comes once more.
+    /// Checks that no envelope arrives a second time.
     private func linger() -> String? {
         for watch in pair.watches {
             pair.switchTo(watch)
@@ -130,7 +130,7 @@ final class WatchRun: PairRun<WatchApp> {
 
     // MARK: Faults
 
-    /// About one in three seconds.
+    /// Injects about one fault in three seconds.
     private func causeFaults() {
         guard random.happens(rate: 0.03) else { return }
         let device = devices[Int(random.upTo(UInt64(devices.count - 1)))]

@@ -2,21 +2,22 @@ import MeshBase
 import MeshIdentity
 import MeshSimulatedWatch
 
-/// Sends reliable envelopes between a phone and its watches, through whole transports over WatchConnectivity's stand-in, in
-/// virtual time and on one thread, and checks that each arrives once and in order, and of snapshots the newest.
+/// Sends reliable envelopes between a phone and its watches, through complete transports over a simulated
+/// WatchConnectivity, in virtual time and on one thread. Checks that each arrives once and in order, and that the
+/// newest snapshot arrives.
 ///
-/// With `hasFaults`, apps are suspended, killed and launched anew with their stores, by the user and by the system; they
-/// crash while they are handed something; sessions say of reachability what is not true; transfers fail, messages are lost;
-/// watches go out of range, and the user switches between two of them. Every eighth seed is a good day all the same: then all
-/// best effort has to arrive too, that of the first moments included. Everything follows from the seed.
+/// With `hasFaults`, the user and the system suspend, kill and relaunch apps with their stores. Apps crash during a
+/// delivery. Sessions report false reachability. Transfers fail and messages are lost. Watches go out of range, and the
+/// user switches between two of them. Every eighth seed has no faults: then all best-effort messages must arrive too,
+/// including the first. The seed determines the run completely.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct WatchSimulation: SeedSimulation {
-    /// On each way.
+    /// The number of envelopes in each direction.
     public var envelopes: UInt64
     public var hasFaults: Bool
-    /// Apps keep what delivery wants kept; without, what is lost with them is found.
+    /// True if apps have stores for delivery. Without them the simulation must detect the losses.
     public var hasStores = true
-    /// Virtual time after which it gives up.
+    /// Virtual time after which the run fails.
     public var patience: Duration = .seconds(12 * 3600)
 
     public init(envelopes: UInt64 = 40, hasFaults: Bool = true) {
@@ -31,32 +32,32 @@ public struct WatchSimulation: SeedSimulation {
     }
 }
 
-/// What one device's app sends to another's.
+/// The envelopes from one device's app to another's.
 struct WatchWay: Sendable {
     let from: Int
     let to: Int
-    /// The last that the app may send by now.
+    /// The number of the last envelope that the app may send so far.
     var allowed: UInt64 = 0
-    /// The last that was accepted.
+    /// The number of the last accepted envelope.
     var accepted: UInt64 = 0
     var isSending = false
     var delivered: UInt64 = 0
-    /// Those that the receiver's earlier lives have had may come again, before anything new.
+    /// True if envelopes that the receiver's earlier launches received may arrive again, before any new one.
     var mayComeAgain = false
     var offeredAgain: UInt64 = 0
 
     var featureID: String { "way \(from) to \(to)" }
 }
 
-/// What the apps have done, over all their lives.
+/// The progress of the apps over all launches.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 struct WatchProgress: Sendable {
     var ways: [WatchWay]
-    /// Of each device the newest snapshot that was accepted.
+    /// The newest accepted snapshot of each device.
     var published: [UInt64]
-    /// Nothing goes wrong.
+    /// True if the seed has no faults.
     let isCalm: Bool
-    /// Of each device the last that it has said as best effort, and what of it was heard.
+    /// The last best-effort message of each device. `heard` has the ones that arrived.
     private(set) var said: [UInt64]
     private(set) var heard: [Set<UInt64>]
     var failure: String?

@@ -1,24 +1,26 @@
-/// How a group whose members change begins, and what its apps are like.
+/// The start of a group with changing members, and the settings of its apps.
 struct CompanyPlan: Sendable, Equatable {
-    /// Who is there from the beginning: members of one group, or two that find each other. The others are let in.
+    /// The peers present from the start: members of one group, or two peers that find each other. The others are
+    /// invited.
     var founders: SmallSet = []
-    /// Milliseconds after which an app suspects a peer that it has not heard; nil where no app suspects anybody.
+    /// Milliseconds of silence after which an app suspects a peer; nil if no app suspects a peer.
     var lease: Int? = 600
-    /// Each link knows who is at its other end and takes nothing that another peer is said to have written.
+    /// True if each link knows the peer at its other end and rejects frames that claim another author.
     var hasProvenLinks = false
-    /// Exchanges are that many times rarer than in a group of two.
+    /// The factor by which exchanges are rarer than in a group of two.
     var pace: UInt64 = 1
 }
 
-/// What happens to who belongs to a group.
+/// A membership event: a peer joins, leaves, or is lost.
 public enum CompanyFault: Sendable, Equatable {
-    /// The peer comes; the user of another one, or of the next that is a member, lets it in.
+    /// The peer appears. The user of `by`, or of the next peer that is a member, invites it.
     case invitation(by: Int)
     /// The peer leaves for good.
     case leaving
-    /// The peer's user does not wait for the others any more.
+    /// The peer's user stops waiting for the others.
     case goingOn
-    /// The lowest member of the newest view, which would be the first to propose the next one; the peer where there is none.
+    /// The lowest member of the newest view, which would be the first to propose the next view, is lost. The peer
+    /// itself is lost if there is no such member.
     case primaryLost(Loss)
 
     public enum Loss: Sendable, Equatable, CaseIterable {
@@ -31,7 +33,7 @@ public enum CompanyFault: Sendable, Equatable {
 }
 
 extension CompanyFault: CustomStringConvertible {
-    /// What follows on the peer's name.
+    /// The text that follows the peer's name.
     public var description: String {
         switch self {
         case .invitation(let other): " comes and is let in by \(Schedule.name(of: other))"

@@ -6,14 +6,14 @@ import MeshTesting
 import MeshTransport
 import MeshWire
 
-/// A peer on the network that greets one other and lies to it; to everybody else it says nothing. Used on one thread.
+/// A hostile peer that greets one other peer, lies to it, and ignores all others. Must be used on one thread.
 final class FloodingPeer: LinkObserver {
     static let id = "liar"
     private static let waitingMax = 4096
 
     private struct State {
         var isConnected = false
-        /// Packets that the link has not taken yet.
+        /// Packets that the link hasn't accepted yet.
         var waiting = FirstInFirstOut<[UInt8]>()
         var fragmenter: FrameFragmenter?
     }
@@ -32,12 +32,12 @@ final class FloodingPeer: LinkObserver {
         link.open(self)
     }
 
-    /// Now and then a run of up to 249 frames.
+    /// Sends, at random, a run of up to 249 frames.
     func lie(_ random: inout SplitMix64) {
         if random.happens(rate: 0.01) {
             var run = (0..<LyingPeer.runBytes).map { _ in UInt8(random.upTo(255)) }
             run[1] &= 31
-            // Datagrams are lost, and with them greetings.
+            // Datagrams are lost, and greetings with them.
             say((lane == .datagram ? peer.greeting : []) + run.withUnsafeBytes { peer.frames($0) })
         }
         send()

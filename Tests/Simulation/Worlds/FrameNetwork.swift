@@ -1,9 +1,9 @@
 import MeshBase
 
-/// What happens to frames between peers. Each direction of each pair draws from a generator of its own, so that a frame
-/// more or less on one does not change the others.
+/// The simulated network: it loses, duplicates, delays and partitions frames. Each direction of each pair has its own
+/// random generator, so an extra frame on one doesn't change the others.
 struct FrameNetwork {
-    /// Virtual microseconds until a frame and its copy arrive; nil for one that does not.
+    /// Virtual microseconds until a frame and its copy arrive; nil for one that doesn't arrive.
     struct Fate {
         var first: UInt64?
         var copy: UInt64?
@@ -11,15 +11,15 @@ struct FrameNetwork {
 
     private var conditions: Conditions
     private var links: [Link]
-    /// Links lie where they always have, so that they draw what they always have.
+    /// The row length of `links`. Changing it would change the random numbers of every existing seed.
     private let width: Int
     private(set) var counts = FaultCounts()
 
     private struct Link {
         var random: SplitMix64
-        /// Partitions that hold now; they may overlap.
+        /// The number of partitions in effect. They may overlap.
         var cuts = 0
-        /// When the last frame so far arrives: an earlier arrival has overtaken it.
+        /// The latest arrival time of any frame so far. A frame that arrives earlier has overtaken another.
         var latest: UInt64 = 0
     }
 
@@ -36,7 +36,7 @@ struct FrameNetwork {
         links[sender * width + receiver].cuts += change
     }
 
-    /// Nothing is lost, doubled or late any more, and nothing is cut except for the peers in `abandoned`.
+    /// Ends loss, duplication, long delays and partitions, except that the peers in `abandoned` stay cut off.
     mutating func heal(except abandoned: SmallSet) {
         conditions.loss = 0
         conditions.duplication = 0
@@ -79,7 +79,7 @@ struct FrameNetwork {
     }
 }
 
-/// How often each kind of fault happened.
+/// The number of times that each kind of fault happened.
 struct FaultCounts: Sendable, Equatable {
     private var counts = [Int](repeating: 0, count: FaultKind.allCases.count)
 

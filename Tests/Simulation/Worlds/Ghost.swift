@@ -2,40 +2,40 @@ import MeshEngine
 import MeshFoundation
 import MeshIdentity
 
-/// Something that must never happen.
+/// A broken invariant.
 struct Violation: Error {
     let reason: String
 
     init(_ reason: String) { self.reason = reason }
 }
 
-/// A group, and where it went on twice, by the word of users on both sides, which of the two it is.
+/// A group, and its branch if users on both sides of a partition continued it independently.
 struct GroupLine: Hashable {
     let group: SessionSource
     var branch = 0
 }
 
-/// What an onlooker knows who sees every store at once: no engine has it, and checks are made against it.
+/// The knowledge of an observer who sees every store at once. No engine has it; invariants are checked against it.
 struct Ghost<Feature: SimulatedFeature> {
-    /// The place of an event in the final order of a group.
+    /// An event's place in the final order of a group.
     struct Place {
         let envelope: SessionSyncEnvelope<Feature.Event>
         let outcome: SessionEventOutcome
     }
 
-    /// For each event that was accepted for sending, all names under which it is known: its first, and one for each
-    /// time that it was issued again.
+    /// All names of each event that was accepted for sending: its first name, and one for each time it was reissued.
     private(set) var accepted: [UUID: [SourceSequence]] = [:]
-    /// Accepted in stores that are lost and nowhere else.
+    /// Events that were accepted only in stores that are now lost.
     private(set) var mayBeLost: Set<UUID> = []
     private(set) var mayFork = false
-    /// By group: everything that any member has confirmed; nil where something stands that is not an event.
+    /// Everything that any member has confirmed, by group; nil at positions that hold no event.
     private(set) var streams: [GroupLine: [Place?]] = [:]
-    /// By source that took another's place in its store: where that stood, and so the beginning of a group that it founds.
+    /// The earlier group of a source that replaced another in its store, by new source. A group that the new source
+    /// founds begins there.
     private(set) var formerLines: [SessionSource: GroupLine] = [:]
-    /// By group: who was in it when.
+    /// The views of each group and their members.
     var views = ViewLedger()
-    /// Written in stores that were lost, or by peers that left or stay away: it may be cut off where they were closed.
+    /// Events from lost stores, or from peers that left or stay away. A view that closes a source may cut them off.
     private(set) var mayBeCut: Set<UUID> = []
     var lastNumber: UInt32 = 0
 
@@ -43,26 +43,26 @@ struct Ghost<Feature: SimulatedFeature> {
         accepted[envelope.metadata.eventID] = [envelope.metadata.place]
     }
 
-    /// A store was restored: acknowledgements that others rely on are not true any more, and names mean two events each.
-    /// From now on events may be lost or doubled, and what was final may be not; that all agree in the end is still
-    /// demanded.
+    /// Allows lost and doubled events, because a store was restored. Acknowledgements that others rely on are no longer
+    /// true, and one name can mean two events. Even confirmed events may change, but all peers must still agree in the
+    /// end.
     mutating func expectForks() { mayFork = true }
 
-    /// An event that was accepted before has been issued again by somebody who had it.
+    /// Records that a peer reissued an accepted event under another name.
     mutating func noteName(_ metadata: SessionSyncMetadata) { noteName(metadata.place, of: metadata.explicitEventID) }
 
-    /// - Parameter id: whoever issues again gives it; it follows from the rest otherwise.
+    /// - Parameter id: The explicit event ID that a reissued event carries. Other events have none.
     mutating func noteName(_ place: SourceSequence, of id: UUID?) {
         guard let id, let names = accepted[id], !names.contains(place) else { return }
         accepted[id]?.append(place)
     }
 
-    /// A store goes on under another name.
+    /// Records that a store continues under another name.
     mutating func rename(_ source: SessionSource, to other: SessionSource, in line: GroupLine?) {
         formerLines[other] = line ?? formerLines[source]
     }
 
-    /// A store is gone: what no other one has may be lost from now on.
+    /// Allows the loss of events that no surviving store has, because a store is gone.
     mutating func forgive(eventsNotIn survivors: [Replica<Feature>.Engine]) {
         for (id, names) in accepted where !mayBeLost.contains(id) {
             let survives = survivors.contains { store in names.contains { store.includes($0) } }
@@ -70,12 +70,12 @@ struct Ghost<Feature: SimulatedFeature> {
         }
     }
 
-    /// Nobody issues again what the peer has written so far: those who go on decide up to where it counts.
+    /// Allows events of the peer to be cut off: no peer reissues them, and a later view decides how far they count.
     mutating func expectCuts(of peerID: String) {
         for (id, names) in accepted where names.contains(where: { $0.source.peerID == peerID }) { mayBeCut.insert(id) }
     }
 
-    /// Of what the peer wrote, this much is in its base and in nobody's log.
+    /// Allows the loss of the peer's events that are only in its base, because no log has them any more.
     mutating func forgive(_ folded: SequenceVector, of peerID: String) {
         for (id, names) in accepted {
             let isFolded = names.contains { $0.source.peerID == peerID && $0.sequence <= folded[$0.source] }
@@ -85,14 +85,14 @@ struct Ghost<Feature: SimulatedFeature> {
 
     // MARK: - Confirmed events
 
-    /// A branch begins with what was confirmed before.
+    /// Starts a branch with the events that were confirmed before it.
     mutating func begin(_ group: GroupLine, after former: GroupLine?, at position: UInt64) {
         guard streams[group] == nil, let former, former != group else { return }
         streams[group] = Array((streams[former] ?? []).prefix(Int(clamping: position)))
     }
 
-    /// - Parameter former: the group that this one continues.
-    /// - Throws: when members of a group confirm different events at one place.
+    /// - Parameter former: The group that this one continues.
+    /// - Throws: If members of a group confirm different events at one position.
     mutating func confirm(
         _ confirmed: SessionConfirmedEvent<Feature.Event>, in group: GroupLine, after former: GroupLine?,
         by peer: String
@@ -107,13 +107,13 @@ struct Ghost<Feature: SimulatedFeature> {
         }
     }
 
-    /// A store was restored. What only that peer had confirmed isn't final, because no other peer knew of it.
+    /// Forgets events that only a restored peer had confirmed. They aren't final, because no other peer knew of it.
     mutating func forgetConfirmed(beyond count: UInt64, in group: GroupLine) {
         guard let stream = streams[group] else { return }
         streams[group] = Array(stream.prefix(Int(clamping: count)))
     }
 
-    /// - Returns: nil when nobody has confirmed that much.
+    /// - Returns: nil if no peer has confirmed that many events.
     private func place(_ position: Int, in group: GroupLine) -> Place?? {
         guard let stream = streams[group], position < stream.count else { return nil }
         return .some(stream[position])
@@ -137,12 +137,12 @@ struct Ghost<Feature: SimulatedFeature> {
 
     struct Tally {
         var lostWithStores = 0
-        /// Since a store was restored.
+        /// Events lost since a store was restored.
         var lostByForks: [SourceSequence] = []
         var doubledByForks: [SourceSequence] = []
     }
 
-    /// Every accepted event is in the stream once, except those that were lost with their stores.
+    /// Checks that every accepted event is in the stream once, except events lost with their stores.
     func checkExactlyOnce(_ group: GroupLine) throws(Violation) -> Tally {
         var tally = Tally()
         var seen: Set<UUID> = []
@@ -169,7 +169,7 @@ struct Ghost<Feature: SimulatedFeature> {
         return tally
     }
 
-    /// What the reducer makes of the final order, from the beginning.
+    /// The state that the reducer computes from the final order, starting from the initial state.
     func expectedState(_ group: GroupLine) -> Feature.State {
         var state = Feature.initialState
         var last: SessionSyncMetadata?
@@ -192,7 +192,7 @@ struct Ghost<Feature: SimulatedFeature> {
 }
 
 extension Array {
-    /// Fills up what lies before the index.
+    /// Pads with nil up to the index, then appends the element.
     fileprivate mutating func append<Wrapped>(_ element: Wrapped, at index: Int) where Element == Wrapped? {
         while count < index { append(nil) }
         append(element)

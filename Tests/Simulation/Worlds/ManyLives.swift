@@ -3,22 +3,23 @@ import MeshEngine
 import MeshFoundation
 import MeshIdentity
 
-/// A peer that keeps nothing and one that keeps everything: each life of the former joins, is heard, and is forgotten.
+/// One peer that keeps its store and one that keeps nothing. Each incarnation of the latter joins, is heard and is
+/// forgotten.
 ///
-/// More lives than a table of sources has places. The survivor's messages and tables stay as small as they were.
+/// There are more incarnations than a table of sources has places. The survivor's messages and tables must not grow.
 struct ManyLives<Feature: SimulatedFeature> {
     private typealias Engine = SessionSyncEngine<Feature.State, Feature.Event, Feature.Reducer, Feature.Policy>
 
     private let options: SimulationOptions
     private(set) var outcome: WorldOutcome
     private var random: SplitMix64
-    /// The survivor, and who lives now.
+    /// The survivor, and the other peer's present incarnation.
     private var engines: [Engine]
     private var now = 0
     private var number: UInt32 = 0
 
     static var livesMax: Int { 1_200 }
-    /// Of all lists of a control.
+    /// The maximum number of entries in all lists of one control.
     private static var entriesMax: Int { 96 }
     private static var sourcesMax: Int { 136 }
 
@@ -26,7 +27,7 @@ struct ManyLives<Feature: SimulatedFeature> {
         self.options = options
         outcome = WorldOutcome(seed: schedule.seed)
         var random = SplitMix64(seed: schedule.seed ^ 0x11FE)
-        // Either may be the one who founds.
+        // Either peer may be the founder.
         let survives = random.below(2)
         engines = [survives, 1 - survives].map { Self.engine($0, &random) }
         self.random = random
@@ -57,7 +58,7 @@ struct ManyLives<Feature: SimulatedFeature> {
             let peer = engines[1].localPeerID == Schedule.name(of: 0) ? 0 : 1
             engines[1] = Self.engine(peer, &random)
         }
-        // Some are over before anybody has noticed, or while they are being taken in.
+        // Some incarnations end before the survivor has noticed them, or while it admits them.
         let isShort = random.happens(rate: 0.3)
         for author in engines.indices { try tap(author) }
         for _ in 0..<(isShort ? random.below(3) : 8) { try exchange() }
@@ -90,7 +91,7 @@ struct ManyLives<Feature: SimulatedFeature> {
         }
     }
 
-    /// Both tick, and everything that follows arrives.
+    /// Ticks both peers and delivers everything that follows.
     private mutating func exchange() throws(Violation) {
         now += 250
         for index in engines.indices { engines[index].tick(at: moment) }
@@ -127,7 +128,7 @@ struct ManyLives<Feature: SimulatedFeature> {
 }
 
 extension SessionControl {
-    /// Of all its lists.
+    /// The number of entries in all its lists.
     var entryCount: Int {
         let lists = [
             members.count, held.entries.count, asks.count, echoes.count, wants.count, replacements.count,

@@ -4,42 +4,45 @@ import MeshFoundation
 import MeshIdentity
 import MeshVirtualTime
 
-/// Two apps as they were written for the reference: one engine each, made by the reference's initialiser, and an adapter
-/// that shows what its calls return.
+/// Two apps written for the reference: one engine each, made by the reference's initializer, and an adapter that shows
+/// the results of its calls.
 ///
-/// What is sent travels as over WatchConnectivity: events as messages, or as user infos where the session says that the other
-/// app can't be reached; states in the application context, of which the newest counts, or behind the events. An app
-/// publishes its state after each event, its own and the other app's, and when it is asked. An app that is launched again has
-/// nothing, gets what has waited and the last context, and asks for a snapshot. At every moment an app shows what its engine
-/// has. Once all has arrived, both show the same, and each tap once.
+/// Messages travel as over WatchConnectivity. Events are messages, or user infos if the session reports the other app
+/// as unreachable. States travel in the application context, where only the newest counts, or in order with the events.
+/// An app publishes its state after each event, its own or the other app's, and on request. A relaunched app starts
+/// empty, receives the waiting messages and the last context, and requests a snapshot.
 ///
-/// A seed may end otherwise, and is counted by its cause, if an event was lost, with a message or with the processes that held
-/// it, or if a message was under way during two launches: the receiver can't tell which life it counts. A message that a dead
-/// launch had sent may arrive after its successor was answered: then the apps may differ until one publishes again.
+/// An app always shows its engine's state. Once everything has arrived, both apps must show the same state and each tap
+/// once.
+///
+/// Some seeds may end with a difference, which is counted by its cause. One cause is a lost event, with a message or
+/// with the processes that held it. Another is a message in flight during two launches: the receiver can't tell which
+/// launch's events it counts. A message from a dead launch may also arrive after its successor was answered. The apps
+/// may then differ until one publishes again.
 final class OriginalApps<Feature: SimulatedFeature> {
     private typealias Engine = SessionSyncEngine<Feature.State, Feature.Event, Feature.Reducer, Feature.Policy>
 
     private struct App {
         var engine: Engine
-        /// What is on the screen.
+        /// The state on the screen.
         var shown: Feature.State
         var isRunning = true
-        /// Counts launches.
+        /// The number of relaunches so far.
         var life = 0
-        /// Numbers of the events that its engine has had, as events or in a state.
+        /// Numbers of the events that its engine has received, as events or within a state.
         var known: Set<UInt32> = []
-        /// The life of the other app whose question this app has answered last.
+        /// The other app's launch that last received an answer from this app.
         var answered: Int?
-        /// What the system keeps for it until it runs.
+        /// Messages that the system stores until the app runs.
         var waiting: [Int] = []
-        /// The last application context that has come.
+        /// The last application context that arrived.
         var context: Int?
     }
 
     private struct Passage {
         let message: Message
         let sender: Int
-        /// The life of each app when the message was sent, by peer.
+        /// The launch number of each app when the message was sent.
         let lives: [Int]
         var lane: Lane
     }
@@ -62,17 +65,17 @@ final class OriginalApps<Feature: SimulatedFeature> {
     private var apps: [App] = []
     private var now: UInt64 = 0
     private var passages: [Passage] = []
-    /// By sender and lane: when the last message arrives.
+    /// Arrival time of the last message, by sender and lane.
     private var latest = [UInt64](repeating: 0, count: 6)
-    /// By sender: the newest application context.
+    /// The newest application context, by sender.
     private var newest: [Int?] = [nil, nil]
     private var tapped: [UInt32] = []
-    /// Why not every event has arrived.
+    /// The reason that not every event has arrived.
     private var loss: String?
-    /// Why the apps may differ until one publishes again.
+    /// The reason that the apps may differ until one publishes again.
     private var delay: String?
 
-    /// Events and states go by lanes of their own, as by messages and by the application context.
+    /// True if events and states use separate lanes, like messages and the application context.
     private let hasTwoLanes: Bool
     private let listsItself: Bool
 
@@ -93,7 +96,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
             sessionID: Replica<Feature>.sessionID, featureID: Feature.id, localPeerID: Schedule.name(of: peer),
             payloadType: "event", snapshotPayloadType: "state", initialState: Feature.initialState,
             reducer: Feature.reducer, conflictPolicy: Feature.policy,
-            // As the initialiser draws it, only that the seed decides.
+            // Like the initializer's incarnation, but derived from the seed.
             incarnation: UInt32(truncatingIfNeeded: random.next()) | 1, options: options)
     }
 
@@ -107,7 +110,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
         do throws(Violation) {
             try runDry()
             if delay == nil { try check() } else if difference != nil { outcome.unequal = delay }
-            // Apps that come to the front say what they have.
+            // Apps that return to the foreground publish their state.
             for peer in [0, 1, 0] {
                 sendSnapshot(from: peer)
                 try runDry()
@@ -145,7 +148,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
         let moment = moment(tap.peer)
         let number = UInt32(tapped.count + 1)
         let event = Feature.event(number: number, choice: tap.choice, moment: moment)
-        // A reducer that refuses throws; there is nothing to send then.
+        // If the reducer rejects the event, there is nothing to send.
         guard let envelope = try? apps[tap.peer].engine.submitLocal(event, at: moment) else { return }
         tapped.append(number)
         outcome.operations += 1
@@ -178,7 +181,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
                 case .applied(let state):
                     apps[peer].shown = state
                     sendSnapshot(from: peer)
-                // The state is the same, but now it includes the event.
+                // The state is unchanged, but it now includes the event.
                 case .ignored: sendSnapshot(from: peer)
                 case .duplicate: break
                 case .snapshotRequired: send(.request, from: peer)
@@ -224,10 +227,10 @@ final class OriginalApps<Feature: SimulatedFeature> {
         send(.request, from: peer)
     }
 
-    /// As adapters make it: metadata by hand, which have no stamp.
+    /// Sends a snapshot as adapters do: with manually built metadata that has no stamp.
     private func sendSnapshot(from peer: Int) {
         let store = apps[peer].engine.store
-        // Whoever has nothing says nothing.
+        // An empty app sends nothing.
         guard !store.lastSequenceByPeerID.isEmpty else { return }
         var vector = store.lastSequenceByPeerID
         let name = Schedule.name(of: peer)
@@ -249,7 +252,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
     private func send(_ message: Message, from peer: Int) {
         var lane = Lane.message
         if hasTwoLanes, case .snapshot = message { lane = .context }
-        // The session says that the other app can't be reached.
+        // The session reports the other app as unreachable.
         if lane == .message, random.happens(ifAtAll: schedule.conditions.longTail) { lane = .userInfo }
         if lane == .message, random.happens(ifAtAll: schedule.conditions.loss) {
             outcome.faults[.loss] += 1
@@ -260,7 +263,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
         if lane == .context { newest[peer] = passages.count }
         passages.append(Passage(message: message, sender: peer, lives: apps.map(\.life), lane: lane))
         pass(passages.count - 1)
-        // It has arrived, and its acknowledgement has not.
+        // The message arrived, but its acknowledgement was lost.
         if lane == .message, random.happens(ifAtAll: schedule.conditions.duplication) {
             outcome.faults[.duplication] += 1
             passages.append(Passage(message: message, sender: peer, lives: apps.map(\.life), lane: .userInfo))
@@ -293,7 +296,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
         case .context: break
         case .userInfo: apps[peer].waiting.append(slot)
         case .message:
-            // Its sender is told, and goes on by user info.
+            // The sender is notified and retries by user info.
             guard apps[passage.sender].isRunning, apps[passage.sender].life == passage.lives[passage.sender] else {
                 if case .event = passage.message { loss = "an app was killed before it could send an event again" }
                 return
@@ -316,12 +319,12 @@ final class OriginalApps<Feature: SimulatedFeature> {
         }
     }
 
-    /// In the end, if everything has arrived.
+    /// Checks the end state, if every event has arrived.
     private func check() throws(Violation) {
         if loss == nil, let difference { throw Violation(difference) }
     }
 
-    /// What is not as it should be.
+    /// The first difference from the expected end state, or nil.
     private var difference: String? {
         outcome.confirmed = tapped.count
         for (peer, app) in apps.enumerated() {

@@ -4,20 +4,20 @@ import MeshIdentity
 import MeshSession
 import MeshStorage
 
-/// What travels between two replicas. In a box, because one frame goes to several and waits in between.
+/// A frame between two replicas. Indirect, because one frame is queued for several receivers.
 indirect enum Frame<Feature: SimulatedFeature> {
     case event(SessionSyncEnvelope<Feature.Event>)
-    /// An event as a version that does not know it receives it.
+    /// An event as a version that can't decode it receives it.
     case unread(SessionSyncMetadata, bytes: [UInt8])
     case control(SessionSyncEnvelope<SessionControl>)
     case checkpoint(SessionCheckpoint<Feature.State, Feature.Event>, SessionSyncMetadata)
     case snapshot(SessionSyncSnapshot<Feature.State>)
-    /// Events of others.
+    /// Events of other peers.
     case relay(SessionSyncEnvelope<SessionRelay<Feature.Event>>)
-    /// Of a hostile peer: an engine may refuse it.
+    /// A frame from a hostile peer. An engine may reject it.
     case lie(Frame)
 
-    /// Who is said to have written it; nil of what proves nothing.
+    /// The claimed author; nil for frames that prove no author.
     var author: String? {
         switch self {
         case .event(let envelope): envelope.metadata.sourcePeerID
@@ -29,7 +29,7 @@ indirect enum Frame<Feature: SimulatedFeature> {
         }
     }
 
-    /// Of an honest peer.
+    /// True for events from an honest peer.
     var isEvent: Bool {
         switch self {
         case .event, .unread: true
@@ -63,7 +63,7 @@ extension SourceSequence {
 }
 
 extension ViewStatement {
-    /// Nothing of the first view while nobody wants another.
+    /// Empty for the first view while no change is proposed.
     fileprivate var text: String {
         var parts = number > 0 ? ["view \(number)"] : []
         if isLeaving { parts.append("leaving") }
@@ -79,37 +79,37 @@ extension ViewStatement {
     }
 }
 
-/// One peer: its engine, and its store as it was when it was last written.
+/// One peer: its engine, and its store as last written.
 final class Replica<Feature: SimulatedFeature> {
     typealias Engine = SessionSyncEngine<Feature.State, Feature.Event, Feature.Reducer, Feature.Policy>
     typealias Options = SessionEngineOptions<Feature.State, Feature.Event>
 
     let name: String
     var engine: Engine
-    /// Where the engine stood when `look` was called last.
+    /// The engine's outline at the last call of `look`.
     private(set) var outline: EngineOutline
-    /// The store after each of the latest commits, the newest last: one, unless a disk may forget some.
+    /// The store after each of the latest commits, oldest first. Holds one unless a disk may lose some.
     private var moments: [StoredMoment<Feature>] = []
     private var storedHeld: SequenceVector?
     /// The highest stamp applied since the store was created.
     private(set) var latestStamp = HybridTimestamp.zero
-    /// Whether the store was put back to an earlier moment and goes on under the same name: until its engine notices and
-    /// takes another one, acknowledgements and promises of that name are not true.
+    /// True if the store was restored to an earlier moment and still has the same name. Until its engine notices and
+    /// takes another name, acknowledgements and promises under that name are false.
     private(set) var isImpostor = false
     private(set) var sideEffects = SideEffects()
-    /// Why it writes under the name that it has.
+    /// The reason that it writes under its present name.
     private(set) var origin = Origin.first
-    /// How often its engine was made from its store, or anew.
+    /// The number of times that its engine was restored or created.
     private(set) var launchCount = 0
     let options: Options
-    /// nil where a store keeps an engine as it is.
+    /// nil if the store keeps an engine in memory.
     private var disk: SimulatedDisk?
     private var archive: SessionArchive<Feature.State, Feature.Event>?
     private var commitCount = 0
 
-    /// Of so many commits one is read back.
+    /// The store is read back after one in this many commits.
     private static var checkInterval: Int { 4 }
-    /// How many commits a loss of power may take back.
+    /// The maximum number of commits that a power loss may undo.
     private static var unsyncedMax: Int { 6 }
 
     static var sessionID: UUID {
@@ -141,7 +141,7 @@ final class Replica<Feature: SimulatedFeature> {
 
     func note(_ stamp: HybridTimestamp) { latestStamp = max(latestStamp, stamp) }
 
-    /// Of that source, without a gap, in the store.
+    /// The length of the gapless prefix from that source in the store.
     func heldInStore(of source: SessionSource) -> UInt64 {
         let held = storedHeld ?? stored.held
         storedHeld = held
@@ -154,17 +154,17 @@ final class Replica<Feature: SimulatedFeature> {
         for position in positions { sideEffects.run(position) }
     }
 
-    /// A newcomer does not run the effects of what was confirmed before.
+    /// Skips the effects of events confirmed before a newcomer joined.
     func startSideEffects() { sideEffects.first = engine.confirmedCount }
 
     // MARK: - Store
 
-    /// The newest, as it was written. Of its engine only the image counts, which is made when somebody reads it.
+    /// The newest stored moment. Only its engine's image counts, and that is computed on first read.
     var storedMoment: StoredMoment<Feature> { moments[moments.count - 1] }
     var stored: Engine { moments[moments.count - 1].engine }
     var storedOutline: EngineOutline { moments[moments.count - 1].outline }
 
-    /// - Returns: false when the disk has not taken it, or nobody is left to know.
+    /// - Returns: False if the disk rejected the commit, or if the process ended during it.
     @discardableResult
     func persist(
         _ changes: SessionPersistence = .everything, _ fate: SimulatedDisk.Fate = .succeeds
@@ -183,7 +183,7 @@ final class Replica<Feature: SimulatedFeature> {
         return true
     }
 
-    /// A crash may come after any commit, not only after those that this seed draws.
+    /// Checks that the written store can be read back. A crash may follow any commit, not only where this seed crashes.
     private func checkStore() throws {
         commitCount += 1
         guard let disk, commitCount % Self.checkInterval == 0 else { return }
@@ -207,7 +207,7 @@ final class Replica<Feature: SimulatedFeature> {
             contents: disk?.contents)
     }
 
-    /// Back to what was written.
+    /// Restarts from the written store.
     func relaunch(seed: UInt64) throws {
         let written = storedMoment
         engine = try Engine(
@@ -253,7 +253,7 @@ final class Replica<Feature: SimulatedFeature> {
         try persist()
     }
 
-    /// The same store goes on as another source: somebody else has written in this one's name.
+    /// Continues the store as another source, because its present name can't be used any more.
     func reincarnate(incarnation: UInt32, seed: UInt64) throws {
         engine = try engine.reincarnated(as: incarnation, seed: seed)
         origin = .reincarnated
@@ -263,7 +263,7 @@ final class Replica<Feature: SimulatedFeature> {
         try persist()
     }
 
-    /// The store of an earlier moment is put back.
+    /// Restores the store of an earlier moment.
     func restore(_ earlier: StoredMoment<Feature>, seed: UInt64) throws {
         var earlier = earlier
         earlier.latestStamp = .zero
@@ -273,7 +273,7 @@ final class Replica<Feature: SimulatedFeature> {
         try relaunch(seed: seed)
     }
 
-    /// The store as it was so many commits ago, or as it was at the first that may still be lost; nil when none may.
+    /// The store as it was `count` commits ago, or at the earliest commit that may still be lost; nil if none may.
     func moment(before count: Int) -> StoredMoment<Feature>? {
         moments.count > 1 ? moments[max(0, moments.count - 1 - count)] : nil
     }
@@ -285,20 +285,20 @@ extension Replica {
     }
 }
 
-/// What a store held at one moment.
+/// The contents of a store at one moment.
 struct StoredMoment<Feature: SimulatedFeature> {
-    /// As it was then.
+    /// The engine at that moment.
     let engine: Replica<Feature>.Engine
     let outline: EngineOutline
     var latestStamp: HybridTimestamp
     var isImpostor: Bool
-    /// Of the disk, where there is one.
+    /// The disk's contents, if there is a disk.
     let contents: StoreContents?
 }
 
-/// Which side effects a peer has run since its store was created.
+/// The side effects that a peer has run since its store was created.
 struct SideEffects {
-    /// The first position whose effect this peer has to run.
+    /// The first position whose effect this peer must run.
     var first: UInt64 = 0
     private var storedFirst: UInt64 = 0
     private var hasRun: [Bool] = []
@@ -317,7 +317,7 @@ struct SideEffects {
 }
 
 extension SessionSyncEngine {
-    /// Whether this store has the event of that name: densely held, and not void because its source joined later.
+    /// True if this store has the event of that name: held without a gap, and not void because its source joined later.
     func includes(_ name: SourceSequence) -> Bool {
         held[name.source] >= name.sequence && firstSequence(of: name.source) <= name.sequence
     }

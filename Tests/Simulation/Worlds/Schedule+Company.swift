@@ -1,10 +1,10 @@
 import MeshBase
 
 extension Schedule {
-    /// A group whose members change.
-    /// - Parameter members: how many peers; nil lets the seed draw.
+    /// Draws a group whose members change.
+    /// - Parameter members: The number of peers; nil lets the seed decide.
     init(companyOf members: Int?, seed: UInt64, stores: SimulatedStores) {
-        // Not what the other settings draw from the seed.
+        // A separate sequence of random numbers from those of the other settings.
         var random = SplitMix64(seed: seed ^ 0xC0_4BA5)
         self.seed = seed
         let size = random.happens(rate: 0.005) ? 16 : random.element([2, 3, 3, 5, 5])
@@ -12,7 +12,7 @@ extension Schedule {
         isPaired = random.happens(rate: 0.5)
         (span, healing, end) = peerCount > 5 ? (6_000, 10_000, 20_000) : (5_000, 8_000, 17_000)
         conditions = Conditions(company: peerCount, random: &random)
-        // Into the time after everything is mended, when all taps must be confirmed all the same.
+        // Taps continue after everything is mended, when all taps must still be confirmed.
         taps = Self.taps(peerCount: peerCount, span: healing + 1_000, random: &random)
         faults = []
         self.stores = stores
@@ -27,7 +27,7 @@ extension Schedule {
         faults.sort { $0.at < $1.at }
     }
 
-    /// A star: the other peers hear only the first one, which invites them.
+    /// Draws a star: the other peers hear only the first one, which invites them.
     init(hubOf members: Int?, seed: UInt64) {
         var random = SplitMix64(seed: seed ^ 0x0_4B8B)
         self.seed = seed
@@ -73,7 +73,7 @@ extension Schedule {
         if random.happens(rate: 0.06) {
             add(PlannedFault(at: 1_000 + random.below(span), duration: 0, peer: random.below(peerCount), fault: .end))
         }
-        // Where nobody is suspected, nobody is let go, and one who is away for good is waited for.
+        // Without a lease no member is let go, so the group waits for a peer that never returns.
         guard plan.lease != nil else { return stopOneForGood(random: &random) }
         for _ in 0..<random.element([0, 0, 1, 1, 2]) {
             add(.primaryLost(random.element(CompanyFault.Loss.allCases)), 0, at: 500 + random.below(span))
@@ -90,7 +90,7 @@ extension Schedule {
         add(PlannedFault(at: time, duration: 0, peer: peer, fault: .company(fault)))
     }
 
-    /// One, a minority or half of them.
+    /// Partitions one peer, a minority, or half of the group.
     private mutating func partitionForLong(random: inout SplitMix64) {
         let size = random.element([1, 1, max(1, (peerCount - 1) / 2), peerCount / 2])
         let side = SmallSet.drawn(size, of: peerCount, &random)
@@ -102,13 +102,13 @@ extension Schedule {
 
     private mutating func stopOneForGood(random: inout SplitMix64) {
         let peer = random.below(peerCount)
-        // The others are a majority, so that who comes is let in.
+        // The others are a majority, so they can admit newcomers.
         guard random.happens(rate: 0.7), isPaired, company?.founders.count ?? 0 > 2 else { return }
         conditions.abandoned = [peer]
         add(PlannedFault(at: 1_500 + random.below(span - 1_500), duration: end, peer: peer, fault: .stop))
     }
 
-    /// One now and then, or several at once.
+    /// Loses single stores now and then, or several at once.
     private mutating func loseStores(random: inout SplitMix64) {
         for _ in 0..<random.element([0, 0, 1, 1, 2]) {
             let at = random.below(span)
@@ -122,7 +122,7 @@ extension Schedule {
         }
     }
 
-    /// The user decides for one side while the other is cut off, and rarely for both.
+    /// Lets the user decide for one side while the other is partitioned, and rarely for both sides.
     private mutating func goOnAlone(random: inout SplitMix64) {
         guard random.happens(rate: 0.5) else { return }
         let (at, peer) = (500 + random.below(span - 1_500), random.below(2))
@@ -133,7 +133,7 @@ extension Schedule {
         if random.happens(rate: 0.25) { add(.goingOn, 1 - peer, at: at + 500 + random.below(1_500)) }
     }
 
-    /// A minority never comes back: it stops, or goes on where nobody hears it.
+    /// Abandons a minority: each peer stops, or continues where no other peer hears it.
     private mutating func abandonSome(random: inout SplitMix64) {
         guard random.happens(rate: peerCount == 2 ? 0.1 : 0.4) else { return }
         let size = 1 + random.below(max(1, (peerCount - 1) / 2))
@@ -147,7 +147,7 @@ extension Schedule {
 extension Conditions {
     fileprivate init(company peerCount: Int, random: inout SplitMix64) {
         self.init(peerCount: peerCount, random: &random)
-        // Who is away is found out by exchanges; what waits meanwhile needs room.
+        // Exchanges reveal that a peer is away. Events that wait until then need space.
         ownEventsMax = random.element([40, 400])
         stateOnly = random.element([0, 0, 0.05])
         abandoned = []

@@ -1,5 +1,5 @@
 extension Schedule: CustomStringConvertible {
-    /// What a person reads about a failing seed: the conditions, then faults and taps in the order of time.
+    /// The readable form of a failing seed: the conditions, then faults and taps in time order.
     public var description: String {
         let taps = taps.map { ($0.at, "tap by \(Self.name(of: $0.peer))") }
         let faults = faults.map { ($0.at, $0.description) }
@@ -19,7 +19,7 @@ extension Schedule: CustomStringConvertible {
         }
     }
 
-    /// The peers' ids, lowest first.
+    /// The peer's ID. IDs are in ascending order.
     static func name(of peer: Int) -> String { names[peer] }
 
     private static let names = [

@@ -1,8 +1,8 @@
 import MeshBase
 
 extension Schedule {
-    /// The schedule of a seed.
-    /// - Parameter members: how many peers there are, in company, at a hub and with a liar among them; nil lets the seed draw.
+    /// Draws the schedule of a seed.
+    /// - Parameter members: The number of peers, for groups, stars and liars among members; nil lets the seed decide.
     public init(
         seed: UInt64, stores: SimulatedStores = .perfect, setting: SimulationSetting = .ordinary, members: Int? = nil
     ) {
@@ -15,14 +15,14 @@ extension Schedule {
         }
     }
 
-    /// Every fifth has three to five peers, unless it is told how many. More than two lose no store.
+    /// Every fifth seed has three to five peers unless a count is given. More than two peers lose no store.
     private init(seed: UInt64, stores: SimulatedStores, of setting: SimulationSetting, peerCount count: Int?) {
         var random = SplitMix64(seed: seed)
         self.seed = seed
         peerCount = count ?? (seed % 5 == 0 ? 3 + Int(seed / 5 % 3) : 2)
         let isPaired = peerCount > 2 || random.happens(rate: 0.3)
         let hasNewLife = stores == .faulty && peerCount == 2 && [0, 3].contains(seed % 8)
-        // Who belongs to no group folds at its bound, and what it folds is not for those whom it meets later.
+        // A peer without a group folds at its bound, and a peer that it meets later can't get the folded events.
         self.isPaired = (isPaired && !hasNewLife) || setting == .late
         conditions = Conditions(peerCount: peerCount, random: &random)
         taps = Self.taps(peerCount: peerCount, span: span, random: &random)
@@ -56,14 +56,14 @@ extension Schedule {
         } else {
             liar = .partner(random.below(2))
         }
-        // Room for what a partner never acknowledges.
+        // Space for events that a lying partner never acknowledges.
         conditions.ownEventsMax = 400
         lies = (0..<(20 + random.below(60)))
             .map { _ in PlannedLie(at: random.below(healing), choice: random.next()) }.sorted { $0.at < $1.at }
     }
 
-    /// Full logs while nobody ticks; a log can be folded only where it has a checkpoint, one every 32 events. Stores are
-    /// neither lost nor restored: without controls nobody would notice.
+    /// Fills logs while no peer ticks. A log can be folded only at a checkpoint, and there is one every 32 events.
+    /// Stores are neither lost nor restored: without controls, no peer would notice.
     private mutating func beginLate(random: inout SplitMix64) {
         conditions.ownEventsMax = 40
         conditions.silence = random.element([400, 1_500, 2_800])
@@ -75,7 +75,7 @@ extension Schedule {
         }
     }
 
-    /// As WatchConnectivity is on good days and others, with apps that are killed. In half of the seeds nothing is lost on the way.
+    /// Imitates WatchConnectivity on good and bad days, with apps that are killed. Half of the seeds lose no message.
     private mutating func becomeOriginal(random: inout SplitMix64) {
         var conditions = Conditions()
         conditions.latency = random.element([1, 5, 40])
@@ -95,7 +95,8 @@ extension Schedule {
         }
     }
 
-    /// What a store forgets may have been acknowledged: as with restored ones, only one peer's does, and none is lost.
+    /// Lets commits fail. Commits that a store loses may have been acknowledged, so only one peer's store loses any and
+    /// no store is lost.
     private mutating func spoilCommits(random: inout SplitMix64) {
         conditions.refusedCommit = random.element([0, 0.005, 0.02])
         conditions.tornCommit = random.element([0, 0.005, 0.02])
@@ -107,8 +108,8 @@ extension Schedule {
         conditions.silentStart = random.element([0, 0, 200, 800])
     }
 
-    /// Who will found shows events of two lives of the other before either makes a control, of the second one with gaps;
-    /// and what the second issues again after joining comes with gaps too.
+    /// Draws a joiner with two incarnations. The future founder shows events of both before either makes a control,
+    /// with gaps in the second. The events that the second incarnation reissues after joining have gaps too.
     private mutating func beginNewLife(random: inout SplitMix64) {
         conditions.silentStart = 800
         conditions.loss = max(conditions.loss, 0.2)
@@ -123,7 +124,8 @@ extension Schedule {
         faults.sort { $0.at < $1.at }
     }
 
-    /// Who has joined, and perhaps confirmed, dies before its founder has heard of that; the next one's clock is behind.
+    /// Lets a peer that has joined, and perhaps confirmed, die before its founder knows. The next one's clock is
+    /// behind.
     private mutating func dieAfterJoining(random: inout SplitMix64) {
         faults.removeAll {
             switch $0.fault {
@@ -166,11 +168,13 @@ extension Schedule {
         return faults
     }
 
-    /// Lost stores: alone, both at once, one soon after the other, while apart. Without any, often a restored one.
+    /// Draws lost stores: one, both at once, one soon after the other, or during a partition. Without any, often a
+    /// restored one.
     private static func storeFaults(span: Int, random: inout SplitMix64) -> [PlannedFault] {
         var faults: [PlannedFault] = []
         for _ in 0..<random.element([0, 1, 1, 2, 3]) {
-            // Early ones meet peers that have hardly heard of each other, or of whom one alone knows that both joined.
+            // Early losses meet peers that have barely heard of each other, or of which only one knows that both have
+            // joined.
             let at = random.below(random.element([50, 500, span, span]))
             let peer = random.below(2)
             faults.append(PlannedFault(at: at, duration: 0, peer: peer, fault: .loseStore))
@@ -232,16 +236,16 @@ extension Fault {
 }
 
 extension SplitMix64 {
-    /// In 0..<`limit`.
+    /// Returns a number in 0..<`limit`.
     mutating func below(_ limit: Int) -> Int { Int(upTo(UInt64(limit - 1))) }
 
     mutating func element<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 
-    /// Draws nothing for what never happens: a seed runs alike whether its schedule knows of it or not.
+    /// Consumes no random number if the rate is 0, so adding a new kind of fault doesn't change existing seeds.
     mutating func happens(ifAtAll rate: Double) -> Bool { rate > 0 && happens(rate: rate) }
 
-    /// Exponential within a few per cent: the logarithm is read off the leading zeros and linear in between, so that it
-    /// is the same on every machine.
+    /// Returns an exponentially distributed number, exact to a few percent. The logarithm is the count of leading
+    /// zeros, linear in between, so the result is the same on every machine.
     mutating func exponential(mean: Int) -> Int {
         let word = next()
         let zeros = word.leadingZeroBitCount

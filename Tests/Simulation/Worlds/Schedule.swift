@@ -1,67 +1,67 @@
 import MeshScenarioTransport
 
-/// Everything that a seed decides before the first step: who takes part, what the network does to frames, who taps when,
-/// and what goes wrong. Plain data, so that a failing one can be printed and made smaller.
+/// Everything that a seed decides before the first step: the peers, the network's behavior, the taps and the faults.
+/// Plain data, so that a failing schedule can be printed and shrunk.
 public struct Schedule: Sendable, Equatable {
     public let seed: UInt64
-    /// 2...5, and up to 16 in company.
+    /// The number of peers: 2 to 5, and up to 16 in the `company` setting.
     public let peerCount: Int
-    /// Whether the peers begin as members of one group, as after pairing, instead of finding each other.
+    /// True if the peers begin as members of one group, as after pairing, instead of finding each other.
     public let isPaired: Bool
     public var conditions: Conditions
     public var taps: [Tap]
     public var faults: [PlannedFault]
     public var stores = SimulatedStores.perfect
     public var setting = SimulationSetting.ordinary
-    /// Whether all peers are devices of one user, who invites none of them.
+    /// True if all peers are devices of one user, who doesn't need to invite them.
     public var isOwn = false
-    /// Who lies, and when.
+    /// The hostile peer, if there is one.
     var liar: Liar?
     public var lies: [PlannedLie] = []
-    /// Of a group whose members change.
+    /// The plan of a group whose members change.
     var company: CompanyPlan?
 
-    /// Virtual milliseconds in which taps and planned faults begin.
+    /// Virtual milliseconds during which taps and planned faults begin.
     var span = 3_000
-    /// When everything is mended; the conditions hold until then.
+    /// The virtual millisecond at which every fault ends. The conditions hold until then.
     var healing = 5_700
-    /// When all must agree.
+    /// The virtual millisecond at which all peers must agree.
     var end = 9_000
     static let peersMax = 16
 }
 
-/// What holds from the start until everything is mended.
+/// Conditions that hold from the start until everything is mended.
 public struct Conditions: Sendable, Equatable {
-    /// The share of frames that vanish.
+    /// The share of frames that are lost.
     var loss = 0.0
     /// The share of frames that arrive twice.
     var duplication = 0.0
-    /// Milliseconds that every frame takes, and the mean of what is drawn on top.
+    /// The minimum delay of every frame in milliseconds, and the mean of the random delay added to it.
     var latency = 0
     var jitter = 0
-    /// The share of frames that come up to `tailMax` late.
+    /// The share of frames that arrive up to `tailMax` milliseconds late.
     var longTail = 0.0
-    /// The chance at each step that matters to crash in the middle of it.
+    /// The probability of a crash during each critical step.
     var crash = 0.0
-    /// Milliseconds by which each peer's wall clock is off.
+    /// Milliseconds by which each peer's wall clock is wrong.
     var skew: [Int] = []
-    /// Own events that may be unconfirmed.
+    /// The maximum number of unconfirmed own events.
     var ownEventsMax = 0
-    /// The chance at each exchange that a peer sends a snapshot made by hand, state and vector only.
+    /// The probability that a peer sends a manually built snapshot, with state and vector only, at each exchange.
     var stateOnly = 0.0
-    /// The chances that a commit is refused, and that the power goes in the middle of it.
+    /// The probabilities that a commit is rejected, and that the power fails during it.
     var refusedCommit = 0.0
     var tornCommit = 0.0
-    /// The chance that a crash takes commits back that had succeeded, and of which peers.
+    /// The probability that a crash undoes successful commits, and the peers that this can happen to.
     var lostSync = 0.0
     var forgetful: SmallSet = []
-    /// Milliseconds in which a new store's engine makes no controls: its app knows only the reference's calls at first.
+    /// Milliseconds during which a new store's engine makes no controls: its app makes only the reference's calls.
     var silentStart = 0
-    /// Peers that write a version of the protocol of which the others know less.
+    /// Peers with a newer protocol version, parts of which the others can't read.
     var newer: SmallSet = []
-    /// Peers that stay as broken as they are when the others are mended.
+    /// Peers that stay broken when the others are mended.
     var abandoned: SmallSet = []
-    /// Milliseconds in which peers use nothing but the reference's calls: nobody ticks, and no engine's message is sent.
+    /// Milliseconds during which peers make only the reference's calls: no peer ticks and no engine message is sent.
     var silence = 0
 
     static let tailMax = 2_500
@@ -71,24 +71,24 @@ public struct Conditions: Sendable, Equatable {
 public struct Tap: Sendable, Equatable {
     let at: Int
     let peer: Int
-    /// What the feature makes its event from.
+    /// The random number from which the feature makes its event.
     let choice: UInt64
 }
 
-/// A hostile peer that is connected to all others and speaks for as long as not everything is mended.
+/// A hostile peer that is connected to all others and lies until everything is mended.
 enum Liar: Sendable, Equatable {
-    /// Belongs to no group, and speaks to peers that are sealed.
+    /// Belongs to no group, and talks to sealed peers.
     case stranger
-    /// One of three and more: its own engine takes part, too.
+    /// One of three or more members. Its own engine also takes part.
     case member(Int)
-    /// One of two.
+    /// One of two members.
     case partner(Int)
 }
 
-/// Something that the liar says.
+/// One lie of the hostile peer.
 public struct PlannedLie: Sendable, Equatable {
     let at: Int
-    /// To whom and what follows from it.
+    /// The random number that selects the receiver and the lie.
     let choice: UInt64
 }
 
@@ -100,48 +100,48 @@ public struct PlannedFault: Sendable, Equatable {
 }
 
 public enum Fault: Sendable, Equatable {
-    /// Nothing passes from the peers in `side` to the others and, unless `isOneWay`, back.
+    /// No frame passes from the peers in `side` to the others, nor back unless `isOneWay`.
     case partition(side: SmallSet, isOneWay: Bool)
-    /// The process is gone; frames to it are lost; the store is as it was.
+    /// The process is gone and frames to it are lost. The store is unchanged.
     case stop
     /// Frames wait.
     case pause
-    /// Memory since the last persist is gone.
+    /// Memory since the last persist is lost.
     case crash
     case loseStore
-    /// The store is as it was that many milliseconds ago.
+    /// The store goes back to its state of that many milliseconds ago.
     case restoreStore(age: Int)
     case clockJump(Int)
-    /// The peer is told that the others are reachable, or are not, whatever is true.
+    /// The peer is told that the others are reachable or unreachable, regardless of the truth.
     case lie(isReachable: Bool)
     /// Milliseconds that the peer takes for each frame.
     case slow(Int)
-    /// No fault: the peer ends the session.
+    /// Not a fault: the peer ends the session.
     case end
-    /// No faults either: what users do about who belongs to the group.
+    /// Not faults either: users' decisions about the group's members.
     case company(CompanyFault)
 }
 
-/// What a run looks for.
+/// The kind of situation that a run simulates.
 public enum SimulationSetting: String, CaseIterable, Sendable {
     /// Honest peers and everything that can go wrong.
     case ordinary
-    /// Beside them a peer that lies: a stranger, a member, or the only other one.
+    /// Honest peers and one that lies: an unknown peer, a member, or the only other member.
     case liars
-    /// Peers that use nothing but the reference's calls for a while.
+    /// Peers that make only the reference's calls for a while.
     case late
-    /// Two apps written for the reference over WatchConnectivity, killed and launched anew without their state.
+    /// Two apps written for the reference over WatchConnectivity, killed and relaunched without their state.
     case original
-    /// A peer without a store, more than a thousand times.
+    /// A peer without a store, launched more than a thousand times.
     case lives
-    /// Groups of any size that members join and leave, and that go on without those that stay away.
+    /// Groups of any size that members join and leave, and that continue without absent members.
     case company
-    /// Groups whose members hear only the first one, which invites them. In half of the seeds another one reports members that
-    /// don't exist.
+    /// Groups whose members hear only the first one, which invites them. In half of the seeds another member reports
+    /// members that don't exist.
     case hub
 }
 
-/// By what a report counts.
+/// The kinds of faults that a report counts.
 public enum FaultKind: Int, Sendable, CaseIterable {
     case loss, duplication, reordering, longTail
     case partition, oneWayPartition, stop, pause, slowConsumer, lyingReachability
@@ -158,7 +158,7 @@ public enum FaultKind: Int, Sendable, CaseIterable {
         .longPartition, .primaryLost, .invitation, .leaving, .goingOn, .speakingForAnother,
     ]
 
-    /// The kinds that can happen.
+    /// The kinds that can happen in a setting.
     static func kinds(with stores: SimulatedStores, in setting: SimulationSetting) -> [FaultKind] {
         switch setting {
         case .original: return [.loss, .duplication, .longTail, .relaunch]

@@ -1,17 +1,16 @@
 import MeshBase
 import MeshStorage
 
-/// A store that fails on purpose: it refuses a commit, loses power in the middle of one, or forgets the latest ones.
+/// A store that fails on purpose: it rejects a commit, loses power during one, or loses the latest ones.
 ///
-/// A commit is whole or not at all even then, because that is what stores promise; which of the two it was, nobody is
-/// told.
+/// Even then a commit is applied completely or not at all, because stores promise that. The caller isn't told which.
 final class SimulatedDisk: SessionStore {
-    /// What becomes of the next commit.
+    /// The outcome of the next commit.
     enum Fate: Equatable {
         case succeeds
-        /// No room: nothing has been done.
+        /// The disk is full: nothing was written.
         case isRefused
-        /// The power goes while it is under way.
+        /// The power fails during the commit.
         case isCutShort(isWritten: Bool)
 
         var isWritten: Bool {
@@ -26,35 +25,35 @@ final class SimulatedDisk: SessionStore {
     private struct State {
         var contents = StoreContents()
         var fate = Fate.succeeds
-        /// Commits before it is due.
+        /// The number of commits that succeed before `fate` applies.
         var commitsBefore = 0
         var isOff = false
     }
 
     private let state = Locked(State())
     let durability: StoreDurability
-    /// Whether a cut is the end of it: what its process still has under way writes nothing more.
+    /// True if a power failure is final: later writes of the same process have no effect.
     private let staysOff: Bool
 
-    /// - Parameter durability: `.memory` has sessions call it on the thread that they are on.
+    /// - Parameter durability: With `.memory`, sessions call the store on their own thread.
     init(_ contents: StoreContents = StoreContents(), durability: StoreDurability = .process, staysOff: Bool = false) {
         self.durability = durability
         self.staysOff = staysOff
         state.withLock { $0.contents = contents }
     }
 
-    /// What is on it; another content is what is left after a loss.
+    /// The disk's contents. Set them to simulate a loss.
     var contents: StoreContents {
         get { state.withLock { $0.contents } }
         set { state.withLock { $0.contents = newValue } }
     }
 
-    /// - Parameter commits: so many succeed first.
+    /// - Parameter commits: The number of commits that succeed first.
     func prepare(_ fate: Fate, after commits: Int = 0) {
         state.withLock { ($0.fate, $0.commitsBefore) = (fate, commits) }
     }
 
-    /// The power is gone.
+    /// True after a power failure.
     var isOff: Bool { state.withLock { $0.isOff } }
 
     func turnOff() { state.withLock { $0.isOff = true } }
@@ -88,10 +87,10 @@ final class SimulatedDisk: SessionStore {
     func close() {}
 }
 
-/// What peers keep their sessions in.
+/// The kind of store that peers keep their sessions in.
 public enum SimulatedStores: String, CaseIterable, Sendable {
-    /// Keeps an engine as it is.
+    /// Keeps an engine in memory.
     case perfect
-    /// An archive on a disk that refuses commits, is cut short in the middle of one, and forgets the latest.
+    /// An archive on a disk that rejects commits, loses power during one, and loses the latest ones.
     case faulty
 }

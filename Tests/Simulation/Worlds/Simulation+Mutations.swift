@@ -1,12 +1,12 @@
 import MeshBrokenRules
 
 extension Simulation {
-    /// Whether this build can break rules (`Tests/BrokenRules/overlay`).
+    /// True if this build can break rules (`Tests/BrokenRules/overlay`).
     public static var canBreakRules: Bool { BrokenRules.areThere }
 
-    /// The rules of the engine that can be broken on purpose and then show, in the order in which the engine lists them. Not
-    /// among them is one that concerns callers who give their lives no names, whom no setting has: RelaunchTests breaks it.
-    /// None where none can be broken.
+    /// The engine's rules that can be broken on purpose and whose breaking shows, in the engine's order. Leaves out the
+    /// rule for callers that don't name their launches: no setting has them, so RelaunchTests covers it. Empty if this
+    /// build can't break rules.
     public static var mutationNames: [String] {
         guard canBreakRules else { return [] }
         return EngineMutation.allCases.map(\.rawValue)
@@ -14,10 +14,10 @@ extension Simulation {
             .filter { !covered.contains($0) }
     }
 
-    /// Rules that can be broken for thousands of seeds without a failure. Tests with schedules by hand notice them.
+    /// Rules that survive thousands of seeds when broken. Tests with manually written schedules detect them.
     public static var coveredMutationNames: [String] { canBreakRules ? covered : [] }
 
-    /// The rules of sessions: `SessionWatchSimulation` finds them broken where the power goes.
+    /// The rules of sessions. `SessionWatchSimulation` detects that they are broken, in runs with power failures.
     public static var sessionMutationNames: [String] {
         canBreakRules
             ? ["copyOfAnother", "statesUncompared", "reducesOriginal", "wallClockCounts", "lateRoundTrip"] : []
@@ -25,7 +25,7 @@ extension Simulation {
 }
 
 extension Simulation {
-    /// Where a broken rule shows.
+    /// The setting in which a broken rule shows.
     public static func setting(for mutation: String) -> SimulationSetting {
         switch mutation {
         case "unboundedNumbers", "strangersHeard", "anyStamp", "refusedShown", "ownUncounted": .liars
@@ -38,10 +38,10 @@ extension Simulation {
         }
     }
 
-    /// Whether the rule is about devices of one user.
+    /// True if the rule concerns devices of one user.
     public static func isOwn(for mutation: String) -> Bool { mutation == "ownUncounted" }
 
-    /// The first of a few seeds among which one notices the broken rule, for rules that few seeds notice.
+    /// The first of a few seeds of which one detects the broken rule, for rules that few seeds detect.
     public static func knownSeed(for mutation: String) -> UInt64? {
         switch mutation {
         case "refusedShown": 261_127_102_551_000_885
@@ -66,7 +66,7 @@ extension Simulation {
 
     private static let covered = coveredOfCompany + ["tokensKept"]
 
-    /// Whether the broken rule ends the process.
+    /// True if the broken rule ends the process.
     public static func traps(with mutation: String) -> Bool { mutation == "unboundedNumbers" }
 }
 

@@ -1,19 +1,19 @@
 import MeshBrokenRules
 public import MeshDiagnostics
 
-/// What a run may ask of its worlds beside the schedule.
+/// Options of a run, in addition to the schedule.
 public struct SimulationOptions: Sendable {
-    /// Rules of the engine that are broken on purpose, by name.
+    /// The name of the engine rule to break on purpose.
     public var mutation: String?
     public var stores = SimulatedStores.perfect
     public var setting = SimulationSetting.ordinary
-    /// How many peers there are in company; nil lets each seed draw.
+    /// The number of peers in a group; nil lets each seed decide.
     public var members: Int?
-    /// Whether all peers are devices of one user, who invites none of them.
+    /// True if all peers are devices of one user, who doesn't need to invite them.
     public var isOwn = false
-    /// Is told of every step when one seed is looked at.
+    /// Called at every step when one seed is inspected.
     public var trace: (@Sendable (String) -> Void)?
-    /// Is told what passes and how peers stand, for an inspector; of the settings that have a `World`.
+    /// Called with each frame and state change, for an inspector. Only settings that have a `World` call it.
     public var record: (@Sendable (DiagnosticsEntry) -> Void)?
 
     public init(
@@ -36,14 +36,14 @@ public struct Simulation: Sendable {
     private let subjects: [SimulationSubject]
     private let options: SimulationOptions
 
-    /// - Parameter subjects: the features of which each seed takes one; at least one.
+    /// - Parameter subjects: The features to choose from, one for each seed. Must not be empty.
     public init(subjects: [SimulationSubject], options: SimulationOptions = SimulationOptions()) {
         precondition(!subjects.isEmpty, "a simulation needs a feature")
         self.subjects = subjects.sorted { $0.id < $1.id }
         self.options = options
     }
 
-    /// Half of the seeds take the first feature, the others one of the rest.
+    /// The feature of a seed. Half of the seeds take the first one, the others one of the rest.
     public func subject(of seed: UInt64) -> SimulationSubject {
         if options.setting == .original, seed % 2 == 0 { return SimulationSubject(LapFeature.self) }
         guard subjects.count > 1, seed % 2 == 1 else { return subjects[0] }
@@ -54,7 +54,7 @@ public struct Simulation: Sendable {
         var schedule = Schedule(
             seed: seed, stores: options.stores, setting: options.setting, members: options.members)
         schedule.isOwn = options.isOwn
-        // Groups of many that merge take as long again as members that are let in.
+        // Large groups that merge take as long again as members that are admitted.
         if options.isOwn, schedule.peerCount > 5 { schedule.end += 10_000 }
         return schedule
     }
@@ -86,7 +86,7 @@ extension Simulation: ScheduledSimulation {
 }
 
 extension Conditions {
-    /// Each makes one thing ideal.
+    /// Changes that each make one condition ideal.
     fileprivate static let simplifications: [@Sendable (inout Conditions) -> Void] = [
         { $0.loss = 0 }, { $0.duplication = 0 }, { $0.longTail = 0 }, { $0.crash = 0 }, { $0.refusedCommit = 0 },
         { $0.tornCommit = 0 }, { $0.lostSync = 0 }, { $0.silentStart = 0 },

@@ -1,4 +1,4 @@
-/// What is due next.
+/// A step on the agenda.
 enum Step {
     case frame(slot: Int32)
     case exchange(peer: Int32)
@@ -8,6 +8,6 @@ enum Step {
     case lie(Int32)
     case mend
     case start(peer: Int32)
-    /// Users decide about what still stands still.
+    /// Users decide about peers that can't proceed on their own.
     case decide
 }

@@ -1,10 +1,10 @@
-/// What became of taps on devices of one session: which of them have to be shown, and which may be.
+/// The fate of taps on devices of one session: the taps that must be shown, and the taps that may be.
 struct TapLedger {
     enum Standing: Comparable {
-        /// Its app died before it was known to be written, or its store is lost.
+        /// The app died before the write was known to have succeeded, or its store is lost.
         case unsure
         case submitted
-        /// In the store of its own device.
+        /// Stored on its own device.
         case stored
         /// Another device has it too.
         case held
@@ -24,10 +24,10 @@ struct TapLedger {
         taps[number]?.standing = standing
     }
 
-    /// The power went: what was not written may be there or not.
+    /// Marks taps as unsure after a power failure: a tap that wasn't confirmed as written may or may not be stored.
     mutating func endLife(of device: Int) { giveUp(through: .submitted, of: device) }
 
-    /// Nobody has to have what only that device had.
+    /// Marks taps that only that device had as unsure.
     mutating func loseStore(of device: Int) { giveUp(through: .stored, of: device) }
 
     private mutating func giveUp(through standing: Standing, of device: Int) {
@@ -36,7 +36,8 @@ struct TapLedger {
         }
     }
 
-    /// What all show must be all that is not unsure, nothing twice and nothing that was never tapped.
+    /// Returns a violation, or nil. The devices must show each tap that isn't unsure, nothing twice, and no tap that
+    /// never happened.
     func fault(in shown: [UInt32]) -> String? {
         let once = Set(shown)
         if once.count < shown.count { return "they show a tap twice: \(shown)" }

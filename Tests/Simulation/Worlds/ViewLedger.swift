@@ -1,16 +1,16 @@
 import MeshEngine
 import MeshIdentity
 
-/// Which views groups have had, by an onlooker who sees every member install them.
+/// The views of each group, recorded by an observer who sees every member install them.
 ///
-/// - A number stands for one view. Only where users on two sides have gone on without each other it may stand for two, and
-///   the group has branches from there on.
-/// - A source that was closed counts up to the same sequence for everybody, and is never open again.
-/// - Nothing is confirmed in a view beyond what one of its members has said it promises until the next.
+/// - A number stands for one view. If users on both sides of a partition continued without each other it may stand for
+///   two. The group has branches from there on.
+/// - All members count a closed source up to the same sequence, and never open it again.
+/// - No event is confirmed in a view beyond the promise that one of its members has frozen until the next view.
 struct ViewLedger {
     private struct View {
         var open: [SessionSource]
-        /// The lowest, and whose it is.
+        /// The lowest frozen promise and its member.
         var frozen: (stamp: HybridTimestamp, source: SessionSource)?
         var confirmed: (stamp: HybridTimestamp, place: SourceSequence)?
     }
@@ -28,12 +28,12 @@ struct ViewLedger {
     }
 
     private var groups: [SessionSource: [Branch]] = [:]
-    /// Users on two sides have gone on without each other.
+    /// True if users on both sides of a partition have continued without each other.
     var mayBranch = false
 
-    /// A member is in a view now.
-    /// - Parameter before: the branch in which the member was already.
-    /// - Returns: the branch to which the view belongs, and, for one that nobody was in before, who is new in it.
+    /// Records that a member has installed a view.
+    /// - Parameter before: The branch that the member was in before.
+    /// - Returns: The view's branch, and the newcomers of a view that no member was in before.
     mutating func install(
         _ number: UInt64, _ membership: SessionMembership, in group: SessionSource, from before: Int?
     ) throws(Violation) -> (branch: Int, newcomers: [SessionSource]?) {
@@ -76,37 +76,39 @@ struct ViewLedger {
         throw Violation("\(entry.source) counts up to \(known.final), and in view \(number) up to \(entry.sequence)")
     }
 
-    /// What a lost life had promised is void.
+    /// Voids the promise of a lost incarnation.
     private func replace(_ open: [SessionSource], in view: inout View?) {
         view?.open = open
         if let frozen = view?.frozen, !open.contains(frozen.source) { view?.frozen = nil }
     }
 
-    /// Of a group of two, the survivor replaces a member that lost its store without another view.
+    /// True if the members are the same. In a group of two, the survivor replaces a member that lost its store without
+    /// a new view.
     private func isSame(_ one: [SessionSource], _ two: [SessionSource]) -> Bool {
         one == two || one.count == 2 && one.map(\.peerID) == two.map(\.peerID)
     }
 
-    /// The members of the newest view of a group.
+    /// The newest view of a group, and its members.
     func newest(of line: GroupLine) -> (number: UInt64, open: [SessionSource])? {
         branch(line)?.views.max { $0.key < $1.key }.map { ($0.key, $0.value.open) }
     }
 
-    /// The line that it is a branch of.
+    /// The line from which this one branched.
     func parent(of line: GroupLine) -> GroupLine? {
         guard line.branch > 0, let branch = branch(line) else { return nil }
         return GroupLine(group: line.group, branch: branch.parent)
     }
 
-    /// Whether some view of any group has closed the source.
+    /// True if any view of any group has closed the source.
     func hasClosed(_ source: SessionSource) -> Bool {
         groups.values.contains { $0.contains { $0.closed[source] != nil } }
     }
 
-    /// Whether an event lies, under each of its names, beyond what counts of a source that was closed, or was never open.
+    /// True if an event doesn't count under any of its names: beyond the end of a closed source, or from a source that
+    /// was never open.
     func haveCut(_ names: [SourceSequence], in line: GroupLine) -> Bool {
         guard let branch = branch(line) else { return false }
-        // What its author wrote before it joined it has issued again.
+        // An author reissues the events that it wrote before it joined. Its highest name counts.
         let latest = names.filter { name in
             !names.contains { $0.source == name.source && $0.sequence > name.sequence }
         }
@@ -123,7 +125,7 @@ struct ViewLedger {
 
     // MARK: - What is promised between two views
 
-    /// A member has said that until the next view it promises nothing beyond that stamp.
+    /// Records the stamp beyond which a member promises nothing until the next view.
     mutating func freeze(
         _ stamp: HybridTimestamp, by source: SessionSource, in number: UInt64, of line: GroupLine
     ) throws(Violation) {

@@ -1,9 +1,9 @@
 import MeshEngine
 import MeshIdentity
 
-// After each step, for what the step touched.
+// Invariants checked after each step, for the peers that the step touched.
 extension World {
-    /// A step has put events in their places at a peer.
+    /// Records events that a step applied at a peer.
     func note(
         applied: [SessionAppliedEvent<Feature.Event>], at peer: Int, isLocal: Bool
     ) throws(Violation) {
@@ -26,7 +26,7 @@ extension World {
         try checkAgainstOthers(peer)
     }
 
-    /// Nothing is inserted at or below the cut.
+    /// Checks that no event was inserted at or below the cut.
     func checkAbove(
         _ cut: HybridTimestamp, _ applied: [SessionAppliedEvent<Feature.Event>], at peer: Int
     ) throws(Violation) {
@@ -38,7 +38,7 @@ extension World {
     private func checkBounds(_ peer: Int) throws(Violation) {
         guard isBelieved(peer) else { return }
         let outline = replicas[peer].outline
-        // What was issued again after a join comes on top, and replacements.
+        // Replacements, and events reissued after a join, are allowed in addition to the bound.
         guard outline.ownUnconfirmedCount <= 3 * conditions.ownEventsMax + 8 else {
             throw Violation("\(replicas[peer].name) has \(outline.ownUnconfirmedCount) own events unconfirmed")
         }
@@ -51,7 +51,7 @@ extension World {
         }
     }
 
-    /// Peers that hold the same events have made the same of them.
+    /// Checks that peers with the same events have the same state.
     private func checkAgainstOthers(_ peer: Int) throws(Violation) {
         let replica = replicas[peer]
         guard isBelieved(peer), !replica.outline.isProvisional, !replica.isImpostor else { return }
@@ -60,7 +60,7 @@ extension World {
             guard other.outline.heldDigest == replica.outline.heldDigest, other.outline.group == replica.outline.group,
                 !other.isImpostor, !other.outline.isProvisional, !replica.engine.isBehind, !other.engine.isBehind,
                 isInOneView(peer, index),
-                // After a fork both may hold two events under one name, until one takes the other's copy.
+                // After a fork both peers may hold two events under one name, until one adopts the other's copy.
                 replica.outline.group != nil || ![replica.origin, other.origin].contains(.reincarnated),
                 other.engine.state != replica.engine.state,
                 other.engine.held == replica.engine.held,
@@ -70,7 +70,7 @@ extension World {
         }
     }
 
-    /// A member has said that events are final: then they are where everybody else says, and in every member's store.
+    /// Checks confirmed events: each must be at the same position for all members, and in every member's store.
     func noteConfirmed(_ events: [SessionConfirmedEvent<Feature.Event>], at peer: Int) throws(Violation) {
         let replica = replicas[peer]
         for event in events {
@@ -91,7 +91,7 @@ extension World {
         }
     }
 
-    /// The other peers of its group whose stores write as its members, and truly are those.
+    /// The other members of its group, without the liar and restored stores that use an old name.
     fileprivate func trustedMembers(of replica: Replica<Feature>) -> [Replica<Feature>] {
         let members = replica.engine.membership.open
         return replicas.filter { other in
@@ -102,7 +102,7 @@ extension World {
     }
 }
 
-// Every 64 steps, and at the end.
+// Invariants checked every 64 steps and at the end.
 extension World {
     func checkEverything() throws(Violation) {
         for peer in replicas.indices {
@@ -113,7 +113,7 @@ extension World {
         }
     }
 
-    /// Peers that have confirmed equally many events of one group have confirmed the same ones.
+    /// Checks that peers that have confirmed equally many events of one group have confirmed the same events.
     private func checkChains(_ peer: Int, _ other: Int) throws(Violation) {
         let (one, two) = (replicas[peer], replicas[other])
         guard isBelieved(peer), isBelieved(other), !one.isImpostor, !two.isImpostor, one.outline.group != nil,
@@ -123,8 +123,8 @@ extension World {
         throw Violation("the chains of \(one.name) and \(two.name) differ")
     }
 
-    /// What is folded can no longer be sent: every open member must have it in its store. The rest of what this peer
-    /// wrote must still be there.
+    /// Checks that every open member's store has the events that this peer has folded, because a folded event can't be
+    /// sent again. The peer's other own events must still be in its log.
     private func checkOutbox(_ peer: Int) throws(Violation) {
         let replica = replicas[peer]
         guard isBelieved(peer), replica.outline.group != nil, !replica.isImpostor else { return }
@@ -142,7 +142,7 @@ extension World {
         }
     }
 
-    /// Everybody who was mended agrees on everything.
+    /// Checks that all mended peers agree on everything.
     func checkEnd() throws(Violation) {
         for replica in replicas { replica.engine.catchUp() }
         try checkAfterLies()
@@ -163,7 +163,7 @@ extension World {
         try checkEverything()
     }
 
-    /// Who knows of the end takes no tap.
+    /// Checks that a peer that knows of the session's end rejects taps.
     func checkRefuses(_ tap: Tap) throws(Violation) {
         let event = Feature.event(number: 0, choice: tap.choice, moment: moment(tap.peer))
         do {
@@ -174,7 +174,7 @@ extension World {
         throw Violation("\(Schedule.name(of: tap.peer)) takes an event after the end")
     }
 
-    /// What one of them knows, all do.
+    /// Checks that all peers know of the session's end if one does.
     private func checkEnded(_ core: [Int]) throws(Violation) {
         guard core.contains(where: { replicas[$0].engine.hasEnded }) else { return }
         for peer in core where !replicas[peer].engine.hasEnded {
@@ -203,7 +203,7 @@ extension World {
         for place in tally.doubledByForks { options.trace?("doubled by a restored store: \(place.text)") }
         let stream = ghost.streams[line] ?? []
         outcome.confirmed = stream.count
-        // After a fork another order may have become the final one; what all have confirmed of it decides.
+        // After a fork another order may have become final. The events that all peers have confirmed decide.
         let count = ghost.mayFork ? replicas[core[0]].engine.confirmedCount : UInt64(stream.count)
         let expected = ghost.mayFork ? replicas[core[0]].engine.state : ghost.expectedState(line)
         for peer in core {
@@ -226,10 +226,10 @@ extension World {
         }
     }
 
-    /// Who is connected with everybody else in the end.
+    /// The peers that are connected with each other in the end.
     var core: [Int] { replicas.indices.filter { !conditions.abandoned.contains($0) && !isOut($0) } }
 
-    /// Without those who stay away nothing more is confirmed; the others still have each other's events.
+    /// Checks that connected peers hold each other's events. Without the absent members, nothing more is confirmed.
     private func checkCoreHolds(_ core: [Int]) throws(Violation) {
         for author in core {
             let source = replicas[author].engine.source

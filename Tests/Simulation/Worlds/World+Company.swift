@@ -1,31 +1,31 @@
 import MeshEngine
 import MeshIdentity
 
-/// What the apps of a group know whose members change, and what is left to its users.
+/// The membership state of each app in a group with changing members, and the decisions left to users.
 struct WorldCompany {
     let plan: CompanyPlan
-    /// By peer: virtual microseconds at which its app heard each other peer last.
+    /// Virtual microseconds at which each app last heard each other peer, by peer.
     var heard: [[UInt64]]
-    /// The same of what another peer says of its group, which its other frames may outlive.
+    /// Virtual microseconds of each peer's last report about its group. Other frames from that peer may arrive later.
     var reported: [[UInt64]]
-    /// Who has not come yet.
+    /// Peers that haven't joined yet.
     var absent: SmallSet = []
-    /// Whose users have left: they tap no more. And who of them was let go.
+    /// Peers whose users have left and tap no more. `gone` has the ones that were let go.
     var leaving: SmallSet = []
     var gone: SmallSet = []
-    /// Who has gone on by its user's word.
+    /// Peers whose users decided to continue without the others.
     var goingOn: SmallSet = []
-    /// By peer: where it stood when it was looked at last.
+    /// The standing of each peer at the last check.
     var standings: [Standing?]
-    /// By peer: the branch of its group.
+    /// The branch of each peer's group.
     var branches: [Int]
-    /// Sources that have heard that the others go on without them.
+    /// Fenced sources: they know that the others continue without them.
     var fenced: Set<SessionSource> = []
-    /// What was in the bases of those at that moment.
+    /// The contents of fenced peers' bases at that moment.
     var leftBehind: [LeftBehind] = []
-    /// The newest view when users looked last.
+    /// The newest view at the users' last decision.
     var lastSeen: UInt64?
-    /// Nobody is left who could go on with the group.
+    /// True if no member is left that could continue the group.
     var isLost = false
 
     struct LeftBehind {
@@ -51,13 +51,13 @@ struct WorldCompany {
     }
 }
 
-/// What an app does for its engine about the group: it tells whom it has not heard, comes and goes.
+/// The group duties of an app: it reports silent peers to its engine, joins and leaves.
 extension World {
     func beginCompany() {
         for peer in replicas.indices where isOut(peer) { situations[peer].isRunning = false }
     }
 
-    /// Whether the peer has not come yet, or has left.
+    /// True if the peer hasn't joined yet, or has left.
     func isOut(_ peer: Int) -> Bool {
         guard let company else { return false }
         return company.absent.contains(peer) || company.gone.contains(peer)
@@ -70,7 +70,7 @@ extension World {
         replicas[peer].outline.group.map { GroupLine(group: $0, branch: company?.branches[peer] ?? 0) }
     }
 
-    /// An app that was launched has heard nobody yet, and waits for all.
+    /// Resets silence timers: a launched app hasn't heard any peer yet and waits for all.
     func forgetSilence(of peer: Int) {
         guard company != nil else { return }
         company?.heard[peer] = replicas.map { _ in now }
@@ -85,10 +85,10 @@ extension World {
         replicas[peer].engine.suspect(Set(silent.map(name)))
     }
 
-    /// Whether a link joins the two peers. It may still lose frames.
+    /// True if a link joins the two peers. It may still lose frames.
     func isConnected(_ one: Int, _ other: Int) -> Bool { schedule.setting != .hub || one == 0 || other == 0 }
 
-    /// Whether a link takes the frame: it may prove who speaks.
+    /// True if a link accepts the frame. A link may prove the identity of its peer.
     func canPass(_ frame: Frame<Feature>, from sender: Int, to receiver: Int) -> Bool {
         guard let company, company.plan.hasProvenLinks, let author = frame.author, author != name(sender) else {
             return true
@@ -100,7 +100,7 @@ extension World {
 
     // MARK: - Alarms
 
-    /// - Returns: whether nothing more is to be done about it.
+    /// - Returns: True if the alarm was expected and is handled.
     func heedOfCompany(_ alarm: SessionAlarm, at peer: Int) throws(Violation) -> Bool {
         guard company != nil else { return false }
         switch alarm {
@@ -113,7 +113,7 @@ extension World {
                 try takeAnotherName(peer)
             }
             return true
-        // The user of the one has invited a peer that the other meets.
+        // One user invited a peer that meets the other user's device.
         case .notAdmitted: return true
         case .forked, .promiseBroken, .diverged: return ghost.views.mayBranch
         default: return false
@@ -127,7 +127,7 @@ extension World {
         situations[peer].isRunning = false
     }
 
-    /// What only this peer's store has may be lost from now on.
+    /// Allows the loss of events that only this peer's store has.
     func forgiveStore(of peer: Int) {
         ghost.forgive(eventsNotIn: otherStores(than: peer))
         if company != nil { ghost.expectCuts(of: name(peer)) }

@@ -1,9 +1,9 @@
 import MeshEngine
 import MeshIdentity
 
-// What must hold of groups whose members change.
+// Invariants of groups whose members change.
 extension World {
-    /// A member never goes back to an earlier view, and a number means one view.
+    /// Checks that a member never returns to an earlier view, and that a number means one view.
     func noteView(_ peer: Int) throws(Violation) {
         guard let company else { return }
         let replica = replicas[peer]
@@ -30,7 +30,7 @@ extension World {
         for source in newcomers { count(source) }
     }
 
-    /// Whoever hears it takes another name, also when it crashes first.
+    /// Records fenced sources. A fenced peer takes another name, even if it crashes first.
     func noteFences(_ alarms: [SessionAlarm], at peer: Int) {
         guard company != nil, alarms.contains(where: { if case .fenced = $0 { true } else { false } }) else { return }
         outcome.company.fences += 1
@@ -48,7 +48,7 @@ extension World {
         }
     }
 
-    /// What a member says about its promises until the next view.
+    /// Records the promise that a member has frozen until the next view.
     func noteFrozen(_ envelope: SessionSyncEnvelope<SessionControl>, of peer: Int) throws(Violation) {
         guard company != nil, let view = envelope.payload.view, let frozen = view.change?.frozen,
             let line = line(of: peer)
@@ -69,7 +69,7 @@ extension World {
         }
     }
 
-    /// Whether what the two hold of closed sources ends alike.
+    /// True if the two peers count closed sources up to the same sequences.
     func isInOneView(_ one: Int, _ other: Int) -> Bool {
         guard company != nil else { return true }
         return line(of: one) == line(of: other) && replicas[one].engine.view == replicas[other].engine.view
@@ -79,7 +79,7 @@ extension World {
 
     var isGroupLost: Bool { company?.isLost ?? false }
 
-    /// Whether those who are connected go on without those who are not: they let them go unless nobody suspects.
+    /// True if no absent peer is still a member in the end. Without a lease, absent members are never let go.
     func isEverybodyHere(_ core: [Int]) -> Bool {
         guard let company else { return core.count == replicas.count }
         // The leaves of a star don't hear each other, so nothing is confirmed.
@@ -87,13 +87,13 @@ extension World {
         return company.plan.lease != nil || conditions.abandoned.isEmpty
     }
 
-    /// Those who stay away keep what nobody else has.
-    /// And what a side has folded that goes on with the other is not issued again: see Docs/Internals/Convergence.md.
+    /// Allows the loss of events that absent peers alone hold. A side that rejoins the other can't reissue events that
+    /// it has folded: see Docs/Internals/Convergence.md.
     func expectLosses(_ core: [Int]) {
         for peer in replicas.indices where !core.contains(peer) { ghost.expectCuts(of: name(peer)) }
         guard let final = newestView?.line else { return }
         for left in company?.leftBehind ?? [] {
-            // A group of one user's devices also gives way to one that a former member has founded since.
+            // A group of one user's devices also yields to one that a former member has founded since.
             let goesOn = left.line == final || left.line == ghost.formerLines[final.group] && !schedule.isOwn
             if ghost.views.mayBranch || !goesOn { ghost.forgive(left.folded, of: name(left.peer)) }
         }
@@ -126,7 +126,7 @@ extension World {
         throw Violation("\(away) is away and a member in the view of \(name(peer))")
     }
 
-    /// Members hand on to each other what one that is away had sent to some of them.
+    /// Checks that members relay to each other the events that an absent member sent to only some of them.
     private func checkHoldsAll(_ one: Engine, _ other: Engine) throws(Violation) {
         let held = other.held
         for place in one.held.entries where held[place.source] != place.sequence {

@@ -3,7 +3,7 @@ import MeshEngine
 import MeshIdentity
 import MeshVirtualTime
 
-// What users do about who belongs to the group.
+// Users' decisions about the group's members.
 extension World {
     func begin(_ what: CompanyFault, by peer: Int, _ index: Int32) throws(Violation) {
         switch what {
@@ -14,7 +14,7 @@ extension World {
         }
     }
 
-    /// The peer comes as soon as a member can be asked to let it in, and is asked again until then.
+    /// Starts the peer and lets a member invite it. Retries every 100 ms until a member is able to.
     private func invite(_ peer: Int, _ host: Int, _ index: Int32) throws(Violation) {
         let hosts = replicas.indices.map { ($0 + host) % replicas.count }
         guard
@@ -64,7 +64,7 @@ extension World {
         try settle(peer)
     }
 
-    /// Where the others can go on without it.
+    /// Stops the lowest member of the newest view, if the others can continue without it.
     private func losePrimary(_ loss: CompanyFault.Loss, orElse peer: Int) throws(Violation) {
         let line = core.lazy.compactMap { self.line(of: $0) }.first
         let lowest = line.flatMap { ghost.views.newest(of: $0)?.open.first?.peerID }
@@ -87,8 +87,8 @@ extension World {
         }
     }
 
-    /// Whether another member of the newest view is there for good that is not about to leave: a group of which every store
-    /// is lost is lost. Two that lose both begin anew.
+    /// True if another member of the newest view is present for good and isn't about to leave. A group that has lost
+    /// every store is lost. Two peers that both lose their stores start over.
     func mayGo(_ peer: Int) -> Bool {
         guard company != nil else { return true }
         guard !isOut(peer), !isLeaving(peer) else { return false }
@@ -110,8 +110,9 @@ extension World {
         enter(.decide, atMilliseconds: schedule.healing + 1_500)
     }
 
-    /// Users invite peers that their devices have never met, and peers that were let go where only these can tell of newer
-    /// views. Where peers that have lost their stores have met, and there are two groups, all look for each other.
+    /// Lets users invite peers that their devices have never met. They also invite peers that were let go, if only
+    /// these know newer views. If there are two groups, because peers that lost their stores met, all invite each
+    /// other.
     private func inviteEachOther(_ line: GroupLine) {
         let members = core.filter { self.line(of: $0) != nil }
         let isOneGroup = members.allSatisfy { self.line(of: $0)?.group == line.group }
@@ -133,7 +134,7 @@ extension World {
             && !membership.open.contains { $0.source.peerID == name(peer) }
     }
 
-    /// Whether the other members of its view are gone, while others are in a newer one.
+    /// True if the other members of its view are gone, while others are in a newer view.
     private func hearsNoMember(_ host: Int) -> Bool {
         let engine = replicas[host].engine
         let others = core.filter { $0 != host }
@@ -141,18 +142,18 @@ extension World {
             && !others.contains { engine.membership.open.map(\.source).contains(replicas[$0].outline.source) }
     }
 
-    /// Now and then: users let in whom they miss; and where those who are left in the newest view are no majority of it, they
-    /// do not wait for the others.
+    /// Makes users decide, now and then. They admit peers that they miss. If the remaining members of the newest view
+    /// aren't a majority of it, they stop waiting for the others.
     func decide() throws(Violation) {
         guard let company else { return }
-        // Whoever was let in just before may be one who stays away.
+        // Users decide again, because a peer admitted just before may be one that stays away.
         if now < UInt64(schedule.healing + 4_000) * 1_000 { agenda.enter(.decide, at: now + 1_500_000) }
         if company.isLost { return }
         guard let (line, newest) = newestView else { return loseGroup() }
         let left = core.filter { self.line(of: $0) == line && newest.open.contains(replicas[$0].outline.source) }
         guard let decider = left.first(where: { !isLeaving($0) }) ?? left.first else { return loseGroup() }
         inviteEachOther(line)
-        // What has just been decided is still on its way.
+        // If the view is new, its decision may still be in flight.
         let stands = company.lastSeen == newest.number
         self.company?.lastSeen = newest.number
         guard company.plan.lease != nil, stands, 2 * left.count <= newest.open.count else {
@@ -160,14 +161,14 @@ extension World {
         }
         let known = replicas[decider].engine
         let missing = known.membership.open.compactMap { index(of: $0.source.peerID) }.filter { !left.contains($0) }
-        // Of two, the survivor takes in whoever has lost its store.
+        // In a group of two, the survivor admits the peer that has lost its store.
         if known.membership.open.count == 2, core.contains(missing[0]) { return try settle(decider) }
-        // They may have decided something else, of which nobody will hear.
+        // They may have decided something else, which no other member will hear of.
         if missing.contains(where: { situations[$0].isRunning }) { ghost.views.mayBranch = true }
         try goOn(decider, without: missing)
     }
 
-    /// Of the group that has changed most often, or is the largest.
+    /// The newest view of the group that has changed most often, or is the largest.
     var newestView: (line: GroupLine, view: (number: UInt64, open: [SessionSource]))? {
         let lines = core.compactMap { line(of: $0) }
         return lines.compactMap { line in ghost.views.newest(of: line).map { (line, $0) } }

@@ -64,7 +64,7 @@ extension World {
         let abandoned = conditions.abandoned
         for peer in replicas.indices {
             if abandoned.contains(peer) {
-                // Also one that comes only now.
+                // Covers a peer that joins only now, too.
                 for other in replicas.indices where other != peer {
                     network.cut(from: peer, to: other, by: 1)
                     network.cut(from: other, to: peer, by: 1)

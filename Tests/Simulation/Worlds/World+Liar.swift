@@ -4,14 +4,14 @@ import MeshFoundation
 import MeshIdentity
 import MeshTesting
 
-/// A peer that is connected to all others, proves who it is, and lies.
+/// A peer that is connected to all others, proves its identity, and lies.
 ///
-/// - A stranger moves nothing: whatever holds without it holds with it.
-/// - A member of three and more may keep the others from confirming; they still have each other's events, and what they
-///   confirm is the same.
-/// - The only other one may show what it likes; the honest peer lives on, takes its user's taps, and is understood.
+/// - An unknown peer has no effect: every invariant that holds without it holds with it.
+/// - One of three or more members may keep the others from confirming. They still have each other's events, and what
+///   they confirm is the same.
+/// - The only other member may show anything. The honest peer survives, accepts its user's taps, and is understood.
 extension World {
-    /// The liar's own engine, where it is a member.
+    /// The index of the liar's own engine, if it is a member.
     private var liarIndex: Int? {
         switch schedule.liar {
         case .member(let peer), .partner(let peer): peer
@@ -23,13 +23,14 @@ extension World {
 
     func isHonest(_ peer: Int) -> Bool { peer != liarIndex }
 
-    /// Nobody but a liar is there to agree with.
+    /// True if the liar is the only other member, so no honest peer is left to agree with.
     var isAlone: Bool { if case .partner = schedule.liar { true } else { false } }
 
-    /// Whether what the peer holds can be compared.
+    /// True if the peer's state and events can be compared with others'.
     func isBelieved(_ peer: Int) -> Bool { isHonest(peer) && !isAlone }
 
-    /// A clock follows a member that is far beyond all wall clocks by small steps only.
+    /// True if each local event must be stamped later than everything its author has seen. A clock follows a lying
+    /// member far ahead of all wall clocks in small steps only.
     var isExact: Bool { schedule.liar == nil || schedule.liar == .stranger }
 
     private var liarName: String { liar?.name ?? "mallory" }
@@ -39,7 +40,7 @@ extension World {
         var random = SplitMix64(seed: lie.choice)
         let peer = random.element(replicas.indices.filter(isHonest))
         guard isAwake(peer) else { return }
-        // A stranger may found a group with a peer that has none, and is no stranger then.
+        // An unknown peer may found a group with a peer that has none, and is then a member.
         if schedule.liar == .stranger, !replicas[peer].outline.isSealed { return }
         let source = liar?.engine.source ?? SessionSource(peerID: liarName, incarnation: 7)
         if random.below(16) == 0 { return try flood(peer, source, &random) }
@@ -60,7 +61,7 @@ extension World {
         try handle(.lie(frame), at: peer)
     }
 
-    /// Honest members in the first peer's reach. Without one, that peer follows the liar (rule 24).
+    /// Honest members that the first peer hears. Without one, that peer follows the liar (rule 24).
     private var honestCompany: [Int] {
         guard let company else { return [] }
         let patience = min(UInt64(company.plan.lease ?? .max), 2_000) * 1_000
@@ -70,7 +71,7 @@ extension World {
         }
     }
 
-    /// Hands the first peer a control of the liar with a false record of the view's members.
+    /// Hands the first peer a control from the liar with a false record of the view's members.
     private func tellOfMembers(_ lie: PlannedLie) throws(Violation) {
         let named = honestCompany.first
         guard isAwake(0), var engine = liar?.engine, engine.isSealed, replicas[0].outline.isSealed, let named
@@ -83,14 +84,14 @@ extension World {
                 number: view + 1 + lie.choice % 2, membership: replicas[0].engine.membership)
             let source = replicas[named].engine.source
             switch lie.choice >> 24 % 5 {
-            // A member that is open and closed.
+            // A member that is both open and closed.
             case 0: record.membership.closed.append(SourceSequence(source: source, sequence: 1))
-            // A member whose events are void up to there.
+            // A member whose events are void up to that sequence.
             case 1:
                 record.number = view
                 let end = lie.choice >> 40 % 2 == 0 ? SequenceBounds.hearsay : SequenceBounds.highest
                 record.membership.first.append(SourceSequence(source: source, sequence: end))
-            // Members that don't exist, sometimes more than a session has.
+            // Nonexistent members, sometimes more than a session can have.
             case 2: addUnreal(SessionMembership.openMax, to: &record, lie, stamp: envelope.metadata.stamp)
             default: addUnreal(1 + Int(lie.choice >> 8 % 4), to: &record, lie, stamp: envelope.metadata.stamp)
             }
@@ -110,7 +111,7 @@ extension World {
         }
     }
 
-    /// One control each of more lives than a table has room for.
+    /// Sends one control from each of more incarnations than a table has space for.
     private func flood(_ peer: Int, _ source: SessionSource, _ random: inout SplitMix64) throws(Violation) {
         outcome.faults[.flood] += 1
         let engine = replicas[peer].engine
@@ -128,7 +129,7 @@ extension World {
 
     // MARK: - What the others say
 
-    /// Nothing of the session is for a stranger, and what somebody else says does not make a message grow.
+    /// Checks that an unknown peer gets no session content, and that the liar's messages don't make messages grow.
     func checkWords(
         _ outgoing: SessionOutgoing<Feature.State, Feature.Event>, of peer: Int
     ) throws(Violation) {
@@ -152,11 +153,11 @@ extension World {
 
     private func isStranger(_ name: String) -> Bool { schedule.liar == .stranger && name == liarName }
 
-    /// - Returns: whether nothing more is to be done about it.
+    /// - Returns: True if the alarm was expected and is handled.
     func heedOfLiar(_ alarm: SessionAlarm, at peer: Int) throws(Violation) -> Bool {
         guard schedule.liar != nil else { return false }
         guard isHonest(peer) else {
-            // Its own engine is told of what it never wrote.
+            // The liar's own engine learns of events that it never wrote.
             if isAlone, case .forked(let place) = alarm, place.source == replicas[peer].outline.source {
                 try reincarnate(peer)
             }
@@ -172,10 +173,10 @@ extension World {
             return isAlone || place.source.peerID == liarName
         case .notAdmitted(let source): return isAlone || source.peerID == liarName
         case .outOfRange(let peerID, _): return isAlone || peerID == liarName
-        // Who follows the liar's clock is ahead of the others.
+        // A peer that follows the liar's clock is ahead of the others.
         case .clockFarAhead: return schedule.liar != .stranger
         case .diverged, .foldedUnconfirmed: return isAlone
-        // It may say that it has gone on, or that it knows of no views.
+        // The liar may claim that it has continued, or that it knows no views.
         case .fenced: return isAlone
         case .cannotChangeView, .stateDiverged: return schedule.liar != .stranger
         case .codingLoss: return false
@@ -195,7 +196,7 @@ extension World {
         }
     }
 
-    /// One more tap, and somebody who has heard no lie takes it.
+    /// Checks that a peer that has heard no lies applies one more tap of this peer.
     private func checkUnderstood(_ peer: Int) throws(Violation) {
         let replica = replicas[peer]
         guard !replica.engine.hasEnded else { return }

@@ -3,7 +3,7 @@ import MeshEngine
 import MeshFoundation
 import MeshIdentity
 
-// What an inspector is told of one seed, by the true time that no peer knows. Nothing of it changes what a seed does.
+// The recording of one seed for an inspector, in true time, which no peer knows. It has no effect on the run.
 extension World {
     private func entry(_ peer: Int, _ kind: DiagnosticsEntry.Kind, _ step: DiagnosticsEntry.Step? = nil)
         -> DiagnosticsEntry
@@ -12,7 +12,7 @@ extension World {
             at: 1_767_225_600 + Double(now) / 1_000_000, peer: Schedule.name(of: peer), kind: kind, step: step)
     }
 
-    /// - Parameter message: the frame's number, under which it arrives.
+    /// - Parameter message: The frame's number, which it keeps until it arrives.
     func record(
         _ frame: Frame<Feature>, _ step: DiagnosticsEntry.Step, _ message: UInt64, from sender: Int, to receiver: Int
     ) {
@@ -27,7 +27,7 @@ extension World {
         record(entry)
     }
 
-    /// An event that later ones were rolled back for.
+    /// Records an event that was inserted below later ones, which were rolled back for it.
     func record(_ event: SessionAppliedEvent<Feature.Event>, at peer: Int) {
         guard let record = options.record, event.replayedCount > 0 else { return }
         var entry = entry(peer, .envelope, .late)
@@ -46,7 +46,7 @@ extension World {
         record(entry)
     }
 
-    /// How a peer stands, if that is another way than before.
+    /// Records a peer's state if it has changed.
     func recordState(of peer: Int) {
         guard let record = options.record, situations[peer].isRunning else { return }
         let engine = replicas[peer].engine
@@ -65,7 +65,7 @@ extension World {
         record(entry)
     }
 
-    /// The last states, and what was found wrong.
+    /// Records the last states, and the failure if there is one.
     func recordEnd() {
         guard let record = options.record else { return }
         for peer in replicas.indices { recordState(of: peer) }
@@ -78,7 +78,7 @@ extension World {
 }
 
 extension Frame {
-    /// A state, with events or without.
+    /// True for a state, with or without events.
     fileprivate var isCopy: Bool {
         switch self {
         case .checkpoint, .snapshot: true

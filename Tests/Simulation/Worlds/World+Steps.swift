@@ -6,7 +6,7 @@ import MeshScenarioTransport
 import MeshVirtualTime
 import MeshWire
 
-/// What a peer does: what an adapter around an engine does, without the transport.
+/// The steps of a peer: the work of an adapter around an engine, without the transport.
 extension World {
     typealias Engine = Replica<Feature>.Engine
 
@@ -23,7 +23,7 @@ extension World {
         let members = sources.indices.filter { schedule.company?.founders.contains($0) ?? true }.map { sources[$0] }
         replicas = try sources.map { source in
             let isThere = members.contains(source)
-            // Who comes later knows that there is a group.
+            // A peer that joins later knows that there is a group, and founds none.
             options.founds = isThere
             return try Replica(
                 source, members: schedule.isPaired && isThere ? members : [], seed: random.next(), options: options,
@@ -40,7 +40,7 @@ extension World {
 
     // MARK: - Steps
 
-    /// A local event: submit, write, send.
+    /// Handles a local event: submits, writes and sends it.
     func tap(_ tap: Tap) throws(Violation) {
         let peer = tap.peer
         guard isAwake(peer), !isLeaving(peer) else { return }
@@ -51,7 +51,7 @@ extension World {
         let event = Feature.event(number: number, choice: tap.choice, moment: moment)
         let replica = replicas[peer]
         let isFull = replica.outline.ownUnconfirmedCount >= conditions.ownEventsMax
-        // An engine whose caller knows the reference's calls alone folds then, which is not looked at here.
+        // An engine whose caller makes only the reference's calls would fold here, which this setting doesn't check.
         if isFull, conditions.silentStart > 0, !replica.outline.isSealed { return }
         let envelope: SessionSyncEnvelope<Feature.Event>
         do {
@@ -63,7 +63,7 @@ extension World {
         } catch let error as SessionSyncError {
             throw Violation("\(Schedule.name(of: peer)) refuses its user's tap: \(error)")
         } catch {
-            // The reducer has refused: no sequence was taken.
+            // The reducer rejected the event, and no sequence was used.
             return try settle(peer)
         }
         if isFull, !mayFold(peer) { throw Violation("\(Schedule.name(of: peer)) takes an event beyond its bound") }
@@ -87,7 +87,7 @@ extension World {
         recordState(of: peer)
     }
 
-    /// The periodic exchange.
+    /// Runs the periodic exchange.
     func exchange(_ peer: Int) throws(Violation) {
         if isAwake(peer), now >= situations[peer].silentUntil {
             try handleTogether(at: peer)
@@ -121,13 +121,13 @@ extension World {
         if gathering.upTo(2) == 0 || together[peer].count == 64 { try handleTogether(at: peer) }
     }
 
-    /// Events that a transport hands over at once.
+    /// Handles events that a transport delivers together.
     private func handleTogether(at peer: Int) throws(Violation) {
         let frames = together[peer]
         guard !frames.isEmpty else { return }
         together[peer] = []
         let replica = replicas[peer]
-        // What is still to be reduced was put in its place below an earlier cut.
+        // While the engine is behind, unreduced events have positions from an earlier cut, so the cut isn't checked.
         let cut = replica.engine.isBehind ? .zero : replica.outline.cut
         do {
             try replica.engine.gather { engine in
@@ -148,7 +148,7 @@ extension World {
         try follow(cut, at: peer, hasAdopted: false)
     }
 
-    /// Goes on with what came together, mostly to its end.
+    /// Continues with events that arrived together, usually to the end.
     private func catchUp(_ peer: Int) throws(Violation) {
         replicas[peer].engine.catchUp(atMost: gathering.upTo(3) == 0 ? Int(gathering.upTo(9)) : .max)
         try note(applied: replicas[peer].engine.takeApplied(), at: peer, isLocal: false)
@@ -194,7 +194,7 @@ extension World {
         try follow(cut, at: peer, hasAdopted: hasAdopted)
     }
 
-    /// What a newcomer issues again with its joining is not told as applied.
+    /// Records events that a newcomer reissues when it joins. They aren't reported as applied.
     private func noteReissued(by peer: Int) {
         let engine = replicas[peer].engine
         for record in engine.records where record.source == engine.source {
@@ -205,7 +205,7 @@ extension World {
         }
     }
 
-    /// What a call has put in its place, and what is to be done then.
+    /// Records and checks the events that a call has applied, then runs its directives.
     private func follow(_ cut: HybridTimestamp, at peer: Int, hasAdopted: Bool) throws(Violation) {
         let applied = replicas[peer].engine.takeApplied()
         if !applied.isEmpty {
@@ -218,7 +218,7 @@ extension World {
 
     // MARK: - Directives
 
-    /// What is to be done after a call, in the order that the engine asks for: write, run side effects, send.
+    /// Runs the directives of a call in the order that the engine requires: write, run side effects, send.
     func settle(_ peer: Int) throws(Violation) {
         let directives = replicas[peer].engine.takeDirectives()
         replicas[peer].look()
@@ -247,20 +247,20 @@ extension World {
         if try heedOfLiar(alarm, at: peer) { return }
         if try heedOfCompany(alarm, at: peer) { return }
         switch alarm {
-        // Nobody else writes in another's name.
+        // No peer writes under another peer's name.
         case .forked where !mayFork: throw Violation("\(Schedule.name(of: peer)) raises \(alarm)")
         case .forked(let place) where place.source == replicas[peer].outline.source:
             try takeAnotherName(peer)
         case .forked: break
         case .foldedUnconfirmed where mayFold(peer): break
-        // Somebody with a restored store has said what is not true.
+        // A peer with a restored store has made false statements.
         case .promiseBroken where mayFork, .diverged where mayFork, .stateDiverged where mayFork: break
         default: throw Violation("\(Schedule.name(of: peer)) raises \(alarm)")
         }
     }
 
     func takeAnotherName(_ peer: Int) throws(Violation) {
-        // The mark is in the store already; the relaunched engine has to say it again.
+        // The mark is already in the store. The relaunched engine must raise the alarm again.
         if crashes(.crashAfterPersist) { return try relaunch(peer) }
         try reincarnate(peer)
     }
@@ -275,10 +275,10 @@ extension World {
         ghost.rename(source, to: replicas[peer].outline.source, in: line)
     }
 
-    /// Nobody uses more than the reference's calls yet.
+    /// True while peers make only the reference's calls.
     private var isSilent: Bool { now < UInt64(conditions.silence) * 1_000 }
 
-    /// An engine that has no group, and whose caller may never make one, folds at its bound.
+    /// True for an engine without a group: it folds at its bound, because its caller may never make one.
     private func mayFold(_ peer: Int) -> Bool { schedule.setting == .late && !replicas[peer].outline.isSealed }
 
     // MARK: - Sending
@@ -321,7 +321,7 @@ extension World {
         }
     }
 
-    /// As an adapter sends it that was written by hand: the state and what it includes.
+    /// Sends a snapshot as a manually written adapter does: only the state and its vector.
     private func sendStateOnly(_ peer: Int) {
         outcome.faults[.stateOnlySnapshot] += 1
         let revision = replicas[peer].engine.allocateOutgoingSnapshotRevision()
@@ -348,7 +348,7 @@ extension World {
         return true
     }
 
-    /// - Returns: false when the peer had to be launched again: what it was about to do is gone with its memory.
+    /// - Returns: False if the peer was relaunched and lost its pending work with its memory.
     private func write(
         _ changes: SessionPersistence?, _ fate: SimulatedDisk.Fate, at peer: Int
     ) throws(Violation) -> Bool {
@@ -376,7 +376,7 @@ extension World {
         {
             outcome.faults[.lostSync] += 1
             trace(peer) { "loses its latest commits" }
-            // A machine does not start within the millisecond in which it lost its power.
+            // A machine doesn't restart within the millisecond in which it lost its power.
             situations[peer].pausedUntil = max(situations[peer].pausedUntil, now + 20_000)
             return try goBack(peer, to: earlier)
         }
@@ -396,7 +396,7 @@ extension World {
         }
     }
 
-    /// What was confirmed, written and not done, perhaps not even said: the process was gone before it could.
+    /// Runs side effects that were confirmed and written before a crash, and perhaps not yet reported.
     private func runDueSideEffects(_ peer: Int) throws(Violation) {
         let due = replicas[peer].engine.sideEffectsDue
         guard let last = due.last else { return }
@@ -415,7 +415,7 @@ extension World {
         sourceCount += 1
     }
 
-    /// The store as it was at the last exchange before that time, or at the first.
+    /// Restores the store of the last exchange before that time, or of the first exchange.
     func restoreStore(_ peer: Int, age: Int) throws(Violation) {
         let time = now - min(now, UInt64(age) * 1_000)
         guard let backup = backups[peer].last(where: { $0.time <= time }) ?? backups[peer].first else { return }
@@ -441,7 +441,7 @@ extension World {
     }
 }
 
-/// How an event of a newer version looks to those who cannot read it: what it is made of.
+/// The parts of a newer version's event, as peers that can't decode it see it.
 struct NewerEvent {
     let number: UInt32
     let choice: UInt64

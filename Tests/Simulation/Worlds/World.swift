@@ -5,70 +5,81 @@ import MeshIdentity
 import MeshScenarioTransport
 import MeshVirtualTime
 
-/// What surrounds a peer's engine.
+// A deterministic discrete-event simulation. A seed decides everything, so a failing run can be repeated and shrunk.
+// - World: the peers of one seed, their network, stores, clocks and users. Steps wait on an agenda in virtual time.
+// - Schedule: everything that the seed decides before the first step. Its conditions hold until `healing`; its faults
+//   have a time each.
+// - Fault: an injected failure, such as a lost frame, a partition, a crash, a lost or restored store, or a wrong clock.
+// - Invariant: a condition that must always hold. A broken one is a `Violation` and fails the seed.
+// - Safety: members confirm the same events at the same positions, and no event is inserted at or below a cut.
+// - Liveness: after `healing`, all mended peers must agree by `end`. Docs/Internals/Convergence.md defines cut, view
+//   and base.
+// - Ghost: an observer that sees every store. Invariants compare the engines with it.
+
+/// The environment of one peer's engine.
 struct Situation {
     var isRunning = true
-    /// Virtual microseconds before which nothing is handled.
+    /// The virtual microsecond until which no frame is handled.
     var pausedUntil: UInt64 = 0
     /// Microseconds that each frame takes.
     var frameCost: UInt64 = 0
-    /// Milliseconds by which the wall clock is off.
+    /// Milliseconds by which the wall clock is wrong.
     var clockOffset = 0
-    /// What the peer is told of the others' reachability; nil is the truth.
+    /// The reachability of the others as reported to the peer; nil if the report is true.
     var claim: Bool?
-    /// Virtual microseconds before which its engine is not ticked.
+    /// The virtual microsecond until which its engine isn't ticked.
     var silentUntil: UInt64 = 0
-    /// For frames that wait behind others of a slow consumer.
+    /// The virtual microsecond until which a slow consumer is busy. Later frames wait.
     var busyUntil: UInt64 = 0
 }
 
-/// One seed's run: peers, the network between them and what goes wrong, in virtual time on one thread.
+/// One seed's run: peers, the network between them and the faults, in virtual time on one thread.
 ///
-/// Until the schedule's `healing` only safety is demanded: nothing that must never happen happens. Then everything is mended
-/// but the peers that the seed abandons, and by its `end` the others must agree.
+/// Until the schedule's `healing` only safety is checked: no invariant may break. Then everything is mended except the
+/// abandoned peers. The others must agree by the schedule's `end`.
 final class World<Feature: SimulatedFeature> {
     let schedule: Schedule
     let options: SimulationOptions
     var outcome: WorldOutcome
     var network: FrameNetwork
-    /// For crashes in the middle of a step and the like; the network has its own.
+    /// Random numbers for crashes during a step and similar faults. The network has its own.
     var random: SplitMix64
     var agenda = EventQueue<Step>()
-    /// Virtual microseconds.
+    /// The virtual time in microseconds.
     var now: UInt64 = 0
     var conditions: Conditions
     var replicas: [Replica<Feature>] = []
     var situations: [Situation]
     var ghost = Ghost<Feature>()
-    /// Sources that honest peers have been.
+    /// The number of sources that honest peers have been.
     var sourceCount = 0
-    /// What peers want the liar to return.
+    /// Tokens that peers expect the liar to return.
     var tokensForLiar: [LivenessToken] = []
     var stepCount = 0
-    /// By peer: its store at each exchange, in seeds that restore one.
+    /// Each peer's store at each exchange, in seeds that restore one.
     var backups: [[(time: UInt64, store: StoredMoment<Feature>)]]
     let keepsBackups: Bool
-    /// Frames under way, and by the same place in the list between whom.
+    /// Frames in flight. `routes` has the sender and receiver at the same index.
     private var passages: [Frame<Feature>?] = []
     private var routes: [Route] = []
     private var freeSlots: [Int] = []
-    /// By peer: events that its transport hands over together with what comes next.
+    /// Events that each peer's transport delivers together with the next frame, by peer.
     var together: [[Frame<Feature>]]
-    /// Draws how many that are, so that it changes nothing else of a seed.
+    /// A separate source of random numbers, so that batching doesn't change the rest of a seed.
     var gathering: SplitMix64
-    /// Whether there is a transport that hands events over together, in half of the seeds.
+    /// True if the transport delivers events together, as in half of the seeds.
     let handsTogether: Bool
-    /// Where members join and are let go.
+    /// The membership state, in settings where members join and are let go.
     var company: WorldCompany?
 
-    /// What was recorded of each peer's state last.
+    /// The last recorded state of each peer.
     var recordedStates: [DiagnosticsEntry?]
     private var recordedFrames: UInt64 = 0
 
     private struct Route {
         let sender: Int
         let receiver: Int
-        /// What a recording calls the frame.
+        /// The frame's number in a recording.
         var message: UInt64 = 0
     }
 
@@ -99,7 +110,7 @@ final class World<Feature: SimulatedFeature> {
         if company != nil { beginCompany() }
     }
 
-    /// Whether a store may be put back to an earlier moment.
+    /// True if a store may be restored to an earlier moment.
     var mayFork: Bool { keepsBackups || schedule.conditions.lostSync > 0 }
 
     func run() {
@@ -143,8 +154,8 @@ final class World<Feature: SimulatedFeature> {
 // MARK: - Time
 
 extension World {
-    /// Tells what a peer does to whoever looks at one seed.
-    /// - Parameter isRecorded: false for what a recording tells otherwise.
+    /// Reports a peer's step to the viewer of one seed.
+    /// - Parameter isRecorded: False for steps that a recording shows in another way.
     func trace(_ peer: Int, isRecorded: Bool = true, _ text: () -> String) {
         if isRecorded { record(note: text, of: peer) }
         guard let trace = options.trace else { return }
@@ -153,7 +164,7 @@ extension World {
 }
 
 extension World {
-    /// The peer's wall clock.
+    /// The peer's wall clock in milliseconds.
     func wallMilliseconds(_ peer: Int) -> UInt64 {
         UInt64(1_767_225_600_000 + Int(now / 1_000) + situations[peer].clockOffset)
     }

@@ -1,10 +1,10 @@
-/// What one seed of engines came to.
+/// The result of one seed of engines.
 struct WorldOutcome: Sendable {
     let seed: UInt64
-    /// The first thing that must never happen and did; nil when all held.
+    /// The first invariant that broke; nil if all held.
     var failure: String?
-    /// Why apps that keep nothing and use the reference's calls show different states, or lack a tap, where not every event has
-    /// arrived; nil when they don't.
+    /// The reason that apps without stores, which use the reference's calls, differ or lack a tap when not every event
+    /// has arrived. nil if they don't differ.
     var unequal: String?
     var operations = 0
     /// Frames that an engine handled.
@@ -12,44 +12,44 @@ struct WorldOutcome: Sendable {
     /// Inserts below the newest event.
     var rollbacks = 0
     var deepestRollback = 0
-    /// Snapshots and copies that an engine took.
+    /// Snapshots and copies that an engine adopted.
     var snapshots = 0
     /// New stores of a peer that had one before.
     var reincarnations = 0
     var forks = 0
     var confirmed = 0
-    /// Accepted events that existed only in stores that were lost.
+    /// Accepted events that existed only in lost stores.
     var lostWithStores = 0
-    /// Accepted events that are lost, or in the order twice, because a store was restored.
+    /// Accepted events that are missing, or in the order twice, because a store was restored.
     var lostByForks = 0
     var doubledByForks = 0
-    /// Local events refused because too many were unconfirmed.
+    /// Local events rejected because too many were unconfirmed.
     var refused = 0
     var simulatedMilliseconds = 0
     var faults = FaultCounts()
-    /// Of groups whose members change.
+    /// Changes of groups, in settings whose members change.
     var company = CompanyCounts()
 
     init(seed: UInt64) { self.seed = seed }
 }
 
-/// How groups changed.
+/// The membership changes of groups.
 struct CompanyCounts: Sendable {
-    /// That members have decided on, beside the first of each group.
+    /// Views that members have decided on, not counting the first of each group.
     var views = 0
-    /// Members that the others have let go and that have heard of it.
+    /// Members that were let go and know it.
     var fences = 0
     /// Members that are in a group for the first time.
     var joins = 0
-    /// Members that were let go and are there again.
+    /// Members that were let go and have returned.
     var returns = 0
     /// Members that came back without their stores.
     var replacements = 0
-    /// Frames with events of others.
+    /// Frames with events of other peers.
     var relays = 0
     /// Lowest members that stopped or lost their stores.
     var primariesLost = 0
-    /// Groups that lost every member that could go on with them.
+    /// Groups that lost every member that could continue them.
     var groupsLost = 0
 }
 

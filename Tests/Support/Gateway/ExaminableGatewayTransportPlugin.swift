@@ -8,7 +8,7 @@
     package import MeshSecurity
     import MeshTransport
 
-    /// MeshGatewayTransport's plugin, with links for the conformance rules: through a gateway of this process.
+    /// MeshGatewayTransport's plugin, with links for the conformance rules through a gateway of this process.
     package struct ExaminableGatewayTransportPlugin: Plugin {
         private let transport = GatewayTransportPlugin()
 
@@ -23,11 +23,12 @@
     }
 
     extension LinkFixture {
-        /// Links that trust each other and have been at their gateway before, so that it keeps messages for them.
+        /// Returns links that trust each other and have visited their gateway before, so that it keeps messages for
+        /// them.
         package static func gateway() -> LinkFixture {
             let identities = (0..<2).map { _ in PeerIdentity() }
             return LinkFixture(countMax: 2, patience: 300_000) { count in
-                // One for all rules would hand one rule what another has left.
+                // Each rule gets its own gateway, because a shared one would deliver messages left by another rule.
                 let gateway = try await LabGateway.start()
                 let configurations = try gateway.configurations(Array(identities.prefix(count)))
                 try await introduce(configurations)
@@ -41,7 +42,7 @@
             }
         }
 
-        /// Each has been at the gateway once. One alone has nobody to wait for.
+        /// Lets each peer visit the gateway until it has found the others. A single peer has none to wait for.
         package static func introduce(_ configurations: [GatewayLinkConfiguration]) async throws {
             guard configurations.count > 1 else { return }
             let visitors = try configurations.map { (try RelayLink($0), Visitor()) }
@@ -53,7 +54,7 @@
         }
     }
 
-    /// A gateway of this process that knows every token as a user's name.
+    /// A gateway of this process that accepts every token as a user's name.
     package final class LabGateway: Sendable {
         package let server: GatewayServer
 
@@ -61,7 +62,7 @@
 
         private init(_ server: GatewayServer) { self.server = server }
 
-        /// - Parameter framesPerSecond: what a device is granted.
+        /// - Parameter framesPerSecond: The frame rate that a device is granted.
         package static func start(framesPerSecond: Int) async throws -> LabGateway {
             var settings = GatewayServerSettings()
             settings.mailbox.framesPerSecond = framesPerSecond
@@ -82,7 +83,7 @@
             Task { await server.crash() }
         }
 
-        /// Of peers that trust each other, and of one user.
+        /// Returns configurations of peers that trust each other and belong to one user.
         package func configurations(_ identities: [PeerIdentity]) throws -> [GatewayLinkConfiguration] {
             try identities.map { identity in
                 let trusted = TrustedPeers()
@@ -94,7 +95,7 @@
             }
         }
 
-        /// Two that are paired and have not begun.
+        /// Returns two paired transports that haven't started.
         package func pair() throws -> [GatewaySessionSyncTransport] {
             try configurations([PeerIdentity(), PeerIdentity()]).map {
                 try GatewaySessionSyncTransport(configuration: $0)

@@ -1,4 +1,4 @@
-/// Lets others go on until the condition holds. Gives up after ten minutes, which only what never comes takes.
+/// Lets other tasks run until the condition holds. Gives up after ten minutes, which only a failing test takes.
 package func eventually(
     isolation: isolated (any Actor)? = #isolation, _ condition: () -> Bool
 ) async {

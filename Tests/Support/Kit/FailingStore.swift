@@ -1,10 +1,10 @@
 package import MeshBase
 package import MeshStorage
 
-/// A store in memory that refuses to write while it is told to.
+/// A store in memory that fails its writes on request.
 package final class FailingStore: SessionStore {
     package let isFailing = Locked(false)
-    /// After it has written.
+    /// True to fail after the write has succeeded.
     package let failsAfterwards = Locked(false)
     package let count = Locked(0)
     private let memory = MemoryStore()

@@ -3,10 +3,10 @@ import MeshEngine
 import MeshSession
 package import MeshTransport
 
-/// Opens one session on each of one user's devices, and invites none of them. Each taps its number once.
-/// - Parameter transports: started, at the same time.
-/// - Returns: the taps that all of them show, in ascending order.
-/// - Throws: `WaitedInVain` when they are not one group with one state.
+/// Opens one session on each of one user's devices, without invitations. Each taps its number once.
+/// - Parameter transports: The devices' transports, started at the same time.
+/// - Returns: The taps that all of them show, in ascending order.
+/// - Throws: `WaitedInVain` if they don't become one group with one state.
 @MainActor package func tapsOfOneGroup(over transports: [any SessionSyncTransport]) async throws -> [Int] {
     let sessionID = UUID()
     let sessions = transports.map { transport in

@@ -1,5 +1,5 @@
-/// How long tests wait for what real sockets and other programs do. Only a test that fails waits for so long, so
-/// that no verdict depends on how busy the machine is.
+/// The maximum time that tests wait for real sockets and other programs. Only a failing test waits so long, so no
+/// result depends on how busy the machine is.
 package let patience = Duration.seconds(180)
 
 package struct WaitedInVain: Error, CustomStringConvertible {
@@ -9,7 +9,7 @@ package struct WaitedInVain: Error, CustomStringConvertible {
 }
 
 /// Returns as soon as the condition holds.
-/// - Throws: `WaitedInVain` when patience is at an end.
+/// - Throws: `WaitedInVain` after `patience`.
 package func eventually(_ expectation: String, _ condition: () -> Bool) async throws {
     let end = ContinuousClock.now + patience
     while ContinuousClock.now < end {
@@ -19,7 +19,7 @@ package func eventually(_ expectation: String, _ condition: () -> Bool) async th
     if !condition() { throw WaitedInVain(description: "waited in vain for \(expectation)") }
 }
 
-/// Cancels what has not returned when patience is at an end.
+/// Cancels `body` if it hasn't returned after `patience`.
 package func patiently<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
     let work = Task { await body() }
     let end = Task {
@@ -35,10 +35,10 @@ package func patiently<Result: Sendable>(_ body: @escaping @Sendable () async ->
 }
 
 extension Program {
-    /// As `line()`; nil also when patience is at an end.
+    /// Returns the next line as `line()` does, or nil also after `patience`.
     package func nextLine() async -> String? { await patiently { await self.line() } }
 
-    /// Everything that it still says.
+    /// Returns all remaining lines.
     package func allLines() async -> [String] {
         var lines: [String] = []
         while let line = await nextLine() { lines.append(line) }

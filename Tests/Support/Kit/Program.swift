@@ -1,16 +1,16 @@
 package import Foundation
 import MeshBase
 
-/// A program that a test starts and talks to by lines. Ended when it is let go.
+/// A program that a test starts and talks to by lines. Ends when it is deallocated.
 ///
-/// Nobody waits for it on a thread of Swift's pool: two tests that did would hold the whole pool of a small machine.
+/// No call blocks a thread of Swift's pool: two tests that did would block the whole pool of a small machine.
 package final class Program: Sendable {
     private struct State {
         var output: [UInt8] = []
         var hasEnded = false
         var waiter: CheckedContinuation<Void, Never>?
 
-        /// The first line; what has no end yet counts as one once no more can come.
+        /// Removes and returns the first line. An unfinished line counts once the program has ended.
         mutating func takeLine() -> String? {
             let isWhole = hasEnded && !output.isEmpty
             guard let end = output.firstIndex(of: UInt8(ascii: "\n")) ?? (isWhole ? output.count : nil) else {
@@ -26,8 +26,8 @@ package final class Program: Sendable {
     private let state = Locked(State())
 
     /// - Parameters:
-    ///   - command: looked for in the path.
-    ///   - mergesErrors: whether what it says on its standard error counts as said.
+    ///   - command: A program in the search path.
+    ///   - mergesErrors: True to read its standard error together with its standard output.
     package init(_ command: String, _ arguments: [String] = [], mergesErrors: Bool = false) throws {
         let output: Pipe
         (process, input, output) = try startingAlone {
@@ -40,8 +40,8 @@ package final class Program: Sendable {
             try process.run()
             return (process, input, output)
         }
-        // On a thread of its own: where many programs come and go, a handle's readability handler on Linux is at times not
-        // called any more, though there is something to be read.
+        // A separate thread: with many short programs, a handle's readability handler on Linux sometimes isn't called,
+        // although there is something to read.
         let handle = output.fileHandleForReading
         Thread.detachNewThread { [weak self] in
             while true {
@@ -62,12 +62,12 @@ package final class Program: Sendable {
     /// Tells the program that there is no more input.
     package func closeInput() throws { try input.fileHandleForWriting.close() }
 
-    /// At once: threads of ours block signals, and so do the programs that they start.
+    /// Kills the program at once. Our threads block signals, and so do the programs that they start.
     package func terminate() {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// The next line without its end; nil when the program has closed its output. One caller at a time.
+    /// Returns the next line without its end; nil when the program has closed its output. One caller at a time.
     package func line() async -> String? {
         while !Task.isCancelled {
             let (line, count, isLast) = state.withLock { ($0.takeLine(), $0.output.count, $0.hasEnded) }
@@ -77,7 +77,7 @@ package final class Program: Sendable {
         return nil
     }
 
-    /// Everything that it still says.
+    /// Returns the remaining output.
     package func rest() async -> String {
         while !Task.isCancelled {
             let (count, isLast) = state.withLock { ($0.output.count, $0.hasEnded) }
@@ -90,13 +90,13 @@ package final class Program: Sendable {
         }
     }
 
-    /// How it ended.
+    /// Returns the exit status.
     package func status() async -> Int32 {
         await process.ended()
         return process.terminationStatus
     }
 
-    /// Waits until it has said more, or will say no more.
+    /// Waits until there is more output, or until the program has ended.
     private func more(than count: Int) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
@@ -124,7 +124,7 @@ package final class Program: Sendable {
 
 extension Program {
     /// Runs a program to its end.
-    /// - Returns: what it said on both its outputs, and how it ended: 127 if there is no such program.
+    /// - Returns: The text of both its outputs, and its exit status: 127 if there is no such program.
     package static func run(
         _ command: String, _ arguments: [String], input: String = ""
     ) async throws -> (status: Int32, output: String) {
@@ -137,7 +137,7 @@ extension Program {
 }
 
 extension Process {
-    /// Waits until it has ended, on no thread.
+    /// Waits until it has ended, without blocking a thread.
     package func ended() async {
         while isRunning { try? await Task.sleep(for: .milliseconds(2)) }
     }
@@ -145,8 +145,8 @@ extension Process {
 
 private let starting = Locked(())
 
-/// Makes a program's pipes and starts it, while no other is being started. A pipe that is made meanwhile would stay open
-/// in the other, and of two that hold the ends of each other's input neither learns that it is over.
+/// Makes a program's pipes and starts it, while no other is being started. Otherwise the other program would inherit a
+/// pipe made meanwhile. If two programs hold the ends of each other's input, neither sees its end.
 package func startingAlone<Result>(_ body: () throws -> Result) throws -> Result {
     try starting.withLock { _ in try body() }
 }

@@ -1,7 +1,7 @@
 package import MeshStorage
 
 extension MemoryStore {
-    /// Returns a store with the same contents, as a backup has them, after a change to what is written into it.
+    /// Returns a store with the same contents, as after a backup, plus a change.
     package func copy(_ change: (inout StoreBatch) throws -> Void = { _ in }) throws -> MemoryStore {
         let copy = MemoryStore()
         var batch = StoreBatch()

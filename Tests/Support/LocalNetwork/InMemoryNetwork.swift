@@ -1,14 +1,14 @@
 import MeshBase
 package import MeshDiscovery
 
-/// A network within one process, on which services find each other at once: for examining links without multicast.
+/// A network within one process, on which services find each other at once. Tests links without multicast.
 ///
 /// Every service is at the loopback address. Safe to use from any thread.
 package final class InMemoryNetwork: Sendable {
     private struct State {
         var members: [ObjectIdentifier: InMemoryDiscovery] = [:]
         var announced: [ObjectIdentifier: FoundService] = [:]
-        /// Made up by tests.
+        /// Services that tests have invented.
         var spoofed: [FoundService] = []
     }
 
@@ -21,10 +21,10 @@ package final class InMemoryNetwork: Sendable {
 
     package func makeDiscovery() -> InMemoryDiscovery { InMemoryDiscovery(self) }
 
-    /// What is announced now, by all.
+    /// All services announced at present.
     package var services: [FoundService] { state.withLock { Array($0.announced.values) } }
 
-    /// Everybody finds that service, which nobody has announced.
+    /// Lets every member find that service, which no member has announced.
     package func spoof(_ service: FoundService) {
         let members = state.withLock { state in
             state.spoofed.append(service)
@@ -65,7 +65,7 @@ package final class InMemoryNetwork: Sendable {
     }
 }
 
-/// One member of an `InMemoryNetwork`.
+/// A member of an `InMemoryNetwork`.
 package final class InMemoryDiscovery: ServiceDiscovery {
     private let network: InMemoryNetwork
     private let observer = Locked<(any ServiceObserver)?>(nil)

@@ -7,7 +7,7 @@
     extension LinkFixture {
         /// Links at the loopback address that trust each other and find each other on a network in memory.
         package static let udp: LinkFixture = {
-            // The same at every call: a peer that is relaunched has the key that it had.
+            // Shared by all calls: a relaunched peer keeps its key.
             let identities = (0..<countMax).map { _ in PeerIdentity() }
             return LinkFixture(countMax: countMax, patience: 50_000) { count in
                 let members = Array(identities.prefix(count))
@@ -18,12 +18,12 @@
             }
         }()
 
-        /// Of three that find each other by themselves nobody can say who meets first, and some rules have to know.
+        /// With three peers it isn't predictable which two meet first, and some rules must know that.
         private static let countMax = 2
     }
 
     extension InMemoryNetwork {
-        /// Of peers at the loopback address that trust each other.
+        /// Returns configurations of peers at the loopback address that trust each other.
         package func configurations(_ identities: [PeerIdentity]) throws -> [UDPLinkConfiguration] {
             try identities.map { identity in
                 let trusted = TrustedPeers()
@@ -35,7 +35,7 @@
             }
         }
 
-        /// Two that are paired and have not begun: what is to arrive goes over TLS.
+        /// Returns two paired transports that haven't started. Reliable messages use TLS.
         package func pair() throws -> [UDPSessionSyncTransport] {
             try configurations([PeerIdentity(), PeerIdentity()]).map { try UDPSessionSyncTransport(configuration: $0) }
         }

@@ -6,7 +6,7 @@
     package import MeshSecurity
     import MeshTransport
 
-    /// MeshMQTTTransport's plugin, with links for the conformance rules: over a Mosquitto that is started for them.
+    /// MeshMQTTTransport's plugin, with links for the conformance rules over a Mosquitto that is started for them.
     package struct ExaminableMQTTTransportPlugin: Plugin {
         private let transport = MQTTTransportPlugin()
 
@@ -22,11 +22,11 @@
     }
 
     extension LinkFixture {
-        /// Links that trust each other and have met at a broker before, so that it keeps messages for them.
+        /// Returns links that trust each other and have met at a broker before, so that it keeps messages for them.
         package static func mqtt() -> LinkFixture {
             let identities = (0..<2).map { _ in PeerIdentity() }
             return LinkFixture(countMax: 2, patience: 50_000) { count in
-                // One for all rules would hand one rule what another has left.
+                // Each rule gets its own broker, because a shared one would deliver messages left by another rule.
                 let mosquitto = try MosquittoBroker(["allow_anonymous true", "max_queued_messages 0"])
                 let configurations = try configurations(Array(identities.prefix(count)), mosquitto.broker)
                 try await introduce(configurations)
@@ -60,8 +60,9 @@
             }
         }
 
-        /// Each has been at the broker once. One alone has nobody to wait for.
-        /// - Throws: `MosquittoBroker.Failure` where they do not find each other in three minutes: a busy machine is no fault.
+        /// Lets each peer visit the broker until it has found another. A single peer has none to wait for.
+        /// - Throws: `MosquittoBroker.Failure` if they don't find each other in three minutes, ample for a busy
+        /// machine.
         package static func introduce(_ configurations: [MQTTLinkConfiguration]) async throws {
             guard configurations.count > 1 else { return }
             let visitors = try configurations.map { (try RelayLink($0), Visitor()) }
@@ -77,8 +78,8 @@
         }
     }
 
-    /// Opens another client once it may begin: what a rule does before its peers meet, it does before they meet, also on a
-    /// machine that is slow.
+    /// A client that opens another client only after `begin`. A rule's steps before its peers meet then really come
+    /// first, on a slow machine too.
     private final class WaitingClient: RelayClient {
         private let client: MosquittoClient
         private let state = Locked<(observer: (any RelayClientObserver)?, hasBegun: Bool)>((nil, false))
@@ -93,7 +94,7 @@
             if hasBegun { client.open(observer) }
         }
 
-        /// Idempotent.
+        /// Opens the client. Idempotent.
         func begin() {
             let observer = state.withLock { state in
                 defer { state.hasBegun = true }

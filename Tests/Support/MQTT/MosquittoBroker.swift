@@ -4,8 +4,8 @@
     package import MeshMQTTTransport
     import MeshPrograms
 
-    /// A real Mosquitto on a free port of the loopback address, for tests and the conformance rules. Ended when it is let go,
-    /// and when this process ends before that.
+    /// A real Mosquitto on a free port of the loopback address, for tests and the conformance rules. Ends when it is
+    /// deallocated, and when this process ends before that.
     package final class MosquittoBroker: Sendable {
         package struct Failure: Error, CustomStringConvertible {
             package let description: String
@@ -13,7 +13,7 @@
             package init(description: String) { self.description = description }
         }
 
-        /// Whether there is one to start on this machine.
+        /// True if Mosquitto is installed on this machine.
         package static var isInstalled: Bool { program != nil }
 
         package let port: UInt16
@@ -21,8 +21,8 @@
         private let settings: [String]
         private let running = Locked<GuardedProgram?>(nil)
 
-        /// - Parameter settings: lines of mosquitto.conf beside listener and access.
-        /// - Throws: `Failure` where there is no Mosquitto, or it does not start.
+        /// - Parameter settings: Lines of mosquitto.conf in addition to listener and access.
+        /// - Throws: `Failure` if there is no Mosquitto, or it doesn't start.
         package init(_ settings: [String] = ["allow_anonymous true"]) throws {
             port = try Self.freePort()
             self.settings = settings
@@ -38,7 +38,7 @@
 
         package var broker: MQTTBroker { MQTTBroker(host: "127.0.0.1", port: port) }
 
-        /// Begins anew, with what the broker has kept.
+        /// Starts again with the broker's stored state.
         package func start() throws {
             let file = folder.appending(path: "mosquitto.conf")
             let user = getuid() == 0 ? ["user root"] : []
@@ -62,10 +62,10 @@
             }
         }
 
-        /// In good order: it writes down what it keeps.
+        /// Ends it in good order: it writes its state to disk first.
         package func stop() { end(SIGTERM) }
 
-        /// At once, as a crash does.
+        /// Ends it at once, as a crash does.
         package func kill() { end(SIGKILL) }
 
         private func end(_ signal: Int32) { running.withLock { $0.take() }?.end(signal) }

@@ -2,19 +2,20 @@
     package import Foundation
     import MeshBase
 
-    /// A program that ends with this process, however this process ends. Ended as well when it is let go.
+    /// A program that ends with this process, however this process ends. Also ends when it is deallocated.
     ///
-    /// It leads a process group of its own, in which a shell waits for the end of a socket whose other end this process alone
-    /// holds, and then ends the group. Threads are not asked, as Linux' parent death signal asks for the one that started the
-    /// program. Nobody waits by Foundation's `Process`: on Linux that learns of a program's end from a socket which the program's
-    /// children inherit, so that one which leaves a child behind has not ended as long as the child has not
-    /// (swift-corelibs-foundation, issue 4795).
+    /// It leads its own process group, in which a shell waits for the end of a socket and then ends the group. Only
+    /// this process holds the socket's other end. Linux' parent death signal won't do, because it follows the thread
+    /// that started the program. Foundation's `Process` isn't used for waiting. On Linux it learns of a program's end
+    /// from a socket that the program's children inherit. A program that leaves a child behind would not end before
+    /// that child (swift-corelibs-foundation, issue 4795).
     package final class GuardedProgram: Sendable {
         package struct Failure: Error, CustomStringConvertible {
             package let description: String
         }
 
-        /// Beside the program, which closes the socket. `$0` is the folder, and `kill 0` ends the group, itself included.
+        /// Runs in addition to the program, which closes the socket. `$0` is the folder, and `kill 0` ends the group,
+        /// itself included.
         private static let script = """
             { read -r _; rm -rf -- "$0"; kill -KILL 0; } <&3 3<&- >/dev/null 2>&1 &
             exec "$@" 3<&-
@@ -25,12 +26,12 @@
         private let hasEnded = Locked(false)
 
         /// - Parameters:
-        ///   - command: the program, looked for in PATH where it is no path, and its arguments. One that does not exist ends at
-        ///     once.
-        ///   - input: its standard input, as `output` and `errors` are its others; what is not given is /dev/null. It inherits
-        ///     nothing else that is open, and no signals that are blocked or ignored.
-        ///   - folder: removed when this process ends before the program does.
-        /// - Throws: `Failure` with what the system says when it starts no more.
+        ///   - command: The program and its arguments. A name that isn't a path is looked for in PATH. A program that
+        ///     doesn't exist ends at once.
+        ///   - input: Its standard input; `output` and `errors` are its outputs. A missing handle is /dev/null. It
+        ///     inherits no other open descriptor, and no blocked or ignored signals.
+        ///   - folder: A folder to remove if this process ends before the program does.
+        /// - Throws: `Failure` with the system's message if it can't start a process.
         package init(
             _ command: [String], input: FileHandle? = nil, output: FileHandle? = nil, errors: FileHandle? = nil,
             folder: URL? = nil
@@ -52,7 +53,7 @@
         package var isRunning: Bool {
             hasEnded.withLock { hasEnded in
                 if !hasEnded, Self.hasEnded(number, WNOHANG) {
-                    // Until the shell is gone, and the program is collected, the group's number is not anybody else's.
+                    // No other group gets this number until the shell is gone and the program is collected.
                     kill(-number, SIGKILL)
                     _ = waitpid(number, nil, 0)
                     close(guardSocket)
@@ -62,7 +63,7 @@
             }
         }
 
-        /// Does nothing once it has ended.
+        /// Sends a signal. Does nothing once the program has ended.
         package func send(_ signal: Int32) { hasEnded.withLock { if !$0 { _ = kill(number, signal) } } }
 
         /// Blocks the thread until it has ended, by itself or by a signal.
@@ -70,13 +71,13 @@
             while isRunning { _ = Self.hasEnded(number, 0) }
         }
 
-        /// Sends it a signal, and blocks the thread until it has ended, which it does of SIGKILL at once.
+        /// Sends it a signal, and blocks the thread until it has ended, which SIGKILL causes at once.
         package func end(_ signal: Int32 = SIGKILL) {
             send(signal)
             wait()
         }
 
-        /// Leaves it to be collected, so that its number stays its own.
+        /// Doesn't collect the process, so that its number isn't reused.
         private static func hasEnded(_ number: pid_t, _ option: Int32) -> Bool {
             var info = siginfo_t()
             let result = waitid(P_PID, id_t(number), &info, WEXITED | WNOWAIT | option)
@@ -85,7 +86,7 @@
 
         private static func sockets() throws -> (near: Int32, far: Int32) {
             var ends: [Int32] = [-1, -1]
-            // What is started meanwhile does not inherit them.
+            // A program that is started meanwhile doesn't inherit them.
             #if canImport(Darwin)
                 let result = socketpair(AF_UNIX, SOCK_STREAM, 0, &ends)
                 for end in ends where result == 0 { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -96,7 +97,7 @@
             return (ends[0], ends[1])
         }
 
-        /// - Parameter streams: what its descriptors from 0 on are; nil for /dev/null.
+        /// - Parameter streams: Its descriptors from 0 on; nil for /dev/null.
         private static func start(_ words: [String], _ streams: [Int32?]) throws -> pid_t {
             #if canImport(Darwin)
                 var (actions, attributes) = (posix_spawn_file_actions_t?.none, posix_spawnattr_t?.none)
@@ -138,7 +139,8 @@
         }
 
         #if !canImport(Darwin)
-            /// glibc has it since 2.34, and Swift does not import it. Before, what others have not marked is inherited.
+            /// Closes all other descriptors. glibc has the function since 2.34, and Swift doesn't import it. Before,
+            /// the program inherits descriptors that other code hasn't marked.
             private static func closeOthers(from first: Int32, _ actions: inout posix_spawn_file_actions_t) {
                 typealias AddCloseFrom = @convention(c) (UnsafeMutableRawPointer, Int32) -> Int32
                 guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return }

@@ -16,7 +16,7 @@
             #expect(try said.fileHandleForReading.read(upToCount: 3) == Data("up\n".utf8))
             #expect(program?.isRunning == true)
             program = nil
-            // Both hold its end: there is one once both are gone.
+            // Both processes hold the pipe's end, so reading ends once both are gone.
             #expect(try said.fileHandleForReading.readToEnd() ?? Data() == Data())
         }
 
@@ -55,14 +55,14 @@
             program.wait()
         }
 
-        /// A thread that ends is not a process that ends.
+        /// The end of a thread isn't the end of its process.
         @Test("Outlives the thread that has started it") func outlivesThread() async throws {
             let program = try await withCheckedThrowingContinuation { waiter in
                 let thread = Thread { waiter.resume(with: Result { try GuardedProgram(Self.sleeper) }) }
                 thread.start()
             }
             let (said, another) = (Pipe(), Pipe())
-            // One that is started and gone later has surely been told what the first has.
+            // The second program starts and ends later. A signal to the first would have arrived by then.
             let later = try await withCheckedThrowingContinuation { waiter in
                 Thread.detachNewThread {
                     waiter.resume(
@@ -112,7 +112,7 @@
             }
         #endif
 
-        /// One that has ended and is not collected yet has ended.
+        /// True unless the process has ended, collected or not.
         private static func lives(_ number: pid_t) -> Bool {
             guard kill(number, 0) == 0 else { return false }
             let status = try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8)

@@ -4,7 +4,7 @@
     import MeshRedisReplay
     import MeshResumeGateway
 
-    /// MeshRedisReplay's plugin, with a server of its own for each rule.
+    /// MeshRedisReplay's plugin, with a separate server for each rule.
     package struct ExaminableRedisReplayPlugin: Plugin {
         private let plugin = RedisReplayPlugin()
 

@@ -4,7 +4,7 @@
     package import MeshResumeGateway
 
     extension RedisServer {
-        /// Two processes' buffers on this server, for the rules. The server lives as long as one of them.
+        /// Returns two processes' buffers on this server, for the rules. The server lives while either of them does.
         package func subject(_ limits: ReplayLimits) async throws -> ReplayBufferRules.Subject {
             let passed = Locked(Duration.zero)
             let settings = RedisReplaySettings(limits: limits)
@@ -16,7 +16,7 @@
             return ReplayBufferRules.Subject(
                 first: buffers[0], second: buffers[1],
                 pass: { time in passed.withLock { $0 += time } },
-                // As by a restart without a disk, with the connections left.
+                // Like a restart without a disk, except that connections stay open.
                 lose: { try self.command("FLUSHALL") })
         }
     }

@@ -4,8 +4,8 @@
     import MeshPrograms
     package import MeshRedisReplay
 
-    /// A redis-server of our own in a folder of its own, reached through a socket in it and, for replicas, a port.
-    /// Ended when it is let go, and when this process ends before that.
+    /// A redis-server with its own folder, reached through a socket in it and, for replicas, a port. Ends when it is
+    /// deallocated, and when this process ends before that.
     package final class RedisServer: Sendable {
         package enum Persistence: String, Sendable {
             case none, everySecond, always
@@ -24,7 +24,7 @@
         private let persistence: Persistence
         private let process = Locked<GuardedProgram?>(nil)
 
-        /// - Throws: what `start` does.
+        /// - Throws: The errors of `start`.
         package init(_ persistence: Persistence = .none) throws {
             folder = NSTemporaryDirectory() + "redis-\(UUID().uuidString.prefix(8))"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -41,7 +41,7 @@
         package var socket: String { folder + "/socket" }
         package var address: RedisAddress { get throws { try RedisAddress("unix://" + socket) } }
 
-        /// - Returns: when it answers.
+        /// Starts the server, and returns when it answers.
         package func start() throws {
             let server = try GuardedProgram(
                 [
@@ -55,18 +55,18 @@
             }
         }
 
-        /// As by a loss of power.
+        /// Ends it as a power failure does.
         package func kill() {
             guard let server = process.withLock({ $0.take() }) else { return }
             server.end()
             try? FileManager.default.removeItem(atPath: socket)
         }
 
-        /// It exists and answers nobody, until `resume`.
+        /// Stops the process until `resume`: it exists but doesn't answer.
         package func pause() { process.withLock { $0 }?.send(SIGSTOP) }
         package func resume() { process.withLock { $0 }?.send(SIGCONT) }
 
-        /// - Returns: what Redis' own command-line client prints.
+        /// - Returns: The output of Redis' own command-line client.
         @discardableResult
         package func command(_ arguments: String...) throws -> String {
             // Not a pipe: a server that another test starts meanwhile would hold its end open.

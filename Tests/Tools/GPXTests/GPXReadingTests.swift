@@ -131,7 +131,7 @@ struct GPXReadingTests {
         try GPXRecording(data: Data(text.utf8), file: "test.gpx")
     }
 
-    /// One point a line, the first on line 2.
+    /// Reads a recording with one point per line, the first on line 2.
     private func read(points: [(latitude: String, time: String)]) throws -> GPXRecording {
         let points = points.map { "<trkpt lat=\"\($0.latitude)\" lon=\"0\"><time>\($0.time)</time></trkpt>\n" }
         return try read("<gpx><trk><trkseg>\n" + points.joined() + "</trkseg></trk></gpx>")

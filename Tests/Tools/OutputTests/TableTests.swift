@@ -8,7 +8,7 @@
         private static let words = "one two three four-and-a-half five sixes seven eight nine ten eleven".split(
             separator: " ")
 
-        /// Texts of up to 40 words and numbers of up to 12 digits, in any columns.
+        /// Returns a table with texts of up to 40 words and numbers of up to 12 digits, in random columns.
         private func table(seed: UInt64) -> Table {
             var random = SplitMix64(seed: seed)
             let columns = (0..<Int.random(in: 1...30, using: &random)).map { index in

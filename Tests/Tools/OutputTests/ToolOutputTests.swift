@@ -10,7 +10,7 @@ import Testing
 #endif
 
 @Suite struct ToolOutputTests {
-    /// - Returns: what comes out of a pipe that `body` has written to.
+    /// - Returns: The output of a pipe that `body` has written to.
     private func output(_ body: (OpenOutput) throws -> Void) throws -> String {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)

@@ -24,7 +24,7 @@ struct BenchmarkReportTests {
         try BenchmarkReport(runs: runs, bus: bus, limit: StatePlugin.limit)
     }
 
-    /// As it is read again.
+    /// Returns a report as read back from its JSON.
     private func recorded(_ runs: [[BenchmarkRow]]) throws -> RecordedReport {
         try JSONDecoder().decode(RecordedReport.self, from: Data(report(runs).json().utf8))
     }
@@ -62,11 +62,11 @@ struct BenchmarkReportTests {
         let data = String(html[start.upperBound..<end.lowerBound])
         let read = try JSONDecoder().decode(RecordedReport.self, from: Data(data.utf8))
         #expect(read.rows.first?.figures["bytes"] == 7)
-        // The template's own scripts, and no third.
+        // The template's own two scripts, and no third.
         #expect(html.components(separatedBy: "<script").count == 3)
         #expect(!html.contains("alert('&')//<!--"))
         #expect(!html.contains("{{report}}"))
-        // Nothing is loaded: the one address is a name.
+        // The page loads nothing: its only address is a name.
         #expect(!html.replacing("http://www.w3.org/2000/svg", with: "").contains("://"))
     }
 
@@ -120,7 +120,7 @@ struct BenchmarkReportTests {
         #expect(try verdicts(runs([100, 104, 102])) == [:])
         #expect(try verdicts(runs([50, 52, 51])) == ["encodeNanoseconds": .better])
         #expect(try verdicts(runs([105, 106, 107])) == ["encodeNanoseconds": .worse])
-        // One run within the others' range: as far as these runs tell, noise.
+        // One run is within the others' range, so the difference may be noise.
         #expect(try verdicts(runs([104, 200, 300])) == ["encodeNanoseconds": .noise])
         #expect(try verdicts(runs([100, 104, 102], bytes: 71)) == ["bytes": .worse])
     }

@@ -75,7 +75,7 @@ struct BenchmarkTests {
     }
 }
 
-/// Time that passes only when told.
+/// A clock that advances only on request.
 private final class VirtualClock: Sendable {
     private let state = Locked((now: Duration.zero, advances: 0))
 

@@ -8,7 +8,7 @@
 
     @testable import PluginsToolKit
 
-    /// Whatever it says would clear the screen, and has a line that looks like another's.
+    /// A plugin whose texts would clear the screen, and contain a line that looks like another plugin's.
     private struct HostilePlugin: Plugin {
         static let text = "\u{1B}[2J\u{1B}]0;x\u{7}\r\u{9B}1A\u{8}\u{202E}\nfake  Module  1.0.0\u{2028}"
 
@@ -31,7 +31,7 @@
     struct HostilePluginTests {
         private static func bus() throws -> PluginBus { try PluginBus(plugins: [HostilePlugin()]) }
 
-        /// What a terminal is shown, of how many lines.
+        /// Checks a terminal's output, and its number of lines.
         private func expectHarmless(_ result: ExitTest.Result?, lines: Int? = nil) throws {
             let output = String(decoding: try #require(result).standardOutputContent, as: UTF8.self)
             #expect(output.contains("fake  Module  1.0.0"))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PluginsToolKit
 
-/// A house of four floors in miniature.
+/// A package of four floors in miniature.
 private let manifest = """
     let modules = [
         Module("MeshBus", floor: 0),

@@ -9,7 +9,7 @@ import Testing
 struct NewPackageTests {
     private let origin = PackageOrigin.checkout(path: "/mesh \"house\"")
 
-    /// What the error says; it is a `ToolError` of one line.
+    /// Returns the error's message. The error must be a `ToolError` of one line.
     private func message(_ work: () throws -> Void) -> String {
         do {
             try work()
@@ -85,7 +85,7 @@ struct NewPackageTests {
         #expect(
             message { _ = try PackageOrigin("/nowhere") }
                 == "there is no SessionMesh in '/nowhere'; name a checkout or its URL with --package")
-        // A package, and not ours.
+        // A package other than ours.
         let example = Checkout.root.appending(path: "Tests/ALaCarte").path
         #expect(message { _ = try PackageOrigin(example) }.hasPrefix("there is no SessionMesh in '"))
     }
@@ -151,7 +151,7 @@ struct NewPackageTests {
         #expect(test.split(separator: "\n").count < 15)
         for file in files {
             #expect(file.text.hasSuffix("\n") && !file.text.hasSuffix("\n\n"))
-            // What an interpolation has left out would stand there.
+            // A failed interpolation would leave this.
             #expect(!file.text.contains("\\("))
             for line in file.text.split(separator: "\n") { #expect(line.count <= 120, "\(file.path): \(line)") }
         }
@@ -204,7 +204,7 @@ struct NewPackageTests {
             "Package.swift", "Sources/FileDrop/FileDropLink.swift", "Sources/FileDrop/FileDropPlugin.swift",
             "Sources/file-drop-tool/main.swift",
         ].map { try String(contentsOf: example.appending(path: $0), encoding: .utf8) }
-        // The table of rules has a test of its own beside it.
+        // The table of rules has its own test.
         let walk = page.prefix(upTo: page.range(of: "\n## 6. Conform")?.lowerBound ?? page.endIndex)
         let quotes = walk.components(separatedBy: "```swift\n").dropFirst().map { quote in
             quote.prefix(upTo: quote.range(of: "```")?.lowerBound ?? quote.endIndex)

@@ -4,18 +4,18 @@
     import MeshTestSupport
     import Testing
 
-    /// The tool as people and scripts run it, with outputs that fail.
+    /// The tool as users and scripts run it, with outputs that fail.
     @Suite("The tool as a process")
     struct ToolProcessTests {
-        /// Beside the tests.
+        /// The tool's path, next to the tests.
         private static let path: String = {
             let tests = Bundle.allBundles.map(\.bundleURL).first { $0.pathExtension == "xctest" }
             let folder = tests?.deletingLastPathComponent() ?? Bundle.main.bundleURL
             return folder.appending(path: "plugins-tool").path
         }()
 
-        /// - Parameter script: of the shell, in which `"$@"` runs the tool and `$0` is a folder of its own.
-        /// - Returns: what was said on both outputs, and how the tool ended.
+        /// - Parameter script: A shell script in which `"$@"` runs the tool and `$0` is a temporary folder.
+        /// - Returns: The text of both outputs, and the tool's exit status.
         private func run(_ script: String, _ arguments: [String]) async throws -> (output: String, status: Int32) {
             let folder = FileManager.default.temporaryDirectory.appending(path: "tool-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -33,9 +33,9 @@
 
         @Test("a reader who goes ends the tool quietly, and its status says so", arguments: commands)
         func readerGone(arguments: [String]) async throws {
-            // The only reader has gone before the tool begins.
+            // The only reader is gone before the tool starts.
             let pipe = #"mkfifo "$0/pipe"; true <"$0/pipe" & exec 3>"$0/pipe"; wait; "$@" >&3"#
-            // A shell, or who starts it, may have told the system to ignore the signal.
+            // A shell or its parent may have told the system to ignore the signal.
             for script in [pipe, "trap '' PIPE; \(pipe)"] {
                 let (output, status) = try await run(script, arguments)
                 #expect(output == "")
@@ -62,12 +62,12 @@
             }
         #endif
 
-        /// With tables that say the same at each run.
+        /// Commands whose tables are the same at each run.
         private static let tables: [[String]] = [
             ["list"], ["limits"], ["describe", "transport.pipe"], ["describe", "core.base"], ["verify", "codec.json"],
             ["simulate", "--seeds=2"], ["simulate", "sessions", "--seeds=2"], ["simulate", "watch", "--seeds=2"],
         ]
-        /// With other times at each run.
+        /// Commands whose times differ at each run.
         private static let timings: [[String]] = [
             ["bench", "frames"], ["bench", "codecs", "--payload", "event"], ["new", "codec", "Morse"],
         ]

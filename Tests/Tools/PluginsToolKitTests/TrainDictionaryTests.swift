@@ -12,7 +12,7 @@ struct TrainDictionaryTests {
             (0..<count).map { Array("{\"heartRate\":\(90 + $0 * 7 % 83),\"distance\":\(Double($0) * 1.37)}".utf8) })
     }
 
-    /// A fresh folder with those files, gone afterwards.
+    /// Passes a temporary folder with those files, and removes it afterwards.
     private func withFolder<Result>(_ files: [String: String], _ use: (URL) throws -> Result) throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appending(path: "samples-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

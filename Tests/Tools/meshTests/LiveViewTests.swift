@@ -24,7 +24,7 @@
                 wakeups: 1)
         }
 
-        /// Both play; the phone's lap is half-way to the watch.
+        /// A scene in which both apps play, and the phone's lap is halfway to the watch.
         private var scene: LiveScene {
             var scene = LiveScene(title: "Built-in run at 60 times its speed", delay: .milliseconds(400))
             scene.join(.phone)

@@ -9,17 +9,17 @@
 
     @testable import mesh
 
-    /// What people read when something is not as it should be.
+    /// The texts that users read when something is wrong.
     @Suite("Screens of mesh")
     struct ScreenTests {
-        /// Beside the tests.
+        /// The tool's path, next to the tests.
         private static let path: String = {
             let tests = Bundle.allBundles.map(\.bundleURL).first { $0.pathExtension == "xctest" }
             let folder = tests?.deletingLastPathComponent() ?? Bundle.main.bundleURL
             return folder.appending(path: "mesh").path
         }()
 
-        /// - Parameter script: of the shell, in which `"$0"` is the tool and `$1` a folder of its own.
+        /// - Parameter script: A shell script in which `"$0"` is the tool and `$1` a temporary folder.
         private func run(_ script: String) async throws -> (output: String, status: Int32) {
             let folder = FileManager.default.temporaryDirectory.appending(path: "mesh-\(UUID().uuidString)")
             try FileManager.default.createDirectory(
@@ -99,7 +99,7 @@
 
         // MARK: Secrets
 
-        /// Commands of which an argument is a secret or a port that can't be.
+        /// Commands with an argument that is a secret or an impossible port.
         @Test(arguments: [
             ("peer --name phone --link mqtts://me:hush@broker.example", "put it into a file (--password-file)"),
             ("pair --name phone --new-secret --link mqtts://me:hush@broker.example", "(--password-file)"),

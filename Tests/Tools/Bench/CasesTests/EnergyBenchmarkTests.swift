@@ -7,9 +7,9 @@
 
     @testable import MeshBenchmarkCases
 
-    /// A change of what devices send or write shows in `Tests/Fixtures/Energy/counts.json`.
+    /// Detects changes in what devices send or write, in `Tests/Fixtures/Energy/counts.json`.
     ///
-    /// `SESSIONMESH_UPDATE_FIXTURES=1 swift test --filter EnergyBenchmarkTests` writes the file anew.
+    /// `SESSIONMESH_UPDATE_FIXTURES=1 swift test --filter EnergyBenchmarkTests` rewrites the file.
     @Suite struct EnergyBenchmarkTests {
         private static let isUpdating = ProcessInfo.processInfo.environment["SESSIONMESH_UPDATE_FIXTURES"] == "1"
 

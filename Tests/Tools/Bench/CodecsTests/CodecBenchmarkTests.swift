@@ -8,7 +8,7 @@ import Testing
 
 @testable import MeshCodecBenchmark
 
-/// A property list in a frame: a codec of a third party.
+/// A property list in a frame: a third party's codec.
 private struct OtherCodec: PayloadCodec {
     var isBroken = false
     var id: PayloadCodecID { PayloadCodecID(number: 200, name: "other") }

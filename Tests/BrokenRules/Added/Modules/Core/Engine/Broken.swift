@@ -8,7 +8,7 @@ extension EventLog {
 }
 
 extension SessionSyncEngine {
-    /// Promises count before the events that they speak of are held.
+    /// The lowest promise, counting promises whose events aren't held yet.
     @usableFromInline
     var lowestPromiseOfAnything: HybridTimestamp {
         let promises = sources.records.dropFirst().filter(\.isOpen).map { record in
@@ -51,7 +51,7 @@ extension SessionSyncEngine {
         log.replay(by: interpreter, sources: sources)
     }
 
-    /// A state without its events becomes the base.
+    /// Replaces the base by a state without its events.
     mutating func takeAsBase(_ state: State, _ included: [String: UInt64]) {
         log = EventLog(base: ReducedState(state: state))
         for slot in sources.indices {
