@@ -46,8 +46,8 @@ import Testing
 
         func hears(at time: Double) -> Bool { standing.noteFrame(now: nanoseconds(time)) }
 
-        /// Probes whenever one is due until the peer is gone.
-        /// - Returns: when that is.
+        /// Sends each due probe until the peer is gone.
+        /// - Returns: the time at which the peer is gone, in seconds.
         func probeUntilGone() -> Double {
             var time = due
             while standing.health != .gone, time < 1000 {
