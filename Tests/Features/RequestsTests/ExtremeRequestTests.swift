@@ -43,7 +43,7 @@ import Testing
         there.requests.register(Add.self) { $0.left + $0.right }
         let sender = RequestSender(connection: here.connection)
         for _ in 0..<60 {
-            // Some are about a request that is under way.
+            // Some messages are about a pending request.
             let pending = Pending {
                 try await there.requests.send(
                     Add(left: 1, right: 1), strategy: .liveOnly,
