@@ -196,7 +196,7 @@ extension AdditionTests {
         (1...count).map { SessionSource(peerID: "ghost \($0)", incarnation: 9) }
     }
 
-    /// A control in which the liar claims that the next view also has the ghosts as members.
+    /// A control in which the liar claims that the next view has additional members, the ghosts.
     private func claim(
         of company: inout EngineCompany, by liar: String, adding ghosts: [SessionSource]
     ) -> SessionSyncEnvelope<SessionControl> {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MeshEngine
 
-/// A newcomer waits for a group that it has heard of, unless the group has no members left.
+/// A newcomer waits for a group that a message mentioned, unless the group has no members left.
 @Suite struct AwaitedGroupTests {
     /// Two devices that relaunched without their stores. The watch receives a late control of the phone's earlier incarnation.
     private func pair(hearing members: [SessionSource]) throws -> EnginePair {

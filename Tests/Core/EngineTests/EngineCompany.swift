@@ -105,7 +105,7 @@ struct EngineCompany {
         for (_, message) in late { try EnginePair.deliver(message, to: &self[receiver], at: now) }
     }
 
-    /// Relaunches the process from its last persisted state, which is complete.
+    /// Relaunches the process from its store. Everything has been persisted.
     mutating func relaunch(_ name: String) throws {
         self[name] = try ListEngine(
             restoring: self[name].image, reducer: ListReducer(), conflictPolicy: NoRepeatPolicy(), seed: 7,

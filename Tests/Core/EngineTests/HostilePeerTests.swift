@@ -66,7 +66,7 @@ import Testing
                 snapshot.metadata.sequence = number
                 _ = try? pair.phone.applySnapshot(snapshot)
                 try expectAlive(&pair.phone, "\(name), \(victim), \(number)")
-                // Then the peer's next event, while the phone may show that snapshot.
+                // The peer's next event arrives while the phone may show that snapshot.
                 for sequence in [1, number] {
                     var envelope = try pair.watch.submitLocal("next", at: pair.now)
                     envelope.metadata.sequence = sequence

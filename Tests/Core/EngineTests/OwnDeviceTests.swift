@@ -73,7 +73,7 @@ import Testing
         #expect(groups["a"]?.group == present)
     }
 
-    /// Only the phone is connected to both devices of the other group. By rank its group would be the one that continues.
+    /// Only the phone is connected to both devices of the other group. By rank, its group would continue.
     @Test func `Two groups that one device connects become one`() throws {
         var company = try twoGroups(["a phone", "watch"], ["mac", "tablet"])
         company.mend()

@@ -25,7 +25,7 @@ extension Device {
 }
 
 /// The rules of the reference library, with its faults. Events apply as they arrive, the policy skips local ones, snapshots
-/// replace by revision, and ids are remembered for ever.
+/// replace by revision, and ids are never forgotten.
 struct ReferenceDevice: Device {
     var state: [String] = []
     private let peer: String

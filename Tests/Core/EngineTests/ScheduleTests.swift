@@ -204,7 +204,7 @@ import Testing
         try company.run(rounds: 6)
         try #require(company["anna"].isSealed && company["bert"].isSealed)
         company.alarms = [:]
-        // A device under a new incarnation renames the taps that it makes after this launch.
+        // Under a new incarnation, a device renames the taps of its current launch. A new launch has none yet.
         try company.relaunch("bert")
         for tap in Self.bertsTaps { try company.tap("bert", tap) }
         // Anna confirms the taps and folds most of them, so her copy lacks their ids. Bert doesn't hear of it.

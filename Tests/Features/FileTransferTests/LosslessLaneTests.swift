@@ -58,7 +58,7 @@ import Testing
     @Test func `A side that stops for a while costs no byte where the lane loses none`() async throws {
         for stop in Stop.allCases {
             let share = try await share(seed: 2, disk: .milliseconds(5), stop: stop)
-            // A stopped peer counts as present for up to 30 s, during which more is sent.
+            // A stopped peer counts as present for up to 30 s. The other side sends more meanwhile.
             #expect(share <= 1.02, "\(stop): \(share)")
         }
     }

@@ -31,7 +31,7 @@ import Testing
         return (world, backups)
     }
 
-    /// The values without removals, because only one device may have forgotten those.
+    /// The values without removals, because one device may have forgotten removals that the other still has.
     private static func values(in world: KeyWorld, _ id: String) -> [String: StateEntry] {
         world.replicas[id]?.entries.filter { $0.value.bytes != nil } ?? [:]
     }

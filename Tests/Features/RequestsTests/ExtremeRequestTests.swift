@@ -7,7 +7,7 @@ import Testing
 
 @testable import MeshRequests
 
-/// Seeded messages with the numbers at which arithmetic ends.
+/// Seeded messages with numbers at the limits of arithmetic.
 @Suite struct ExtremeRequestTests {
     private static let words: [UInt64] = [0, 1, 1 << 62, (1 << 63) - 1, 1 << 63, .max - 1, .max]
     private static let kinds = [

@@ -184,7 +184,7 @@ import Testing
         #expect(done.all.isEmpty)
     }
 
-    /// A write after a process's end would change the store beneath the next process, whose own writes would fail for ever.
+    /// A write after a process's end would change the store of the next process. All writes of that one would then fail.
     @Test func `A process that ends while it writes has written before its end`() throws {
         let memory = MemoryStore()
         let (mortal, isEnded, endedEarly) = (Locked<MortalStore?>(nil), DispatchSemaphore(value: 0), Locked(false))
@@ -208,7 +208,7 @@ import Testing
 }
 
 /// A store whose process may end. From then on it rejects every write. As with a real process, a write in progress completes
-/// first: a later one would change the store beneath the next process.
+/// first: a later write would change the store of the next process.
 final class MortalStore: SessionStore {
     private let wrapped: any SessionStore
     private let death = Locked(false)

@@ -118,7 +118,7 @@ import Testing
         let other = try world.device(tablet)
         await world.run { here.requests.isReachable(tablet) }
         other.requests.register(Add.self) { $0.left + $0.right }
-        // After the time since the launch in which requests wait for their handlers.
+        // After a launch, requests wait for their handlers for a while. That time has to pass.
         await world.run(for: .seconds(3))
         #expect(try await world.finish { try await here.requests.send(Add(left: 1, right: 1)) } == 2)
         await #expect(throws: ConnectionError.handlerNotRegistered(requestType: "Add")) {

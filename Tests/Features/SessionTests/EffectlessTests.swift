@@ -6,7 +6,7 @@ import MeshSession
 import MeshTransport
 import Testing
 
-/// Taps without an effect, which `delivery(of:)` reports.
+/// Taps without an effect. `delivery(of:)` reports them as such.
 @MainActor @Suite struct EffectlessTests {
     let world = VirtualWorld(seed: 12)
 

@@ -28,7 +28,7 @@ import Testing
         #expect(Set(sessions.map(\.state.amounts)).count == 1, "seed \(seed)")
     }
 
-    /// Pairs of devices found groups, and the other devices keep their taps to themselves.
+    /// Pairs of devices found groups. The taps of the other devices stay local.
     @Test(arguments: 0..<6 as Range<UInt64>)
     func `Five unpaired devices do not end with one state`(seed: UInt64) async throws {
         let (world, sessions) = await five(seed: seed, arePaired: false, admits: .invited)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import MeshSharedState
 
-/// Peers with the last version of SessionMesh in which NaN and infinity weren't values.
+/// Peers with an earlier version of SessionMesh, which doesn't support NaN and infinity as values.
 @MainActor @Suite struct EarlierPeerTests {
     /// A message that the earlier version wrote.
     private static let golden = #"""

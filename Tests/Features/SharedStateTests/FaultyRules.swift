@@ -30,7 +30,7 @@ final class FaultyPair: StatePair {
         case anyOrder
         /// W12: an arriving value is accepted, whether or not the local value has changed.
         case arrivalWins
-        /// W13: at launch the value is the one that the peer sent last.
+        /// W13: at launch, the peer's last value replaces the local one.
         case peersValueAtLaunch
         /// W14: an update that can't be sent isn't sent later either.
         case dropsUnsent

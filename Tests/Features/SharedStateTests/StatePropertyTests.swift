@@ -94,7 +94,7 @@ private final class StateRun<State: Codable & Sendable & Equatable> {
     struct Result {
         let states: [SharedState<State>]
         let edits: [Edit]
-        /// The edits without those that only one peer knew when it lost its store.
+        /// The edits that weren't lost with the store of the only peer that knew them.
         let surviving: [Edit]
     }
 

@@ -166,7 +166,7 @@
             #expect(tablet.ledger == settled, "repeating changes nothing, so nothing is written")
             try tablet.process(notice((Self.watch, 3)), from: Self.phone)
             #expect(tablet.lossReports.last?.description == "device 1 reports that device 3 is lost")
-            // Two liars can't alternate for ever either.
+            // Two alternating liars can't get further either.
             for _ in 0..<5 { try flood(by: Self.phone) }
             let shared = tablet.ledger
             for reporter in [Self.watch, Self.phone, Self.watch] { try flood(by: reporter) }

@@ -26,7 +26,7 @@
             #expect(now == .seconds(15))
         }
 
-        /// The seconds at which a side pings a peer that answers until it goes at 60 s, and the second at which the peer is dead.
+        /// The seconds at which a side pings its peer, and the second at which it ends the connection. The peer goes at 60 s.
         private func pings(isPatient: Bool, says interval: Int?) -> (at: [Int], deadAt: Int?) {
             var heartbeat = Heartbeat(beat: .seconds(5), missedMax: 3, isPatient: isPatient, now: .zero)
             var at: [Int] = []

@@ -74,7 +74,7 @@ private struct BrokenCodec: PayloadCodec {
 
     var number: UInt8 = 200
     var write: @Sendable (String) -> String = { $0 }
-    /// Changes what is read. Gets the type's name and the text.
+    /// Changes a text before it is decoded. Gets the type's name and the text.
     var read: @Sendable (String, String) throws -> String = { $1 }
     var swallowsErrors = false
     /// Returns a workout for input that isn't one.

@@ -1,7 +1,7 @@
 import MeshBase
 import MeshStorage
 
-/// A store whose disk is a table in memory, and which can have one fault at a time.
+/// A store with one fault at a time. Its disk is a table in memory.
 final class FaultyStore: SessionStore {
     struct Faults: Sendable {
         /// Changes a batch before it is committed.

@@ -227,7 +227,7 @@ import Testing
     }
 
     @Test func `A channel that comes from a store tells where it begins, until the peer says that it knows`() {
-        // Earlier messages may have been withdrawn. A peer that holds all the later ones would wait for them for ever.
+        // Earlier messages may have been withdrawn. A peer that holds all later messages would never stop waiting for them.
         var channel = OutgoingChannel(ChannelKey(outbox: 1, featureID: "list"), first: 6)
         #expect(channel.needsFloor)
         _ = channel.acknowledge(upTo: 4, beyond: [], messagesWanted: false)

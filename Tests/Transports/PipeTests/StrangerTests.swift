@@ -56,7 +56,7 @@ import Testing
         diagnostics.finish()
         #expect(await drain(events).rejections.first?.contains("user \(Stranger.user)") == true)
 
-        // The link also doesn't mistake its socket for one that a dead process left.
+        // The link doesn't mistake the other user's socket for one that a dead process left.
         let listener = try PipeLink(.listening(path: place.path))
         let error = #expect(throws: PipeError.self) { try listener.open(LinkRecorder()) }
         #expect(error?.code == .otherUser)

@@ -3,7 +3,7 @@ import MeshBase
 import SessionMeshWatchConnectivity
 import Testing
 
-/// Tests that apps with WatchConnectivitySwift write about themselves, using its sessions for tests and previews.
+/// Tests as apps with WatchConnectivitySwift write them, with its sessions for tests and previews.
 @MainActor
 @Suite("Stand-in sessions answer as WatchConnectivitySwift does")
 struct StandInTests {

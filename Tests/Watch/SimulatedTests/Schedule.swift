@@ -145,7 +145,7 @@ final class Schedule: Sendable {
         }
     }
 
-    /// Ends all faults, and lets each watch in turn settle with the phone.
+    /// Ends all faults, and lets each watch in turn finish its exchange with the phone.
     private func settle() {
         pair.conditions = .ideal
         for watch in pair.watches { watch.isInRange = true }

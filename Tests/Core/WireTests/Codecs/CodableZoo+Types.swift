@@ -212,7 +212,7 @@ struct LateNested: Codable, Hashable, Sendable {
     }
 }
 
-/// Requests two keyed containers from its encoder, which form one record.
+/// Requests two keyed containers from its encoder. They form one record.
 struct TwoContainers: Codable, Hashable, Sendable {
     var a: Int
     var b: Int

@@ -3,7 +3,7 @@ import MeshTestSupport
 import MeshWire
 import Testing
 
-/// Compares the output of the codecs with committed bytes, and reads those bytes.
+/// Compares the output of the codecs with committed bytes, and reads these bytes back.
 ///
 /// `SESSIONMESH_UPDATE_FIXTURES=1 swift test --filter GoldenPayloadTests` rewrites the files.
 @Suite("Golden payloads", .serialized)

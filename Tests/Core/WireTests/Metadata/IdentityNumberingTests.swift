@@ -102,7 +102,7 @@ struct IdentityNumberingTests {
         #expect(numbering.takeReport() == KnownIdentities(epoch: 2, numbers: 0))
     }
 
-    /// Every message that is read was sent, whatever happens in transit. Once the lane works well, all are read.
+    /// Each message that the decoder reads was sent. Once the lane loses nothing more, the decoder reads all messages.
     @Test(arguments: 0..<300 as Range<UInt64>)
     func `No message is read as another, however datagrams are lost, delayed or repeated`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
