@@ -13,7 +13,7 @@ struct ListReducer: SessionSyncReducer {
     }
 }
 
-/// Rejects an event that the list already ends with.
+/// Rejects an event that equals the last element of the list.
 struct NoRepeatPolicy: SessionConflictPolicy {
     func shouldApply(event: String, context: SessionConflictContext<[String]>) -> Bool {
         context.state.last != event

@@ -418,7 +418,7 @@ extension HostilePeerTests {
         throw SessionSyncError.notReachable
     }
 
-    /// Three members that were paired beforehand.
+    /// Three initial members of one group.
     private func sealedThree() throws -> (phone: ListEngine, tablet: ListEngine, watch: ListEngine) {
         let members = ["phone", "tablet", "watch"].map { SessionSource(peerID: $0, incarnation: 1) }
         var options = SessionEngineOptions<[String], String>()

@@ -13,7 +13,7 @@ extension EphemeralKey<Int> {
 
 private let noon = Date(timeIntervalSince1970: 1_767_225_600)
 
-/// Values of which only the newest counts.
+/// Ephemeral values: only the newest one counts.
 @MainActor @Suite struct EphemeralTests {
     private typealias Sample = EphemeralLane<[UInt8]>.Sample
 

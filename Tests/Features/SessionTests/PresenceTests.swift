@@ -214,7 +214,7 @@ private struct MuteTransport: TransportWrapper {
     func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { AsyncStream { _ in } }
 }
 
-/// Counts messages with values of which only the newest counts.
+/// Counts messages with ephemeral values.
 private final class CountingTransport: WrappingTransport {
     let wrapped: any SessionSyncTransport
     private let counter = Locked(0)

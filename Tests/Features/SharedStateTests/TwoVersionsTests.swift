@@ -64,7 +64,7 @@ private struct OlderTrip: Codable, Sendable, Equatable {
     struct Owner: Codable, Sendable, Equatable { var name = "" }
 }
 
-/// An app in one of its versions.
+/// An app of either version.
 @MainActor
 private enum App {
     case older(SharedState<OlderTrip>)

@@ -215,7 +215,7 @@ import Testing
     }
 }
 
-/// A core that has met one peer.
+/// A core that is connected to one peer.
 private struct Meeting {
     var core: DeliveryCore
     var delivered: [String: [UInt64]] = [:]

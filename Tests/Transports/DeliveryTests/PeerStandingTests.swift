@@ -6,7 +6,7 @@ import Testing
 
 /// One side's view of a peer that announces its silence, in seconds.
 @Suite struct PeerStandingTests {
-    /// A standing at a moment, driven in seconds.
+    /// Drives a standing through time, in seconds.
     private final class Bench {
         var standing: PeerStanding
         private(set) var lastProbe: UInt32 = 0

@@ -67,7 +67,7 @@ enum Plumbing {
         }
     }
 
-    /// Everything until the other side closes.
+    /// All bytes until the other side closes.
     static func readAll(_ descriptor: Int32) async -> [UInt8] {
         await onOwnThread {
             var bytes: [UInt8] = []
@@ -80,7 +80,7 @@ enum Plumbing {
         }
     }
 
-    /// Writes in pieces of that size and leaves the descriptor open.
+    /// Writes the bytes in pieces of at most `pieces` bytes, and leaves the descriptor open.
     static func write(_ bytes: [UInt8], to descriptor: Int32, pieces: Int = .max) async {
         await onOwnThread {
             var rest = bytes[...]
@@ -100,7 +100,7 @@ enum Plumbing {
     }
 }
 
-/// A socket's path in a folder of its own.
+/// A socket's path in a separate folder.
 final class Place: Sendable {
     let folder: String
     var path: String { folder + "/socket" }
