@@ -108,7 +108,7 @@ struct StreamFragmentTests {
         connection.append(frame)
         let message = try connection.next()
         #expect(message != nil)
-        // The frame can't refer to the connection's earlier messages either, if it comes in pieces.
+        // In pieces, the frame can't even refer to earlier messages of the connection.
         for piece in try Self.cut(frame) { connection.append(piece) }
         let error = #expect(throws: WireError.self) { _ = try connection.next() }
         #expect(error?.code == .corrupted)
