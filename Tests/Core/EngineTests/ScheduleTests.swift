@@ -119,7 +119,7 @@ import Testing
         try company.speak("eric")
         try company.release("dora", to: "bert")
         try #require(company["bert"].view == 0)
-        // Bert decides by eric's vote. Anna's message would show him that he holds more than the view closes, and he would rejoin.
+        // Bert decides by eric's vote. From anna's message he would learn that he holds more than the view closes, and rejoin.
         try company.release("eric", to: "bert")
         try #require(company["bert"].view == 1)
         try company.run(rounds: 8)
@@ -185,7 +185,7 @@ import Testing
         #expect(company.alarms["bert"] != [])
     }
 
-    /// Bert founds a group with cleo, who never answers. Anna stops waiting for that group, and asks bert for proof that he lives.
+    /// Bert founds a group with cleo, who never answers. Anna stops waiting for that group, and asks bert for a proof of life.
     /// His answer arrives after he has lost his store and joined anna's group under another incarnation.
     private func lostStoreProvesLife() throws -> EngineCompany {
         var company = EngineCompany()
