@@ -5,8 +5,8 @@ import Testing
 
 @testable import MeshEngine
 
-/// One test for each fault of the reference libraries that the engine fixes. A scenario returns true if all is well: it must
-/// with our rules, and must not with the reference's.
+/// One test for each fault of the reference libraries that the engine fixes. A scenario returns true if all is well.
+/// It must do so with our rules, and not with the reference's.
 @Suite struct FaultTests {
     private func expect(_ ours: Bool, _ reference: Bool) {
         #expect(ours)

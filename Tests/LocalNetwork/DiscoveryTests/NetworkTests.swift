@@ -94,7 +94,7 @@ import Testing
         world.run(.seconds(600))
         _ = world.takeSent()
         world.run(.seconds(3600))
-        // Two records of each of five peers at four fifths of 120 s, one question and one answer each, a few sent twice.
+        // At four fifths of 120 s, two records of each of five peers are asked for and answered. A few are sent twice.
         let perPeer = 3600 / 96 * 2 * 2
         #expect(world.sent.count < 5 * perPeer * 2)
         expectAllFoundNames(world)

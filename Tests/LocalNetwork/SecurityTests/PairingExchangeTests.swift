@@ -288,7 +288,7 @@
             }
         }
 
-        /// Two sides that see the digits. The side with the given number is the first.
+        /// Two sides that see the digits. The side with the given number comes first.
         private static func comparing(_ side: Int) throws -> (PairingExchange, PairingExchange) {
             var sides = PairingMeeting().sides
             func sent(_ steps: [PairingStep]) -> [UInt8] {

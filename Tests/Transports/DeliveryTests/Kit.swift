@@ -24,7 +24,7 @@ final class MemoryWire: Sendable {
         var launchCount: UInt64 = 0
         /// The packets that the ends have sent. Recorded once a test has called `takeSent()`.
         var sent: [(packet: LinkPacket, from: LinkAddress)]?
-        /// The peers that each end had to admit, in the order of the calls.
+        /// The peers that each end was asked to admit, in the order of the calls.
         var admitted: [LinkAddress: [Set<String>]] = [:]
     }
 

@@ -164,7 +164,7 @@ final class Fleet: PairBench {
 
     private func device(_ side: Side) -> SimulatedDevice { side == .phone ? pair.phone : pair.watch }
 
-    /// Launches WatchConnectivitySwift 5 on both.
+    /// Launches both apps with WatchConnectivitySwift 5.
     func begin() async throws {
         for side in [Side.phone, .watch] { try launchOld(side) }
         await run(for: .seconds(2))

@@ -2,7 +2,7 @@ import Foundation
 import MeshBase
 import MeshSimulatedWatch
 
-// Small models of the rules that this library replaces. Each test of a fault also runs against its model, and must fail there.
+// Small models of the rules that this library replaces. Each test of a fault must also find the fault in its model.
 
 /// M14: forwards to the delegate that was set when this one was made.
 final class CapturingDelegate: NSObject, WCSessionDelegate, @unchecked Sendable {

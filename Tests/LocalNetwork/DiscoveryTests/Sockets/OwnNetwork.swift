@@ -8,7 +8,7 @@
             var command: String
         }
 
-        /// True if the process may create networks and can. A new thread joins the network of the thread that starts it, even in
+        /// True if tests may and can create networks. A new thread joins the network of the thread that starts it, even in
         /// thread pools. So these tests need a separate process, and request it by this variable.
         static let isAllowed: Bool = {
             guard ProcessInfo.processInfo.environment["MESH_NETWORK_FAULTS"] != nil else { return false }
