@@ -3,12 +3,12 @@ import Testing
 @testable import MeshBase
 
 @Suite struct BatchBufferTests {
-    /// A buffer and what it ought to hold, as a plain array.
+    /// A buffer and its expected elements, as a plain array.
     private struct Checked {
         var buffer = BatchBuffer<Int>()
         var expected: [(element: Int, position: UInt64?)] = []
         var next = 0
-        /// Elements so far that must not be lost.
+        /// The number of elements so far that must not be lost.
         var keptTotal: UInt64 = 0
 
         mutating func append(_ count: Int, isKept: Bool) {
@@ -26,7 +26,7 @@ import Testing
             }
         }
 
-        /// - Returns: whether the buffer did as expected.
+        /// - Returns: true if the buffer behaved as expected.
         mutating func step(_ random: inout SplitMix64) -> Bool {
             switch random.next() % 7 {
             case 0: append(1, isKept: random.next() % 2 == 0)

@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct FileAccessTests {
     private static let user: UInt32 = 1000
-    /// The group that has the user's number, and one of several users.
+    /// A group with the user's number, and a group shared by several users.
     private static let groups: [UInt32] = [1000, 50]
 
     @Test func `A folder is safe if only the user and root can change its content`() {
@@ -39,7 +39,7 @@ import Testing
                 access.problem(withFolder: "f", isShared: true, user: Self.user),
                 access.problem(withFolder: "f", isShared: false, user: Self.user),
                 access.problem(withFile: "f", user: Self.user),
-                // Root's own files are root's.
+                // Root accepts only its own files.
                 access.problem(withFile: "f", user: 0),
             ] { #expect(problem?.contains("1001") == true, "\(String(mode, radix: 8))") }
         }

@@ -4,7 +4,7 @@ import Testing
 struct RetryPlanTests {
     private var plan = RetryPlan(from: .seconds(2), to: .seconds(300))
 
-    /// Makes attempts until the next one is minutes away.
+    /// Makes attempts until the next one is 300 seconds away.
     private mutating func failOften() -> Duration {
         var now = Duration.zero
         for wait in [2, 4, 8, 16, 32, 64, 128, 256, 300, 300] {

@@ -2,7 +2,7 @@ import MeshBase
 import Testing
 
 @Suite struct TokenBucketTests {
-    /// Takes one token at each time.
+    /// Tries to take one token at each time.
     private func taken(from bucket: inout TokenBucket, at times: [Duration]) -> [Bool] {
         times.map { bucket.take($0) }
     }

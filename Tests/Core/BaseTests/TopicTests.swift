@@ -324,7 +324,7 @@ import Testing
         let stalled = topic.subscribe()
         var stalledReader = stalled.makeAsyncIterator()
         topic.enqueue(contentsOf: [1, 2], isKept: true).complete()
-        // Alone it is waited for, or everything would be lost.
+        // The publisher waits for a subscriber that is alone: otherwise every element would be lost.
         topic.abandonFullSubscribers()
         #expect(topic.availableCount == 0)
         let quick = topic.subscribe()

@@ -2,10 +2,10 @@ import MeshBus
 import Testing
 
 @Suite struct PluginOrderTests {
-    /// Every plugin after what it requires, whatever the order in which four are listed and whatever they require.
+    /// Each plugin follows the plugins that it requires, for every order and every requirement graph of four plugins.
     @Test func `Requirements come first in every listing of every small graph`() throws {
         let ids: [PluginID] = ["a", "b", "c", "d"]
-        // A plugin may require any of those with a lower index: every acyclic graph of four, up to naming.
+        // A plugin may require any plugin with a lower index. This gives every acyclic graph of four, up to naming.
         for graph in 0..<64 {
             var bit = 0
             var requires: [[PluginID]] = []
@@ -81,7 +81,7 @@ import Testing
         let ring = (0..<length).map { index in
             Probe(id: PluginID("p\(index)"), requires: [PluginID("p\((index + 1) % length)")])
         }
-        // A plugin outside the ring that leads into it is not part of what is named.
+        // The error doesn't name a plugin outside the ring that requires a plugin in it.
         let error = #expect(throws: PluginError.self) {
             try PluginBus(plugins: [Probe(id: "outside", requires: ["p0"])] + ring)
         }

@@ -2,7 +2,7 @@ import MeshBus
 
 struct Mishap: Error, Equatable {}
 
-/// A plugin that contributes a word, and fails where it is told to.
+/// A plugin that contributes a word, and fails if `isFailing`.
 struct Probe: Plugin {
     let id: PluginID
     var requires: [PluginID] = []

@@ -5,9 +5,9 @@ import Testing
 
 @testable import MeshEngine
 
-/// Members that are added to a group: a view that a member only hears of, and members that don't exist.
+/// Additions of members: views that a member learns about from others only, and members that don't exist.
 @Suite struct AdditionTests {
-    /// A member took over a control that named 30 members, and its group never confirmed anything again.
+    /// Regression: a member adopted a control that named 30 members, and its group never confirmed anything again.
     @Test func `A control that adds more members than a group has room for is refused`() throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"])
         try company.run(rounds: 2)
@@ -24,7 +24,7 @@ import Testing
     func `A member that is connected to others doesn't follow one that adds members`(count: Int) throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"])
         try company.run(rounds: 2)
-        // For longer than a member waits for what it can't contradict.
+        // Longer than a member waits before it follows a report that it can't contradict.
         for _ in 0..<100 { try lie(to: ["phone", "tablet"], of: &company, by: "watch", adding: ghosts(count)) }
         try expectGoesOn(&company, ["phone", "tablet", "watch"])
     }
@@ -42,7 +42,7 @@ import Testing
         #expect(company.members(of: "phone").count == 4, "the rule is broken, and nothing notices")
     }
 
-    /// A member took over where another one's events begin from a third, and dropped its events from then on.
+    /// Regression: a member believed a third member's report of where another's events begin, and dropped those events.
     @Test(arguments: [SequenceBounds.hearsay, SequenceBounds.highest])
     func `A member's report doesn't void events of another member in reach`(first: UInt64) throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"])
@@ -69,7 +69,7 @@ import Testing
         #expect(company.members(of: "tablet") == ["phone", "tablet", "tv", "watch"])
     }
 
-    /// Three members decide on a view. Two of them stop before they send it, so the other two hear of it from the third only.
+    /// Three members decide on a view. Two stop before they send it, so the other two learn about it from the third only.
     @Test func `A view that two of three deciders took with them is followed in the end`() throws {
         var company = EngineCompany(paired: ["a", "b", "c", "d", "e"])
         try company.run(rounds: 2)
@@ -88,7 +88,7 @@ import Testing
         for name in ["a", "b", "c", "f"] { #expect(company.members(of: name).contains("f")) }
     }
 
-    /// A member can have members added that don't exist by a vote in which the others take part.
+    /// A member can get nonexistent members added by a vote in which the other members take part.
     @Test func `Removing a member also closes members that only it has reported`() throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"])
         try company.run(rounds: 2)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    /// The liar is all that one member hears, so that one follows it, and the next follows that one.
+    /// One member hears only the liar and follows it. The next member follows the first.
     @Test(arguments: [["phone"], ["phone", "tablet"]])
     func `Removing a liar also closes the members that it made up`(users: [String]) throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"])
@@ -140,8 +140,8 @@ import Testing
         for name in ["phone", "tablet", "tv"] { #expect(company.members(of: name) == ["phone", "tablet", "tv"]) }
     }
 
-    /// Of those that decided, one stops and the other has only accepted. The newcomer is no member yet of the view that this
-    /// one is in, and the third member hasn't heard of it.
+    /// Two members decide. One stops, and the other has accepted the view without installing it, so the newcomer isn't a
+    /// member in its view. The third member hasn't heard of the newcomer.
     @Test func `A member that accepted an addition installs it on the newcomer's report`() throws {
         var company = EngineCompany(paired: ["a", "b", "c"])
         try company.run(rounds: 2)
@@ -164,7 +164,7 @@ import Testing
         #expect(company.members(of: "b").contains("t") && company.members(of: "c").contains("t"))
     }
 
-    /// The members that decided are gone. The third one hears only the newcomer, which its user has invited too.
+    /// The members that decided are gone. The third one hears only the newcomer, which its user has also invited.
     @Test func `A member that invited a newcomer trusts its report that it was added`() throws {
         var company = EngineCompany(paired: ["a", "b", "c"])
         try company.run(rounds: 2)
@@ -196,7 +196,7 @@ extension AdditionTests {
         (1...count).map { SessionSource(peerID: "ghost \($0)", incarnation: 9) }
     }
 
-    /// What a member says that pretends that the next view has those members too.
+    /// A control in which the liar claims that the next view has additional members, the ghosts.
     private func claim(
         of company: inout EngineCompany, by liar: String, adding ghosts: [SessionSource]
     ) -> SessionSyncEnvelope<SessionControl> {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import MeshEngine
 
-/// A newcomer waits for a group that it has heard of, and not for one that nobody is left of.
+/// A newcomer waits for a group that a message mentioned, unless the group has no members left.
 @Suite struct AwaitedGroupTests {
-    /// Of two devices that have kept nothing and begin anew, one has heard late what the other's earlier life had said.
+    /// Two devices that relaunched without their stores. The watch receives a late control of the phone's earlier incarnation.
     private func pair(hearing members: [SessionSource]) throws -> EnginePair {
         var earlier = try EnginePair.joined()
         earlier.phone.tick(at: earlier.now)

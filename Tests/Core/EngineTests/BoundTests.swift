@@ -4,7 +4,7 @@ import Testing
 
 @testable import MeshEngine
 
-/// What happens at each bound, and to what ought not to happen.
+/// Behavior at each bound, and for input that should never occur.
 @Suite struct BoundTests {
     private func engine(_ peer: String = "phone", _ change: (inout SessionEngineOptions<[String], String>) -> Void)
         -> ListEngine
@@ -60,7 +60,7 @@ import Testing
         #expect(watch.takeApplied().map(\.envelope.payload) == ["0", "1", "2", "3", "4"])
     }
 
-    /// A peer that has had many lives could have each of them wait with as many bytes.
+    /// Regression: each incarnation of a peer could buffer as many bytes as the limit for one.
     @Test func `lives of a peer share the bytes of events that wait`() throws {
         var watch = engine("watch") { $0.eventBytes = { _ in 3 << 20 } }
         for life in 1...10 as ClosedRange<UInt32> {
@@ -68,7 +68,7 @@ import Testing
             let events = try (0..<4).map { try phone.submitLocal("\(life): \($0)", at: noon) }
             for event in events.dropFirst() { _ = try watch.receive(event) }
             #expect(watch.gaps.values.reduce(0) { $0 + $1.byteCount } <= GapBuffer<String>.bytesMax)
-            // They are asked for again.
+            // The watch would request the dropped events again.
             for event in events { _ = try watch.receive(event) }
         }
         #expect(watch.state.count == 40)

@@ -2,7 +2,7 @@ import Foundation
 import MeshBrokenRules
 import Testing
 
-/// Breaks a rule while the test runs; only some builds can.
+/// Breaks a rule while the test runs. Only some builds support this.
 struct BrokenRule: TestTrait, TestScoping {
     let rule: EngineMutation
 

@@ -27,7 +27,7 @@ private struct TwoClocks {
 
     mutating func setThere(by seconds: Double) { ahead += seconds }
 
-    /// - Parameter midway: between the two legs.
+    /// - Parameter midway: called between the two legs.
     mutating func roundTrip(midway: (inout Self) -> Void = { _ in }) {
         let sentHere = here
         wait(upTo: 400)
@@ -39,7 +39,7 @@ private struct TwoClocks {
         trips.add(sentHere: sentHere, receivedThere: receivedThere, sentThere: sentThere, receivedHere: here)
     }
 
-    /// Draws a step of up to an hour that no delay here can hide.
+    /// Generates a step between 2 seconds and an hour. The delays here are too short to hide it.
     mutating func drawStep() -> Double {
         (2 + Double(random.upTo(3_598_000)) / 1000) * (random.happens(rate: 0.5) ? 1 : -1)
     }
@@ -82,14 +82,14 @@ private struct TwoClocks {
         for _ in 0..<9 { clocks.roundTrip() }
         let step = clocks.drawStep()
         clocks.roundTrip { $0.setThere(by: step) }
-        // By itself it may say nothing: a clock that is set back looks like a long way.
+        // One round trip may reveal nothing: a clock that is set back looks like a long delay.
         clocks.roundTrip()
         let estimate = try #require(clocks.trips.estimate(at: clocks.here), "seed \(seed)")
         #expect(abs(estimate.offsetSeconds - clocks.offset) <= estimate.errorSeconds, "seed \(seed)")
         #expect(estimate.steadySince >= clocks.here.addingTimeInterval(clocks.offset - 3), "seed \(seed)")
     }
 
-    /// A late control of an earlier life hid every later round trip (seed 303 of `simulate sessions`).
+    /// Regression: a late control of an earlier incarnation hid every later round trip (seed 303 of `simulate sessions`).
     @Test(arguments: [[0, 1], [1, 0]]) func `a peer has the clock of the life that was heard last`(order: [Int]) throws
     {
         var table = SourceTable(local: SessionSource(peerID: "watch"))
@@ -108,7 +108,7 @@ private struct TwoClocks {
         }
     }
 
-    /// The platform had kept it for 35 seconds (seed 2611262300000397 of `simulate sessions`).
+    /// The platform had delayed the message by 35 seconds (seed 2611262300000397 of `simulate sessions`).
     @Test func `a late round trip with an earlier incarnation doesn't change the estimate`() throws {
         var trips = RoundTrips()
         let isConclusive = [(begins: 30.0, takes: 0.2, ahead: 100.0), (0, 35, 3_000), (40, 0.2, 3_000)].map { trip in

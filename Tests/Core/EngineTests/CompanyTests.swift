@@ -71,7 +71,7 @@ import Testing
         company.cut("watch", "tablet")
         try company.tap("watch", "for the phone only")
         company.cutOff("watch")
-        // Nobody is let go: it is the relay that makes them equal.
+        // Without suspicion no member is removed: only the relay makes the members equal.
         for _ in 0..<6 {
             try company.run(rounds: 1)
             for name in company.names { company[name].suspect([]) }
@@ -191,7 +191,7 @@ import Testing
         try company.run(rounds: 2)
         #expect(company["a"].isSealed)
         company.mend()
-        // Strangers do not make anybody leave, however many they say they are.
+        // Unknown peers don't make a member leave, however many they claim to be.
         try company.run(rounds: 10)
         #expect(company.members(of: "a") == ["a", "b"])
         for one in ["a", "b"] { for other in ["c", "d", "e"] { company[one].invite(other) } }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MeshEngine
 
-/// Gives what it makes ids, the way the context offers or the way that no reducer may.
+/// Generates ids and random numbers from the event's context, or, for "careless", in a way that reducers must not use.
 private struct LapReducer: SessionSyncReducer {
     func reduce(state: inout [String], event: String, context: SessionEventContext) {
         switch event {
@@ -19,7 +19,7 @@ private struct LapReducer: SessionSyncReducer {
     }
 }
 
-/// Keeps a set, whose elements are listed in any order.
+/// Keeps a set. Its elements are listed in no defined order.
 private struct SetReducer: SessionSyncReducer {
     func reduce(state: inout Set<String>, event: String, context: SessionEventContext) {
         if !state.insert(event).inserted { state.remove(event) }
@@ -54,7 +54,7 @@ struct DeterminismTests {
         for _ in 0..<3 {
             var reader = engine("reader")
             for envelope in envelopes.shuffled(using: &random) { _ = try reader.receive(envelope) }
-            // What waited for an earlier one of its source came with it.
+            // Each event that waited for an earlier one of its source arrived with that one.
             states.append(reader.state)
             #expect(reader.takeDirectives().alarms.isEmpty)
         }
@@ -107,7 +107,7 @@ struct DeterminismTests {
         #expect(engine.takeDirectives().alarms.isEmpty)
     }
 
-    /// A state of a megabyte is encoded for a look a few times in a thousand events.
+    /// The engine encodes a state of a megabyte only a few times in a thousand events.
     @Test func `A large state is looked at seldom`() throws {
         let looks = Locked(0)
         struct Large: Codable, Sendable {

@@ -3,28 +3,28 @@ import MeshIdentity
 
 @testable import MeshEngine
 
-/// Any number of engines, whom each of them hears, and the apps around them: they suspect whom they do not hear, and go on
-/// under another name when they are told to.
+/// Any number of engines, the connections between them, and their apps. An app suspects each engine that it can't hear, and
+/// continues under a new incarnation when its own engine reports a fork.
 struct EngineCompany {
     var engines: [String: ListEngine] = [:]
-    /// What each has confirmed and been told of, in order.
+    /// The events that each engine has confirmed, in order.
     var confirmed: [String: [String]] = [:]
     var alarms: [String: [SessionAlarm]] = [:]
-    /// Pairs that do not hear each other.
+    /// Pairs of engines that don't hear each other.
     private var cuts: Set<Set<String>> = []
     private var gone: Set<String> = []
-    /// Routes on which messages wait.
+    /// Routes on which messages are delayed.
     private var slow: Set<Route> = []
-    /// The messages that wait, oldest first.
+    /// The delayed messages, oldest first.
     private var waiting: [(route: Route, message: SessionOutgoing<[String], String>)] = []
     private var incarnations: UInt32 = 100
     var now = noon
-    /// Whether all are devices of one user.
+    /// True if all engines belong to devices of one user.
     var isOwn = false
 
     init(isOwn: Bool = false) { self.isOwn = isOwn }
 
-    /// Members from the beginning.
+    /// Creates members of one group.
     init(paired names: [String], isOwn: Bool = false) {
         self.isOwn = isOwn
         let members = names.enumerated().map { SessionSource(peerID: $1, incarnation: UInt32($0 + 1)) }
@@ -37,7 +37,7 @@ struct EngineCompany {
         }
     }
 
-    /// A round is a second, and a step.
+    /// A round is a second, and one step.
     private static var options: SessionEngineOptions<[String], String> {
         var options = SessionEngineOptions<[String], String>()
         options.stepMilliseconds = options.exchangeMilliseconds
@@ -79,24 +79,24 @@ struct EngineCompany {
         }
     }
 
-    /// Nobody hears that one, nor does it hear anybody.
+    /// Disconnects an engine from all others, in both directions.
     mutating func cutOff(_ name: String) { gone.insert(name) }
     mutating func connect(_ name: String) { gone.remove(name) }
     mutating func cut(_ one: String, _ other: String) { cuts.insert([one, other]) }
     mutating func reconnect(_ one: String, _ other: String) { cuts.remove([one, other]) }
     mutating func mend() { (cuts, gone) = ([], []) }
 
-    /// Messages from that sender to that receiver wait from now on.
+    /// Delays messages from the sender to the receiver from now on.
     mutating func hold(_ sender: String, to receiver: String) {
         slow.insert(Route(sender: sender, receiver: receiver))
     }
 
-    /// Messages arrive at once again. The earlier ones still wait.
+    /// Delivers new messages at once again. Delayed messages stay delayed.
     mutating func hasten(_ sender: String, to receiver: String) {
         slow.remove(Route(sender: sender, receiver: receiver))
     }
 
-    /// The messages that wait arrive, even if the two don't hear each other any more. Later ones arrive at once.
+    /// Delivers the delayed messages, even if the two no longer hear each other. Later messages arrive at once.
     mutating func release(_ sender: String, to receiver: String) throws {
         hasten(sender, to: receiver)
         let route = Route(sender: sender, receiver: receiver)
@@ -105,14 +105,14 @@ struct EngineCompany {
         for (_, message) in late { try EnginePair.deliver(message, to: &self[receiver], at: now) }
     }
 
-    /// Its process is launched again from what was last to be persisted, which is everything.
+    /// Relaunches the process from its store. Everything has been persisted.
     mutating func relaunch(_ name: String) throws {
         self[name] = try ListEngine(
             restoring: self[name].image, reducer: ListReducer(), conflictPolicy: NoRepeatPolicy(), seed: 7,
             options: self[name].options)
     }
 
-    /// Keeps the message if it has to wait.
+    /// Keeps the message if its route is delayed.
     private mutating func isHeld(
         _ message: SessionOutgoing<[String], String>, _ sender: String, _ receiver: String
     ) -> Bool {
@@ -128,13 +128,13 @@ struct EngineCompany {
 
     // MARK: - Rounds
 
-    /// - Parameter suspects: whether apps suspect those that they don't hear.
+    /// - Parameter suspects: true if apps suspect the engines that they can't hear.
     mutating func run(rounds: Int, suspects: Bool = true) throws {
         _ = try run(upTo: rounds, suspects: suspects) { _ in false }
     }
 
-    /// Stops as soon as that holds, also in the middle of a round.
-    /// - Returns: whether it holds.
+    /// Runs until the condition holds, and stops even in the middle of a round.
+    /// - Returns: true if the condition holds.
     mutating func run(
         upTo rounds: Int, suspects: Bool = true, until holds: (EngineCompany) -> Bool
     ) throws -> Bool {
@@ -154,14 +154,14 @@ struct EngineCompany {
         return holds(self)
     }
 
-    /// That peer sends its periodic control, and whatever else it has to say.
+    /// Sends the peer's periodic control, and anything else it has to send.
     mutating func speak(_ name: String) throws {
         self[name].tick(at: now)
         try carryOut(name)
     }
 
-    /// Each sends once what it has to say.
-    /// - Returns: whether any had.
+    /// Sends the pending messages of each engine once.
+    /// - Returns: true if any engine had messages to send.
     @discardableResult
     mutating func step() throws -> Bool {
         try names.reduce(false) { try carryOut($1) || $0 }
@@ -189,7 +189,7 @@ struct EngineCompany {
     }
 }
 
-/// The way from one peer to another.
+/// The route from one peer to another.
 private struct Route: Hashable {
     let sender: String
     let receiver: String

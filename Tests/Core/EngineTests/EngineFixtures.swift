@@ -3,7 +3,7 @@ import MeshIdentity
 
 @testable import MeshEngine
 
-/// A list to which events append: order shows.
+/// A list that each event appends to, so that the order of events shows.
 struct ListReducer: SessionSyncReducer {
     struct Refusal: Error {}
 
@@ -13,7 +13,7 @@ struct ListReducer: SessionSyncReducer {
     }
 }
 
-/// Rejects an event that the list already ends with.
+/// Rejects an event that equals the last element of the list.
 struct NoRepeatPolicy: SessionConflictPolicy {
     func shouldApply(event: String, context: SessionConflictContext<[String]>) -> Bool {
         context.state.last != event
@@ -38,7 +38,7 @@ func makeEngine(
         incarnation: incarnation, options: options)
 }
 
-/// A snapshot as adapters written for the reference build it by hand.
+/// A snapshot as adapters for the reference library build it manually.
 func handMadeSnapshot(
     _ engine: inout ListEngine, listsItself: Bool = true, namesLives: Bool = true, at moment: Date = noon
 ) -> SessionSyncSnapshot<[String]> {

@@ -3,7 +3,7 @@ import MeshIdentity
 
 @testable import MeshEngine
 
-/// Two engines and whatever their directives ask for, without a network between them.
+/// Two engines whose directives are carried out directly, without a network between them.
 struct EnginePair {
     var phone: ListEngine
     var watch: ListEngine
@@ -27,7 +27,7 @@ struct EnginePair {
         return pair
     }
 
-    /// Both tick and carry out what follows, until nothing is left to send.
+    /// Ticks both engines and carries out their directives, until neither has anything left to send.
     mutating func exchange(latencySeconds: (Double, Double) = (0, 0)) throws {
         phone.tick(at: now)
         watch.tick(at: now + watchAheadSeconds)

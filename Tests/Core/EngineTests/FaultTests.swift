@@ -5,8 +5,8 @@ import Testing
 
 @testable import MeshEngine
 
-/// One test for each fault of the references that the engine removes. A scenario says whether all is well; it has to be
-/// with our rules and must not be with the reference's.
+/// One test for each fault of the reference libraries that the engine fixes. A scenario returns true if all is well.
+/// It must do so with our rules, and not with the reference's.
 @Suite struct FaultTests {
     private func expect(_ ours: Bool, _ reference: Bool) {
         #expect(ours)
@@ -139,7 +139,7 @@ import Testing
         let estimate = try #require(pair.phone.clockOffset(of: "watch"))
         #expect(abs(estimate.offsetSeconds - skew) <= estimate.errorSeconds)
         #expect(estimate.errorSeconds <= 0.17)
-        // Started on the watch, read on the phone 10 seconds later.
+        // Started on the watch, shown on the phone 10 seconds later.
         let started = SessionTimerAnchor.start(at: pair.now + skew)
         let shown = SessionTimerAnchor.start(at: estimate.local(started.startedAt)).elapsed(at: pair.now + 10)
         #expect(abs(shown - 10) <= estimate.errorSeconds)
@@ -197,7 +197,7 @@ import Testing
     }
 
     @Test func `M19 phase and time cannot contradict each other`() {
-        // Phase is read from the anchor; the reference stores it beside and takes whatever arrives.
+        // Our phase is derived from the anchor. The reference stores it separately and accepts any value.
         struct Stored { var phase = "running", anchor = SessionTimerAnchor.start(at: noon) }
         func isWell(_ phase: String, _ anchor: SessionTimerAnchor) -> Bool { (phase == "running") == !anchor.isPaused }
 

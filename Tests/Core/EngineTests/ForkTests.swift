@@ -4,9 +4,9 @@ import Testing
 
 @testable import MeshEngine
 
-/// What a member is worth that goes on with an older copy of its store under the same name.
+/// Members that continue from an older copy of their store under the same incarnation.
 @Suite struct ForkTests {
-    /// The phone went back to what it was, and wrote before it heard of what it had written before.
+    /// The phone was restored from an older copy, and wrote before it learned of the event that it had written before.
     private static func pairWithForkedPhone() throws -> EnginePair {
         var pair = try EnginePair.joined()
         var older = try relaunched(pair.phone)
@@ -44,7 +44,7 @@ import Testing
         #expect(pair.watch.confirmedCount > confirmed && pair.watch.ownUnconfirmedCount == 0)
     }
 
-    /// A machine that loses power may forget its last commits, and its clock may be behind what it has seen.
+    /// After a power loss a machine may lack its last commits, and its clock may be behind stamps that it has seen.
     @Test func `Lives that begin at one moment of a store never draw the same stamps`() throws {
         var pair = try EnginePair.joined()
         _ = try pair.phone.submitLocal("seen", at: pair.now)
@@ -71,7 +71,7 @@ import Testing
         #expect(renamed.takeDirectives().alarms.isEmpty)
     }
 
-    /// A pair of which the watch has joined under incarnation 7, and the watch as it was before it joined.
+    /// A pair whose watch has joined under incarnation 7, and that watch as it was before it joined.
     private static func pairWithNewcomer() throws -> (pair: EnginePair, newcomer: ListEngine) {
         var pair = try EnginePair.joined()
         pair.watch = makeEngine("watch", incarnation: 7)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MeshEngine
 
-/// Counts how often it runs.
+/// A reducer that counts its runs.
 private struct CountingReducer: SessionSyncReducer {
     let count: Locked<Int>
 
@@ -47,8 +47,8 @@ struct GatherTests {
         #expect(few.log.marks.count <= 8)
     }
 
-    /// Events of three authors in any order, some of them refused, repeated or missing: what one that takes them one by
-    /// one comes to is what one comes to that takes them in heaps, and each event is told with what it did.
+    /// Events of three authors in any order, with some rejected, duplicated or missing. An engine that receives them in batches
+    /// must end in the same state as one that receives them singly, and both report the same applied events.
     @Test(arguments: 0..<300 as Range<UInt64>)
     func `Taken together they are what they are taken one by one`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -58,7 +58,7 @@ struct GatherTests {
             for number in 0..<Int(random.upTo(40)) {
                 let text = random.upTo(9) == 0 ? "poison" : "\(random.upTo(3))"
                 let moment = noon.addingTimeInterval(Double(number) + Double(random.upTo(500)) / 100)
-                // The author's reducer refuses poison; another version of it may not have.
+                // The author's reducer rejects poison. A different version of the reducer may accept it.
                 if let envelope = try? engine.submitLocal(text, at: moment) { envelopes.append(envelope) }
             }
         }
@@ -84,7 +84,7 @@ struct GatherTests {
             }
             try together.gather { for envelope in heap { _ = try $0.receive(envelope) } }
             toldTogether += ids(together.takeApplied())
-            // The rest of it later, perhaps after what came next.
+            // Catches up on the rest later, perhaps after the next batch.
             while together.isBehind, random.upTo(3) > 0 {
                 together.catchUp(atMost: Int(random.upTo(12)))
                 toldTogether += ids(together.takeApplied())
@@ -106,7 +106,7 @@ struct GatherTests {
         #expect(together.missing == alone.missing, "seed \(seed)")
         let outcomes = { (engine: ListEngine) in engine.log.entries.map(\.outcome) }
         #expect(outcomes(together) == outcomes(alone), "seed \(seed)")
-        // Of a checkpoint nobody sees more than the state that follows from it.
+        // Checkpoints may differ. Only the state that a replay from them gives must be equal.
         var (again, againTogether) = (alone.log, together.log)
         again.rollBack(to: 0)
         againTogether.replay(by: together.interpreter, sources: together.sources)
@@ -114,8 +114,8 @@ struct GatherTests {
         #expect(again.current.state == againTogether.current.state, "seed \(seed)")
     }
 
-    /// The reducer runs once for each event that comes late and for each that comes after it, and for less than a
-    /// checkpoint's distance before.
+    /// The reducer runs once for each late event and once for each event after it. In addition it repeats fewer earlier events
+    /// than lie between two checkpoints.
     @Test(arguments: [10, 500, 2000]) func `Late events that arrive together are reduced once`(count: Int) throws {
         let runs = Locked(0)
         func engine(_ peer: String) -> CountingEngine {

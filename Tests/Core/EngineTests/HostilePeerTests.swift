@@ -5,7 +5,7 @@ import Testing
 
 @testable import MeshEngine
 
-/// Paired peers that send the ends of every range, speak without being members, or never stop beginning anew.
+/// Paired peers that send extreme numbers, send without being members, or relaunch without end.
 @Suite struct HostilePeerTests {
     static let extremes: [UInt64] = [
         0, 1, 1 << 31, 1 << 32 - 1, 1 << 48, 1 << 48 + 1, 1 << 53 - 1, 1 << 53, 1 << 63 - 1, 1 << 63, .max - 1, .max,
@@ -13,7 +13,7 @@ import Testing
 
     // MARK: - Numbers
 
-    /// Every number of a control, at every end of its range, from a member, a founder's guest and a stranger.
+    /// Every number of a control, at every end of its range, from a member, a founder's guest and an unknown peer.
     @Test(arguments: extremes)
     func `A control with extreme numbers doesn't trap`(number: UInt64) throws {
         let phone = SessionSource(peerID: "phone", incarnation: 1)
@@ -66,7 +66,7 @@ import Testing
                 snapshot.metadata.sequence = number
                 _ = try? pair.phone.applySnapshot(snapshot)
                 try expectAlive(&pair.phone, "\(name), \(victim), \(number)")
-                // And its next event, while its state may be shown.
+                // The peer's next event arrives while the phone may show that snapshot.
                 for sequence in [1, number] {
                     var envelope = try pair.watch.submitLocal("next", at: pair.now)
                     envelope.metadata.sequence = sequence
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    /// A device that was listed twice lost every event that it sent from then on.
+    /// Regression: a device that a view listed twice lost every event that it sent from then on.
     @Test func `A view that names a source twice, or two lives of a peer, is refused`() throws {
         let changes: [(inout SessionMembership, SessionSource) -> Void] = [
             { $0.closed.append(SourceSequence(source: $1, sequence: 0)) },
@@ -153,7 +153,7 @@ import Testing
 
     // MARK: - Clocks
 
-    /// What a stamp does to the victim shows in whether others go on taking what the victim writes.
+    /// A victim of extreme stamps must still write events that others accept.
     @Test(arguments: [1 << 62, 1 << 62 + 1, 1 << 63 - 2, 1 << 63 - 1, 1 << 63, .max] as [UInt64])
     func `A clock at its end is survived by everybody`(raw: UInt64) throws {
         var (phone, tablet, watch) = try sealedThree()
@@ -162,7 +162,7 @@ import Testing
             poison.metadata.stamp = HybridTimestamp(rawValue: raw &- UInt64(50 - number))
             poison.metadata.promise = SequencePromise(
                 sequence: poison.metadata.sequence, stamp: HybridTimestamp(rawValue: .max))
-            // The phone hears it all, the tablet nothing.
+            // The phone receives all of it, the tablet nothing.
             _ = try? phone.receive(poison)
             phone.tick(at: noon)
             _ = phone.takeDirectives()
@@ -196,8 +196,8 @@ import Testing
         #expect(before.metadata.stamp.milliseconds >= (noon + 200_000).wallMilliseconds, "it comes after what it saw")
     }
 
-    /// Events are written without the head: a relaunch takes the clock from those of its own, and follows others as it does
-    /// when they come.
+    /// Events are persisted without the head. A relaunch takes its clock from its own events, and observes the stamps of others
+    /// under the same limits as on arrival.
     @Test func `A relaunch goes on after the last own event, and not after one far ahead of another`() throws {
         var (phone, _, watch) = try sealedThree()
         let head = phone.image.head
@@ -237,7 +237,7 @@ import Testing
 
     // MARK: - Who has a say
 
-    /// A peer that is trusted on the network but no member: each thing that it may say, to a member.
+    /// A peer that is trusted on the network but isn't a member sends each kind of message to a member.
     @Test func `A nonmember changes nothing, learns nothing and takes up no space`() throws {
         var pair = try EnginePair.joined()
         _ = try pair.watch.receive(pair.phone.submitLocal("secret", at: pair.now))
@@ -285,7 +285,7 @@ import Testing
 
     // MARK: - Many lives
 
-    /// 1,100 launches of a watch that keeps nothing, and a phone that takes each of them in.
+    /// Launches a watch without a store 1,100 times. The phone admits each incarnation.
     @Test func `A peer without a store comes back as often as it likes`() throws {
         var pair = EnginePair()
         var controlBytes = 0
@@ -325,7 +325,7 @@ import Testing
         #expect(phone.outline.sourceCount <= SourceTable.incarnationsMax + 2)
     }
 
-    /// The caller of the reference's calls only, whose peer is launched again and again.
+    /// A caller that uses only the reference's calls, with a peer that relaunches again and again.
     @Test func `Forgotten lives leave the state and the order as they were`() throws {
         var phone = makeEngine("phone")
         var expected: [String] = []
@@ -367,7 +367,7 @@ import Testing
         #expect(folding.logCount < 64, "the repair is undone, and nothing notices")
     }
 
-    /// A group in which nobody has confirmed anything, with as many own events as its bound allows.
+    /// An engine in a group that has confirmed nothing, with as many own events as its bound allows.
     private func fullGroup(of count: Int) throws -> ListEngine {
         var options = SessionEngineOptions<[String], String>()
         options.ownUnconfirmedMax = count
@@ -382,7 +382,7 @@ import Testing
 }
 
 extension HostilePeerTests {
-    /// Phone and watch before they have met, while one has taken the other in, and as members.
+    /// A phone and a watch before they meet, after the phone has offered its copy, and as members.
     private func situations() throws -> [(name: String, pair: EnginePair)] {
         var strangers = EnginePair()
         _ = try strangers.phone.submitLocal("first", at: noon)
@@ -394,7 +394,7 @@ extension HostilePeerTests {
         return [("strangers", strangers), ("founded", founded), ("members", members)]
     }
 
-    /// What an engine that means well says now.
+    /// The metadata and the control that an honest engine would send now.
     private func honestControl(
         of engine: inout ListEngine, at moment: Date
     ) -> (SessionSyncMetadata, SessionControl) {
@@ -406,7 +406,7 @@ extension HostilePeerTests {
         preconditionFailure("a tick makes a control")
     }
 
-    /// The founder's copy on its way to the joiner.
+    /// The founder's copy for the joiner, in flight.
     private func copy(
         by founder: inout ListEngine, for joiner: inout ListEngine
     ) throws -> (SessionCheckpoint<[String], String>, SessionSyncMetadata) {
@@ -418,7 +418,7 @@ extension HostilePeerTests {
         throw SessionSyncError.notReachable
     }
 
-    /// Three members that were paired beforehand.
+    /// Three initial members of one group.
     private func sealedThree() throws -> (phone: ListEngine, tablet: ListEngine, watch: ListEngine) {
         let members = ["phone", "tablet", "watch"].map { SessionSource(peerID: $0, incarnation: 1) }
         var options = SessionEngineOptions<[String], String>()
@@ -434,7 +434,7 @@ extension HostilePeerTests {
         return (engines[0], engines[1], engines[2])
     }
 
-    /// It taps, ticks, shows and can be stored: with sums over everything that it was told.
+    /// Submits, ticks, shows and persists: all of these compute with the numbers that the engine has received.
     private func expectAlive(_ engine: inout ListEngine, _ place: String) throws {
         let before = engine.held[engine.source]
         for number in 0..<3 { _ = try engine.submitLocal("alive \(number)", at: noon + 100 + Double(number)) }

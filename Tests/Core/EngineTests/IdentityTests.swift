@@ -4,7 +4,7 @@ import Testing
 
 @testable import MeshEngine
 
-/// A device that has got a new identity, and keeps the store of its former one.
+/// A device with a new identity that keeps the store of its former one.
 @Suite struct IdentityTests {
     @Test(arguments: [2, 3])
     func `A device under a new identity joins again, and loses and doubles no event`(count: Int) throws {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import MeshEngine
 
-/// Devices of one user, which invite each other by opening the same session.
+/// Devices of one user. They invite each other by opening the same session.
 @Suite struct OwnDeviceTests {
-    /// Without an invitation the third device showed all items, and its own edits never left it.
+    /// Regression: without an invitation the third device showed all items, but its own edits never left it.
     @Test(arguments: [3, 5, 16])
     func `Devices that open a session at once are one group`(count: Int) throws {
         var company = EngineCompany(isOwn: true)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// Its new life began with a clock that is behind. Seed 261127193247001803 of `--setting company --own`.
+    /// The new incarnation started with a clock that was behind. Seed 261127193247001803 of `--setting company --own`.
     @Test func `A late control of a peer's earlier life says nothing of its group`() {
         var groups = PeerGroups()
         let (former, present) = (SessionSource(peerID: "a", incarnation: 1), SessionSource(peerID: "a", incarnation: 2))
@@ -73,7 +73,7 @@ import Testing
         #expect(groups["a"]?.group == present)
     }
 
-    /// Each is connected to one device of the other group only, but for the phone. Its group would go on by rank.
+    /// Only the phone is connected to both devices of the other group. By rank, its group would continue.
     @Test func `Two groups that one device connects become one`() throws {
         var company = try twoGroups(["a phone", "watch"], ["mac", "tablet"])
         company.mend()
@@ -98,7 +98,7 @@ import Testing
         #expect(company.states.count == 1 && company.views.count == 1)
     }
 
-    /// The members that are left of its group are too few to let it in. Seed 261127174337001892 with five members.
+    /// Too few members are left of its group to admit it. Seed 261127174337001892 with five members.
     @Test func `A removed member joins another group when its own can't admit it`() throws {
         var company = EngineCompany(paired: ["a", "b", "c", "d", "e"], isOwn: true)
         try company.run(rounds: 2)
@@ -143,7 +143,7 @@ import Testing
             company.alarms["phone"]?.contains(.fenced(view: 1_000)) == true, "the rule is broken, and nothing notices")
     }
 
-    /// It says that the group has gone on without its members.
+    /// The device claims that the group has continued without its members.
     @Test(arguments: [["phone", "watch"], ["a", "b", "c", "d", "e"]])
     func `A device that was never a member fences no member`(members: [String]) throws {
         var company = EngineCompany(paired: members, isOwn: true)
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    /// A user of two devices went on without the other one.
+    /// The user of two devices has continued without one of them.
     @Test func `A removed device moves no member to another group`() throws {
         var company = EngineCompany(paired: ["phone", "watch"], isOwn: true)
         try company.run(rounds: 2)
@@ -188,7 +188,7 @@ import Testing
         #expect(company["phone"].group == group)
     }
 
-    /// It is let go for its lies, and says more of the group, in more lives than are remembered.
+    /// The removed device sends claims about the group, under more incarnations than members remember.
     @Test func `A removed device adds no members`() throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"], isOwn: true)
         try company.run(rounds: 2)
@@ -236,7 +236,7 @@ import Testing
         #expect(company.views == [0])
     }
 
-    /// Members that find no place would have left for nothing.
+    /// Members that find no space in the other group would have left theirs for nothing.
     @Test func `Groups that have more than sixteen members together stay apart`() throws {
         let sides = ["a", "b"].map { side in (1...9).map { "\(side)\($0)" } }
         var company = EngineCompany(isOwn: true)
@@ -271,7 +271,7 @@ import Testing
 }
 
 extension OwnDeviceTests {
-    /// The controls that an engine would send, changed.
+    /// The controls that an engine would send, after a change.
     private func controls(
         of engine: ListEngine, at now: Date, _ change: (inout SessionSyncEnvelope<SessionControl>) -> Void
     ) -> [SessionSyncEnvelope<SessionControl>] {
@@ -284,7 +284,7 @@ extension OwnDeviceTests {
         }
     }
 
-    /// Groups that were founded out of each other's reach.
+    /// Two groups that were founded while they were disconnected.
     private func twoGroups(_ one: [String], _ other: [String]) throws -> EngineCompany {
         var company = EngineCompany(isOwn: true)
         for name in one + other { company.add(name) }
@@ -295,7 +295,7 @@ extension OwnDeviceTests {
         return company
     }
 
-    /// Says so once a second for longer than a device waits for anything, with members that don't exist.
+    /// Claims to be in another group with nonexistent members, once a second for longer than any wait of a device.
     private func lieOfAnotherGroup(
         of liar: String, with count: Int, _ view: UInt64, _ company: inout EngineCompany
     ) throws {

@@ -33,7 +33,7 @@ struct QuietTests {
                 try pair.watch.receiveControl(control, at: pair.now)
             }
         }
-        // What was written before the silence covers all that was promised in it.
+        // The lease written before the silence covers all promises made during it.
         let relaunched = try ListEngine(
             restoring: stored, reducer: ListReducer(), conflictPolicy: NoRepeatPolicy(), seed: 5)
         #expect(relaunched.head.clock >= promised)
@@ -60,7 +60,7 @@ struct QuietTests {
 }
 
 extension EnginePair {
-    /// - Returns: how many writes both asked for.
+    /// - Returns: the number of writes that both engines requested.
     fileprivate mutating func exchangeCountingWrites() throws -> Int {
         var count = 0
         phone.tick(at: now)

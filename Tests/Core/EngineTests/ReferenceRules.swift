@@ -3,7 +3,7 @@ import MeshIdentity
 
 @testable import MeshEngine
 
-/// What a scenario needs of a device, so that it runs with our rules and with the reference's.
+/// The calls of a device that a scenario uses. It runs with our rules and with the reference's.
 protocol Device {
     init(_ peer: String, incarnation: UInt32)
     var state: [String] { get }
@@ -11,12 +11,12 @@ protocol Device {
     mutating func hear(_ envelope: SessionSyncEnvelope<String>)
     mutating func snapshot() -> SessionSyncSnapshot<[String]>
     mutating func hear(_ snapshot: SessionSyncSnapshot<[String]>)
-    /// An event of a kind that this version does not know.
+    /// Receives an event of a kind that this version doesn't know.
     mutating func hearUnknown(_ metadata: SessionSyncMetadata)
     mutating func endSession()
-    /// A sample that may be lost on the way.
+    /// Makes a sample, which may be lost on the way.
     mutating func sample(_ value: Int, at moment: Date)
-    /// Entries kept for telling duplicates from new events.
+    /// The number of entries kept to tell duplicates from new events.
     var bookkeeping: Int { get }
 }
 
@@ -24,8 +24,8 @@ extension Device {
     init(_ peer: String) { self.init(peer, incarnation: 0) }
 }
 
-/// The rules of the library that this one follows, with its faults: events apply as they arrive, the policy skips local
-/// ones, snapshots replace by revision, ids are remembered for ever.
+/// The rules of the reference library, with its faults. Events apply as they arrive, the policy skips local ones, snapshots
+/// replace by revision, and ids are never forgotten.
 struct ReferenceDevice: Device {
     var state: [String] = []
     private let peer: String
@@ -78,7 +78,7 @@ struct ReferenceDevice: Device {
     mutating func sample(_ value: Int, at moment: Date) { _ = tap("bpm \(value)", at: moment) }
 }
 
-/// This library's.
+/// The rules of this library.
 struct MeshDevice: Device {
     var engine: ListEngine
     private var lane: EphemeralLane<Int>

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MeshEngine
 
-/// Events that are issued again, under other names, where they are in the order already.
+/// Events that are reissued under new names although they are in the order already.
 @Suite struct ReissueTests {
     @Test func `An event that another group has under its first name comes back once, issued again or not`() throws {
         let company = try twoGroups()
@@ -52,9 +52,9 @@ import Testing
         #expect(try Self.seeds.contains { try !doubledEvents(seed: $0).isEmpty })
     }
 
-    /// Two peers found a group, and a third one hears some of it without joining. One founder loses its store, founds another group
-    /// with the third, and both groups meet. Who is who, and how much each writes when, is drawn.
-    /// - Returns: what a peer shows twice in the end.
+    /// Two peers found a group, and a third one hears some of it without joining. One founder loses its store and founds another
+    /// group with the third, and both groups meet. The seed decides the roles, and how much each peer writes when.
+    /// - Returns: the events that a peer shows twice in the end.
     private func doubledEvents(seed: UInt64) throws -> [String] {
         var random = SplitMix64(seed: seed)
         func below(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
@@ -99,8 +99,8 @@ import Testing
         }.sorted()
     }
 
-    /// Bert holds an event of anna's, who loses her store and founds another group with him, in which he issues it again. The
-    /// first group has it too and has folded it; both meet.
+    /// Bert holds an event of anna. She loses her store and founds another group with him, in which he reissues the event. The
+    /// first group has it too and has folded it. Then both groups meet.
     private func twoGroups() throws -> EngineCompany {
         var company = EngineCompany()
         company.add("anna")
@@ -132,7 +132,7 @@ import Testing
         return company
     }
 
-    /// Anna has seen what bert wrote before either joined, and joins first.
+    /// Anna has seen the events that bert wrote before either joined, and joins first.
     private func lateAuthor() throws -> EngineCompany {
         var company = EngineCompany()
         company.add("cleo")

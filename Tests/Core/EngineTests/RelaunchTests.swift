@@ -5,9 +5,9 @@ import Testing
 
 @testable import MeshEngine
 
-/// The original's calls, by devices that keep nothing and are launched again.
+/// The reference's calls, by devices that keep nothing and relaunch.
 @Suite struct RelaunchTests {
-    /// As the original's initialiser makes it: without a word about lives.
+    /// Creates an engine as the reference's initializer does, without an incarnation.
     private func launch(_ peer: String) -> ListEngine {
         var options = SessionEngineOptions<[String], String>()
         return ListEngine(
@@ -39,7 +39,7 @@ import Testing
             #expect(try watch.receive(envelope) == .applied(watch.state), "\(tap) is new to the watch")
         }
         #expect(watch.state == earlier + tapped)
-        // The one that was under way, then a current one.
+        // The snapshot that was in flight, then a current one.
         _ = try phone.applySnapshot(snapshot)
         snapshot = handMadeSnapshot(&watch)
         _ = try phone.applySnapshot(snapshot)
@@ -52,7 +52,7 @@ import Testing
         #expect(watch.state == phone.state, "nor does the phone's state take anything away")
     }
 
-    /// A caller that says 0 gives up telling lives apart: the peer's state still is not thrown away.
+    /// With incarnation 0 a caller can't tell launches apart. Even so, the peer's state isn't discarded.
     @Test(arguments: 2...5)
     func `A relaunch without an incarnation shows what the peer has, and what it writes goes on behind it`(
         laps: Int
@@ -69,7 +69,7 @@ import Testing
         let after = try phone.submitLocal("after", at: noon + 101)
         #expect(after.metadata.sequence == UInt64(laps) + 2)
         #expect(phone.state == earlier + ["before", "after"])
-        // The watch lacks one and says so; the state brings it.
+        // The watch lacks one event and reports it. The snapshot brings it.
         #expect(
             try watch.receive(after)
                 == .snapshotRequired(expectedSequence: UInt64(laps) + 1, receivedSequence: UInt64(laps) + 2))
@@ -77,7 +77,7 @@ import Testing
         #expect(watch.state == phone.state)
     }
 
-    /// A watch that has written nothing has nothing to be waited for.
+    /// The watch has written nothing, so the phone has no event to wait for.
     @Test func `A shown state is not thrown away because nothing is missing`() throws {
         #expect(try shownAfterRelaunch() == ["p0", "p1", "p2"])
     }
@@ -99,7 +99,7 @@ import Testing
         return phone.state
     }
 
-    /// Of a phone's earlier life.
+    /// A lap event of the phone's earlier launch.
     private func makeLap(_ lap: Int) throws -> SessionSyncEnvelope<String> {
         var phone = makeEngine("phone")
         for earlier in 0..<lap { _ = try phone.submitLocal("p\(earlier)", at: noon + Double(earlier)) }
@@ -115,7 +115,7 @@ import Testing
         #expect(try !isShown())
     }
 
-    /// Whether a caller who shows what is applied shows what the engine has.
+    /// True if a caller that shows each applied state ends up showing the engine's state.
     private func isShown() throws -> Bool {
         var phone = launch("phone")
         var watch = launch("watch")

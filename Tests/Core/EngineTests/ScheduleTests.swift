@@ -5,8 +5,8 @@ import Testing
 
 @testable import MeshEngine
 
-/// Schedules for rules that the random searches can break unnoticed. Each schedule runs with its rule, when all members agree in
-/// the end, and without it, when the same check fails.
+/// Schedules for rules that the random searches can break unnoticed. With its rule, each schedule ends with all members in
+/// agreement. Without the rule, the same check fails.
 @Suite struct ScheduleTests {
     // MARK: - Acknowledgements from a later view (rule 18)
 
@@ -75,7 +75,7 @@ import Testing
         try #require(try company.run(upTo: 8) { $0["bert"].view == 1 })
         company.cutOff("bert")
         company.connect("cleo")
-        // Cleo would vote for the view, if she heard of it before she begins her own ballot.
+        // Cleo would vote for the view if she heard of it before she starts her own ballot.
         company.hold("anna", to: "cleo")
         for name in ["anna", "bert", "cleo"] { try company.tap(name, "of \(name)") }
         try company.run(rounds: 5)
@@ -101,7 +101,7 @@ import Testing
         #expect(breaches.isSuperset(of: [.doubled("of cleo", by: "bert"), .unconfirmed(by: "bert"), .statesDiffer]))
     }
 
-    /// Only dora has cleo's tap. Bert asks her for it. Her answer takes so long that bert has voted to close both.
+    /// Only dora has cleo's tap. Bert requests it from her. By the time she answers, bert has voted to close both.
     private func relayFollowsVote() throws -> EngineCompany {
         var company = EngineCompany(paired: ["anna", "bert", "cleo", "dora", "eric"])
         try company.run(rounds: 2)
@@ -119,7 +119,7 @@ import Testing
         try company.speak("eric")
         try company.release("dora", to: "bert")
         try #require(company["bert"].view == 0)
-        // Bert decides by eric's vote. By anna's word he would find that he holds more than is closed, and join anew.
+        // Bert decides by eric's vote. From anna's message he would learn that he holds more than the view closes, and rejoin.
         try company.release("eric", to: "bert")
         try #require(company["bert"].view == 1)
         try company.run(rounds: 8)
@@ -131,7 +131,7 @@ import Testing
 
     // MARK: - Events of another member that was closed (rule 20)
 
-    /// One more than the ids by which a second copy of the first tap is known.
+    /// One tap more than the number of ids by which a member detects a duplicate of the first tap.
     private static let manyTaps = (0...ReducedState<[String]>.recentEventIDsMax).map { "cleo \($0)" }
 
     @Test func `A member that comes back doesn't issue the events of another one again`() throws {
@@ -144,7 +144,7 @@ import Testing
         #expect(company.breaches(of: Self.manyTaps).contains(.doubled("cleo 0", by: "anna")))
     }
 
-    /// Cleo and dora are closed. Dora holds cleo's first tap. Both come back in one view, but dora's copy takes a second longer.
+    /// Cleo and dora are closed. Dora holds cleo's first tap. Both return in one view, but dora's copy takes a second longer.
     private func twoComeBack() throws -> EngineCompany {
         var company = EngineCompany(paired: ["anna", "bert", "cleo", "dora", "eric"])
         try company.run(rounds: 2)
@@ -155,7 +155,7 @@ import Testing
         try company.run(rounds: 12)
         try #require(company.members(of: "anna") == ["anna", "bert", "eric"] && company["dora"].state == ["cleo 0"])
         company.mend()
-        // Dora doesn't hear that cleo has issued her taps again.
+        // Dora doesn't hear that cleo has reissued her taps.
         company.cut("cleo", "dora")
         try #require(try company.run(upTo: 20) { $0["anna"].pending.copies == ["cleo", "dora"] })
         company.hold("anna", to: "dora")
@@ -185,8 +185,8 @@ import Testing
         #expect(company.alarms["bert"] != [])
     }
 
-    /// Bert founds a group with cleo, who never answers. Anna stops waiting for that group, and asks bert to prove that he lives.
-    /// His answer arrives after he has lost his store and has joined anna's group under another name.
+    /// Bert founds a group with cleo, who never answers. Anna stops waiting for that group, and asks bert for a proof of life.
+    /// His answer arrives after he has lost his store and joined anna's group under another incarnation.
     private func lostStoreProvesLife() throws -> EngineCompany {
         var company = EngineCompany()
         for name in ["anna", "bert", "cleo"] { company.add(name) }
@@ -204,10 +204,10 @@ import Testing
         try company.run(rounds: 6)
         try #require(company["anna"].isSealed && company["bert"].isSealed)
         company.alarms = [:]
-        // Under another name, a device gives new names to the taps since its launch.
+        // Under a new incarnation, a device renames the taps of its current launch. A new launch has none yet.
         try company.relaunch("bert")
         for tap in Self.bertsTaps { try company.tap("bert", tap) }
-        // Anna confirms the taps and folds most of them, so her copy has no ids of those. Bert doesn't hear of it.
+        // Anna confirms the taps and folds most of them, so her copy lacks their ids. Bert doesn't hear of it.
         company.cut("anna", "bert")
         try company.speak("anna")
         try #require(company["anna"].logCount < 32 && company["bert"].logCount == 40)
@@ -218,13 +218,13 @@ import Testing
     }
 }
 
-/// A promise of the engine that is broken once all members have heard each other.
+/// A violated guarantee of the engine, checked once all members have heard each other.
 private enum Breach: Hashable {
     case lost(String, by: String)
     case doubled(String, by: String)
-    /// That member waits for ever.
+    /// The member still has unconfirmed events.
     case unconfirmed(by: String)
-    /// A member has confirmed that event twice, or in another order than the final one.
+    /// The member has confirmed the event twice, or in an order other than the final one.
     case outOfOrder(String, confirmedBy: String)
     case statesDiffer
     case membersDiffer
@@ -240,7 +240,7 @@ extension EngineCompany {
             let counts = Dictionary(grouping: self[name].state) { $0 }.mapValues(\.count)
             for tap in taps where counts[tap] == nil { breaches.insert(.lost(tap, by: name)) }
             for (tap, count) in counts where count > 1 { breaches.insert(.doubled(tap, by: name)) }
-            // A member that has adopted a copy isn't told of every event.
+            // A member that has adopted a copy doesn't report every event.
             var rest = self[name].state[...]
             for event in confirmed[name] ?? [] {
                 guard let place = rest.firstIndex(of: event) else {
@@ -255,7 +255,7 @@ extension EngineCompany {
 }
 
 extension SessionSyncEngine {
-    /// The number that the source has to return.
+    /// The token that the source has to return.
     fileprivate func token(for source: SessionSource) -> UInt32? {
         sources.slot(of: source).flatMap { sources[$0].token }
     }

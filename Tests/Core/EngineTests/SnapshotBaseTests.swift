@@ -5,7 +5,7 @@ import Testing
 
 @testable import MeshEngine
 
-/// A snapshot as the base of an engine whose caller uses the original's calls and keeps nothing.
+/// A snapshot as the base of an engine whose caller uses the reference's calls and keeps nothing.
 @Suite struct SnapshotBaseTests {
     private func launch(_ peer: String, _ incarnation: UInt32) -> ListEngine {
         var options = SessionEngineOptions<[String], String>()
@@ -15,7 +15,7 @@ import Testing
             conflictPolicy: NoRepeatPolicy(), incarnation: incarnation, options: options)
     }
 
-    /// The phone and the watch hold each other's laps; then the phone is launched again and has the watch's state.
+    /// A phone and a watch that held each other's laps. Then the phone relaunched and took over the watch's state.
     private func relaunched(
         namesLives: Bool = true
     ) throws -> (phone: ListEngine, watch: ListEngine) {
@@ -34,7 +34,7 @@ import Testing
     {
         var (phone, watch) = try relaunched()
         #expect(!phone.isProvisional)
-        // Concurrent taps that cross; the watch's snapshot comes before its event.
+        // Concurrent taps cross. The watch's snapshot arrives before its event.
         let (own, other, snapshot) = try crossing(&phone, &watch)
         #expect(try phone.applySnapshot(snapshot) == .applied(phone.state))
         #expect(try phone.receive(other) == .applied(phone.state), "so the caller publishes")
@@ -72,8 +72,8 @@ import Testing
         #expect(try watch.receive(phone.submitLocal("third", at: noon + 2)) == .applied(["lost", "second", "third"]))
     }
 
-    /// The phone was launched again, and the watch, of an earlier version, has not told it the name of its earlier life. Then the
-    /// watch misses its first event.
+    /// The phone relaunched, and the watch, of an earlier version, hasn't named the phone's earlier incarnation. Then the watch
+    /// misses the new launch's first event.
     private func afterLoss() throws -> (phone: ListEngine, watch: ListEngine) {
         var (phone, watch) = try relaunched(namesLives: false)
         _ = try phone.submitLocal("lost", at: noon + 10)
@@ -97,7 +97,7 @@ import Testing
         #expect(watch.state != phone.state)
     }
 
-    /// The watch has the second of two taps when the phone is launched again. The new launch has one tap, like its state.
+    /// The watch has the second of two taps when the phone relaunches. The new launch makes one tap, which its state includes.
     private func afterUntoldLaunch() throws -> (phone: ListEngine, watch: ListEngine) {
         var (phone, watch) = (launch("phone", 1), launch("watch", 2))
         let first = try phone.submitLocal("first", at: noon)
@@ -134,8 +134,8 @@ import Testing
         #expect(try watch.receive(own) == .duplicate(watch.state))
     }
 
-    /// The watch takes the relaunched phone's state because of a gap, and its own tap is on top of it. The phone has that tap
-    /// as an event, puts it in order, and says so last.
+    /// The watch adopts the relaunched phone's state because of a gap, with its own tap on top. The phone receives that tap as
+    /// an event, puts it in order, and sends its state last.
     @Test func `An engine that has put own taps on top of a state takes that state's order from its peer`() throws {
         var (phone, watch) = try relaunched()
         let own = try watch.submitLocal("own", at: noon + 10)
@@ -149,7 +149,7 @@ import Testing
         #expect(try watch.applySnapshot(handMadeSnapshot(&phone, at: noon + 13)) == .applied(phone.state))
     }
 
-    /// Each takes the other's state, puts its own tap on top, and gets the other's tap as an event only then.
+    /// Each engine adopts the other's state and puts its own tap on top. Only then does it receive the other's tap as an event.
     @Test func `Of two engines that take each other's states one takes the other's order, whichever speaks first`()
         throws
     {
@@ -163,7 +163,7 @@ import Testing
             _ = try phone.applySnapshot(watchs)
             _ = try watch.applySnapshot(phones)
             #expect(phone.state != watch.state)
-            // What comes now stands in both states; still each is to say what it has, as neither has said it yet.
+            // Both states already contain these events. Each engine still has to report its state, as neither has done so.
             #expect(try phone.receive(other) == .applied(phone.state))
             #expect(try watch.receive(own) == .applied(watch.state))
             let last = (phone: handMadeSnapshot(&phone, at: noon + 10), watch: handMadeSnapshot(&watch, at: noon + 10))
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    /// A hostile vector moves no number of the local source, and of others none beyond what a peer may say of them.
+    /// A hostile vector changes no number of the local source. For other sources it is limited to the bound for hearsay.
     @Test func `Numbers of a lying snapshot are bounded`() throws {
         var phone = launch("phone", 1)
         _ = try phone.submitLocal("own", at: noon)

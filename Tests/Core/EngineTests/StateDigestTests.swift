@@ -5,7 +5,7 @@ import Testing
 @testable import MeshEngine
 
 @Suite struct StateDigestTests {
-    /// Both submit, so that events arrive late too, and confirm.
+    /// Submits events on both sides, so that some arrive late, and confirms them.
     private func confirm(_ count: Int, in pair: inout EnginePair) throws {
         for number in 0..<count {
             _ = try pair.phone.submitLocal("\(pair.phone.held.entries.count) \(number)", at: pair.now)

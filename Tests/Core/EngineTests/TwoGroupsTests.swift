@@ -4,7 +4,7 @@ import Testing
 
 @testable import MeshEngine
 
-/// Two groups of one session, of which all members but one have gone.
+/// Two groups of one session, each with one member left.
 @Suite struct TwoGroupsTests {
     @Test func `The last member of a group joins another group of the session, with its events`() throws {
         var pair = EnginePair(phone: try lastMember("phone", 1), watch: try lastMember("tablet", 7))
@@ -21,7 +21,7 @@ import Testing
         #expect(pair.watch.state == pair.phone.state)
     }
 
-    /// A peer that has gone on without the other member of its group.
+    /// A peer that has continued without the other member of its group.
     private func lastMember(_ peer: String, _ incarnation: UInt32) throws -> ListEngine {
         var pair = EnginePair(
             phone: makeEngine(peer, incarnation: incarnation), watch: makeEngine("watch", incarnation: incarnation + 1))

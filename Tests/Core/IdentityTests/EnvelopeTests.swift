@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct EnvelopeTests {
     struct Lap: Codable, Hashable, Sendable { var number: Int }
-    /// The same shape under another name, as another version of the app has it.
+    /// A type of equal shape under another name, as another version of the app may have it.
     struct Round: Codable, Hashable, Sendable { var number: Int }
 
     @Test func `A payload comes out as it went in, without being encoded`() throws {

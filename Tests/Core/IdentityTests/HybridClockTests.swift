@@ -18,7 +18,7 @@ import Testing
         #expect(HybridTimestamp(rawValue: .max).successor == HybridTimestamp(rawValue: .max))
     }
 
-    /// Every sequence of six steps, with a wall clock that stands, advances or jumps back, and stamps of others.
+    /// Every sequence of six steps: the wall clock stands, advances or jumps back, or stamps of others arrive.
     @Test func `A drawn stamp exceeds everything drawn and seen, whatever the wall clock does`() {
         let walls: [UInt64] = [0, 9, 10, 11]
         let others = [HybridTimestamp.zero, HybridTimestamp(milliseconds: 10, counter: 3), .init(milliseconds: 12)]
@@ -49,8 +49,8 @@ import Testing
         }
     }
 
-    /// The largest stamps that a peer can send, then a million more: whatever it does, our next stamp is accepted, exceeds
-    /// what it did before, and others go on following it.
+    /// The largest stamps that a peer can send, then a million more. Afterwards our next stamp is still accepted, exceeds our
+    /// earlier ones, and others still follow it.
     @Test func `A peer's largest stamps use up no clock`() {
         var clock = HybridLogicalClock()
         for raw in [1 << 62 - 1, 1 << 62, 1 << 62 + 1, 1 << 63 - 1, 1 << 63, .max - 1, .max] as [UInt64] {

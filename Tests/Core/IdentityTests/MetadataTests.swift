@@ -43,7 +43,7 @@ import Testing
         let changes: [(inout SessionSyncMetadata) -> Void] = [
             { $0.sessionID = UUID() }, { $0.sourcePeerID = "watch" }, { $0.sourcePeerID = "" }, { $0.incarnation = 1 },
             { $0.sequence = 8 }, { $0.stamp = .zero }, { $0.payloadType = "other" },
-            // The same letters, divided otherwise.
+            // Equal letters, split elsewhere.
             {
                 $0.sourcePeerID = "phonew"
                 $0.payloadType = "orkout.event"
@@ -96,7 +96,7 @@ import Testing
         for original in [Self.metadata(), Self.metadata(eventID: UUID()), Self.metadata(sequence: 0)] {
             let decoded = try JSONDecoder().decode(SessionSyncMetadata.self, from: JSONEncoder().encode(original))
             #expect(decoded == original)
-            // A derived id costs nothing when it is sent on.
+            // A derived id takes no bytes when it is forwarded.
             #expect((decoded.explicitEventID == nil) == (original.explicitEventID == nil))
         }
     }
@@ -114,6 +114,6 @@ import Testing
         #expect(metadata.eventID.uuidString == "11111111-2222-4333-8444-555555555555")
     }
 
-    /// Computed by another implementation from the documentation of `derivedEventID`.
+    /// Computed by another implementation, following the documentation of `derivedEventID`.
     static let goldenID = "E20A3821-B48C-8658-9B4D-7D852C4D6B83"
 }

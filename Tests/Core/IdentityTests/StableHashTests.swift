@@ -15,7 +15,7 @@ import Testing
         #expect(StableHash(Array(text.utf8)).description == expected)
     }
 
-    /// The verification of SMHasher: keys of every length up to 255, hashed together.
+    /// SMHasher's verification: hashes keys of every length up to 255, and then hashes the results.
     @Test func `All lengths up to 255 verify as SMHasher says`() {
         var hashes: [UInt8] = []
         for length in 0..<256 {

@@ -22,7 +22,7 @@
             ].compactMap { name, bytes in bytes.map { (name, $0) } }
         }()
 
-        /// What comes out of a room of that size, by default one that always suffices; nil when it does not fit.
+        /// Compresses into `room` bytes, by default always enough. Returns nil if the output doesn't fit.
         private static func deflated(_ bytes: [UInt8], by deflater: any BodyDeflater, room: Int? = nil) throws
             -> [UInt8]?
         {
@@ -37,7 +37,7 @@
             throws
         {
             let compressed = try #require(try deflated(bytes, by: deflater))
-            // Samples that repeat shrink beyond what readers of frames allow; here only the format matters.
+            // Repetitive samples shrink beyond the ratio that frame readers allow. Only the format matters here.
             let limits = FrameLimits(inflationRatio: 100_000)
             let inflated = try compressed.withUnsafeBytes {
                 try inflater.inflate($0, count: bytes.count, limits: limits)
@@ -71,7 +71,7 @@
             let deflater = try LibdeflateCompressor().makeDeflater(level: 6)
             let bytes = try #require(Self.samples.first { $0.name == "workout" }).bytes
             let whole = try #require(try Self.deflated(bytes, by: deflater))
-            // It wants a few bytes to spare and may give up close to the end.
+            // The compressor needs a few spare bytes and may give up close to the end.
             for room in Array(0...40) + Array(whole.count - 40...whole.count + 40) {
                 var output = [UInt8](repeating: 0xEE, count: room + 64)
                 let count = try bytes.withUnsafeBytes { bytes in
@@ -129,7 +129,7 @@
         @Test("a body that doesn't shrink, or shrinks beyond the limit of readers, is stored")
         func stored() throws {
             let policy = CompressionPolicy.zlib(minimumBytes: 1, compressor: LibdeflateCompressor(), compressorBytes: 1)
-            // Knuth's congruential generator (MMIX); its highest bits do not repeat.
+            // Knuth's linear congruential generator (MMIX). Its highest bits don't repeat.
             var state: UInt64 = 11
             let noise = (0..<20_000).map { _ in
                 state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

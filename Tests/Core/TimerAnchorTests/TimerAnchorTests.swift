@@ -107,13 +107,13 @@ private func at(_ seconds: TimeInterval) -> Date { start.addingTimeInterval(seco
     }
 }
 
-/// Every sequence of seven transitions, a second apart, against a plain recount of the seconds.
+/// Compares every sequence of seven transitions, a second apart, with a plain count of the seconds.
 @Suite struct TimerAnchorModelTests {
     enum Transition: CaseIterable {
         case pause, resume, step, finish, wait
     }
 
-    /// Counts second by second what the anchor derives.
+    /// Counts second by second the values that the anchor derives.
     struct Recount {
         var elapsed = 0.0
         var step: Double?
@@ -165,7 +165,7 @@ private func at(_ seconds: TimeInterval) -> Date { start.addingTimeInterval(seco
         }
     }
 
-    /// The same transitions with moments in any order: skewed clocks and late events.
+    /// Every sequence of three transitions with moments in any order: skewed clocks and late events.
     @Test func `Nothing is ever negative or shrinks, even when moments come out of order`() {
         let moments: [TimeInterval] = [-3, 0, 2, 7]
         let choices = moments.count * Transition.allCases.count

@@ -2,14 +2,14 @@ import Foundation
 import MeshTimerAnchor
 import Testing
 
-/// A reading is the anchor at one moment, and nothing else.
+/// A reading depends on the anchor and the moment, and on nothing else.
 @Suite struct TimerReadingTests {
     private let start = Date(timeIntervalSince1970: 1_767_225_600)
 
     private func at(_ seconds: TimeInterval) -> Date { start.addingTimeInterval(seconds) }
 
     @Test func `phase and times of a reading agree, whatever came before`() {
-        // Every order of four taps, twice each allowed: 4^4.
+        // Four taps in every order, with repeats: 4^4.
         let taps: [(inout SessionTimerAnchor, Date) -> Void] = [
             { $0.pause(at: $1) }, { $0.resume(at: $1) }, { $0.step(at: $1) }, { $0.finish(at: $1) },
         ]

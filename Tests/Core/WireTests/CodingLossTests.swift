@@ -123,7 +123,7 @@ private struct Lap: Codable, Equatable {
     init(seconds: Double, note: String) { (self.seconds, self.note, cached) = (seconds, note, "local") }
 }
 
-/// ISO 8601 without fractions, as many models encode dates.
+/// Encodes its date as ISO 8601 without fractions, as many models do.
 private struct Start: Codable {
     enum CodingKeys: CodingKey { case at }
     var at: Date
@@ -140,7 +140,7 @@ private struct Start: Codable {
 
 private class Base: Codable { var name = "" }
 
-/// Inherits the coding of its base.
+/// Inherits the coding of its base class.
 private final class Derived: Base { var count = 0 }
 
 private enum Step: Codable {

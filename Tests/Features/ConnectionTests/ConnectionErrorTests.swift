@@ -17,7 +17,7 @@ import Testing
     func `Every error travels, and says what it is`(error: ConnectionError) throws {
         let bytes = try JSONEncoder().encode(error)
         #expect(try JSONDecoder().decode(ConnectionError.self, from: bytes) == error)
-        // A handler's text is the app's own, and is shown as it was written.
+        // A handler's text belongs to the app and is shown unchanged.
         if case .handlerError(let text) = error {
             #expect(error.localizedDescription == text)
         } else {

@@ -24,7 +24,7 @@ import Testing
     }
 }
 
-/// Calls when the test says so.
+/// A clock whose calls are made by the test.
 private final class HandClock: DeliveryClock {
     private let calls = Locked<[(time: Duration, body: @Sendable () -> Void)]>([])
 

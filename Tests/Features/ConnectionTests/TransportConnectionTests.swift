@@ -95,7 +95,7 @@ import Testing
                     causalTimestamp: Date(timeIntervalSince1970: 1), payloadType: "test")
                 return waiting.keep(AnySessionSyncEnvelope(metadata: metadata, payload: payload))
             }
-            // Names count too, so there is no room for a sixteenth.
+            // Names count too, so a sixteenth doesn't fit.
             #expect(refused.count == 17)
             #expect((0..<4).reduce(0) { $0 + waiting.take("feature \($1)").count } == 15)
         }
@@ -108,7 +108,7 @@ import Testing
             await unwanted.pass(try envelope(sequence, "sessionmesh.a"))
             await unwanted.pass(try envelope(sequence, "sessionmesh.b"))
         }
-        // The transport offers it again, since the process ended too soon after it had come.
+        // The transport offers message 3 again, because the process ended too soon after its arrival.
         let cutOff = TransportConnection(transport: loopback(), store: store)
         await cutOff.pass(try envelope(3, "sessionmesh.a"))
         await cutOff.pass(try envelope(4, "sessionmesh.a"))
@@ -192,7 +192,7 @@ import Testing
         let other = loopback()
         let shared = TransportConnection.shared(over: other)
         #expect(TransportConnection.shared(over: other) === shared && shared !== own)
-        // One of a session isn't for what belongs to none.
+        // A connection for one session isn't shared with features that belong to no session.
         let third = loopback()
         let scoped = TransportConnection(transport: third, sessionID: UUID())
         #expect(TransportConnection.shared(over: third) !== scoped)
@@ -214,13 +214,13 @@ import Testing
 }
 
 extension WaitingEnvelopes {
-    /// The features for which the store keeps something.
+    /// The features with entries in the store.
     fileprivate static func journals(in store: any SessionStore) throws -> [String] {
         try store.catalog(prefix: root).journals.map { String($0.name.dropFirst(root.count)) }
     }
 }
 
-/// A store in memory that neither reads nor writes while it is told to fail.
+/// An in-memory store that neither reads nor writes while `fails` is true.
 private final class FailingStore: SessionStore {
     private let base = MemoryStore()
     private let isFailing = Locked(false)
@@ -245,7 +245,7 @@ private final class FailingStore: SessionStore {
     func close() {}
 }
 
-/// Walls as they are given, then the beginning of time.
+/// A clock that returns the given wall times in order, then 1970.
 private final class WallClock: DeliveryClock {
     private let walls: Locked<[TimeInterval]>
 
@@ -261,14 +261,14 @@ private final class Recorder: Sendable {
 
     func note(_ envelope: AnySessionSyncEnvelope) { noted.withLock { $0.append(envelope.metadata.sequence) } }
 
-    /// Waits for so many.
+    /// Waits for at least `count` envelopes.
     func sequences(_ count: Int) async -> [UInt64] {
         await eventually { noted.withLock { $0.count >= count } }
         return noted.withLock { $0 }
     }
 }
 
-/// Notes at each start whether envelopes have a subscriber, and may refuse.
+/// Records at each start whether envelopes have a subscriber. Throws if it has an error.
 private final class StartingTransport: TransportWrapper {
     let wrapped: any SessionSyncTransport
     let starts = Locked<[Bool]>([])

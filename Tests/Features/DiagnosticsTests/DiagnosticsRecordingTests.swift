@@ -26,7 +26,7 @@ struct DiagnosticsRecordingTests {
         let lines = recording.jsonLines
         #expect(lines.count { $0 == UInt8(ascii: "\n") } == 2)
         #expect(try DiagnosticsRecording(jsonLines: lines).entries == recording.entries)
-        // As editors leave them.
+        // As an editor may save them.
         let edited = Data("\n".utf8) + lines.replacing(Data("\n".utf8), with: Data("\r\n".utf8)) + Data("  \n".utf8)
         #expect(try DiagnosticsRecording(jsonLines: edited).entries == recording.entries)
     }

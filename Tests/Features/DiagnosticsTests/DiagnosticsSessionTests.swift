@@ -68,7 +68,7 @@ import Testing
                 try await recorder.send(envelope(sequence), mode: .reliableEventually, to: nil)
             }
         }
-        // The subscriber's buffer is full: the sender waits.
+        // The subscriber's buffer is full, so the sender waits.
         var last: UInt64 = 0
         while recorder.recordedCount == 0 || recorder.recordedCount != last {
             last = recorder.recordedCount
@@ -216,7 +216,7 @@ import Testing
     }
 }
 
-/// Carries nothing and notes what it is to withdraw, and whom to let in.
+/// Carries nothing, and records withdrawals and admitted guests.
 private final class Withdrawing: SessionSyncTransport {
     let localPeer: SessionPeer
     let withdrawn = Locked<[UUID]>([])

@@ -106,7 +106,7 @@ struct RecordedJSONTests {
         }
         let deep = (0..<10_000).reduce(Chain(nil)) { chain, _ in Chain(chain) }
         #expect(try #require(RecordedJSON.text(of: deep)).contains("…"))
-        // One at a time, as freeing them at once would take the stack.
+        // One at a time, because freeing the chain at once would overflow the stack.
         var chain: Chain? = deep
         while let next = chain?.next {
             chain?.next = nil

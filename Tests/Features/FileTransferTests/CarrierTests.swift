@@ -21,7 +21,7 @@ import Testing
             try pair.watch.launch()
         }
 
-        /// The platform hands the next file over and says so.
+        /// Makes the platform hand over the next file and report that.
         @MainActor func deliver() throws {
             let id = try platform.deliver(to: #require(far.current))
             if let id { near.current?.finished(id, error: nil) }
@@ -73,7 +73,7 @@ import Testing
             await pair.phone.crash()
             try pair.phone.launch()
         }
-        // The receiver's app is launched by the platform, with the file in its hands.
+        // The platform launches the receiver's app to hand over the file.
         if mask & 2 != 0 {
             await pair.watch.crash()
             try pair.watch.launch()
@@ -106,7 +106,7 @@ import Testing
         #expect(setting.platform.outstandingIDs.isEmpty)
     }
 
-    /// By whether the platform has kept the file, and by whether it is done with it before it says anything.
+    /// The cases: the platform has kept the file or not, and delivers it before or after it starts.
     @Test(arguments: [(true, true), (true, false), (false, false)])
     func `A platform that starts after the app goes on with its files`(isKept: Bool, isEarly: Bool) async throws {
         let setting = try Setting(seed: 49)
@@ -151,7 +151,7 @@ import Testing
         let (pair, platform, near) = (setting.pair, setting.platform, setting.near)
         let url = try pair.makeFile("a.bin", bytes: 3000)
         let transfer = try await pair.begin(url)
-        // Said to be handed over, and gone.
+        // Reported as delivered, but lost.
         platform.cancel(transfer.id)
         near.current?.finished(transfer.id, error: nil)
         await pair.settle { !platform.outstandingIDs.isEmpty }
@@ -174,7 +174,7 @@ import Testing
             let offer = try #require(FileOffer(header, from: "phone", chunkBytesMax: 1))
             let cargo = pair.root.appendingPathComponent("cargo")
             try FileManager.default.copyItem(at: url, to: cargo)
-            // The platform's callback on one thread, and what an earlier launch has left on another.
+            // The platform's callback runs on one thread, the restore of an earlier launch's files on another.
             DispatchQueue.concurrentPerform(iterations: 2) { side in
                 if side == 0 { _ = inbox.restore() } else { try? inbox.adopt(cargo.path, for: offer) }
             }
@@ -192,7 +192,7 @@ import Testing
         let first = try FileInbox(path: path, limits: .init(), system: .init())
         try first.adopt(pair.makeFile("a.bin", bytes: 10).path, for: offer)
         let kept = try first.complete(offer)
-        // Again, before anything has been read, onto a full disk, and damaged.
+        // Adopted again: before anything was read, onto a full disk, and damaged.
         var full = SystemFiles()
         full.freeBytes = { _ in 0 }
         for system in [SystemFiles(), full] {
@@ -281,7 +281,7 @@ import Testing
         try setting.deliver()
         await pair.settle { !refused.isTransferring }
         #expect(refused.error == .insufficientSpace)
-        // Right in size and wrong in content.
+        // Correct size, wrong content.
         let small = try pair.makeFile("b.bin", bytes: 100)
         let damaged = try await pair.begin(small)
         setting.platform.cancel(damaged.id)

@@ -76,7 +76,7 @@ import Testing
         let files = try pair.watch.launch()
         var received: ReceivedFile?
         files.onFileReceived = { received = $0 }
-        // A peer that says what it likes, with bytes that are right.
+        // A peer that sends an arbitrary header, with correct bytes.
         let id = UUID()
         let bytes = Data("hello".utf8)
         let path = try pair.makeFile("source", bytes: 0).path
@@ -121,7 +121,7 @@ import Testing
         let opened = Result { try inbox.openPartial(second.key) }
         #expect(throws: ConnectionError.self) { try opened.get() }
         #expect(try FileManager.default.contentsOfDirectory(atPath: outside.path).isEmpty)
-        // What a platform brings may be a link as well.
+        // A file from the platform may also be a link.
         let link = pair.root.appendingPathComponent("link")
         try FileManager.default.createSymbolicLink(at: link, withDestinationURL: outside)
         let third = try offer("c")
@@ -183,7 +183,7 @@ import Testing
         await pair.settle { !first.isTransferring }
         #expect(first.isCompleted)
         #expect(try await send("4", 4000).error == nil)
-        // The bound holds after a relaunch as well.
+        // The limit also holds after a relaunch.
         await pair.watch.crash()
         try pair.watch.launch()
         #expect(try await send("5", 100).error == .insufficientSpace)
@@ -210,7 +210,7 @@ import Testing
         #expect(try status { inbox, offer, _ in try inbox.openPartial(offer.key).append([1, 2]) } == .partial(2))
         #expect(
             try status { inbox, offer, folder in
-                // Between the two steps of completing.
+                // Between the two steps of completion.
                 try write(inbox, offer)
                 let new = folder.appendingPathComponent("file.new")
                 try FileManager.default.createDirectory(at: new, withIntermediateDirectories: false)
@@ -249,12 +249,12 @@ import Testing
         if name != "data" { _ = try first.complete(offer) }
         if name == "settled" { first.markImported(offer) }
         let before = first.restore().map(\.status)
-        // As on a phone that has not been unlocked, or in a process with too many files.
+        // As on a phone that hasn't been unlocked, or in a process with too many open files.
         var locked = SystemFiles()
         locked.read = { _, _, _ in -Int(EPERM) }
         let unreadable = try inbox(pair, .init(), locked)
         #expect(unreadable.restore().isEmpty)
-        // Nor does it come again meanwhile.
+        // Meanwhile the offer isn't accepted again either.
         let begun = Result { try unreadable.begin(offer) }
         #expect(throws: ConnectionError.idInUse(id: offer.header.id.uuidString)) { try begun.get() }
         let later = try inbox(pair)
@@ -277,7 +277,7 @@ import Testing
         let root = pair.root.appendingPathComponent("inbox")
         try FileManager.default.moveItem(
             at: root.appendingPathComponent(offer.key), to: root.appendingPathComponent(offer.formerKey))
-        // Under another's name it is nobody's.
+        // A folder under another file's name belongs to no file.
         let stray = root.appendingPathComponent(String(repeating: "0", count: 32))
         try FileManager.default.copyItem(at: root.appendingPathComponent(offer.formerKey), to: stray)
 

@@ -36,7 +36,7 @@ import Testing
     func `A peer's largest numbers crash nothing, and a file still arrives`(seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         let pair = try TestPair(seed: seed)
-        // Whoever sets no limit is the one whose sums are largest.
+        // Without limits, sums become largest.
         pair.watch.limits.inboxBytesMax = .max
         pair.watch.limits.freeBytesMin = seed % 2 == 0 ? 16 << 20 : 0
         try pair.phone.launch()

@@ -54,7 +54,7 @@ import Testing
 
     private enum Step: CaseIterable { case cancel, succeed }
 
-    /// Whatever is called in whatever order, one end shows, and it is the first.
+    /// For any calls in any order, only the first end shows.
     private func complaint(_ make: () -> any TransferRule) -> String? {
         for first in Step.allCases {
             for second in Step.allCases {
@@ -105,7 +105,7 @@ import Testing
 
     // MARK: W18
 
-    /// A platform deletes what it has brought when its callback returns; the app must be able to read it all the same.
+    /// A platform deletes its file when its callback returns. Even so, the app must be able to read the file.
     private func complaint(
         _ platform: TestPlatform, _ observer: any FileCarrierObserver, read: () -> Data??, settle: () async -> Void
     ) async -> String? {

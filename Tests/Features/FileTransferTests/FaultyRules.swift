@@ -3,7 +3,7 @@ import MeshConnection
 
 @testable import MeshFileTransfer
 
-/// What W8 and W19 are about, on ours and on a model of the reference's.
+/// The calls that W8 and W19 concern, for our transfer and for a model of the reference's.
 @MainActor
 protocol TransferRule: AnyObject {
     var isCompleted: Bool { get }
@@ -22,12 +22,12 @@ extension FileTransfer: TransferRule {
     }
 }
 
-/// One place for a waiting caller, and an end that every call may write.
+/// A transfer with space for one waiting caller, and an end that every call may overwrite.
 @MainActor
 final class FaultyTransfer: TransferRule {
     private(set) var isCompleted = false
     private(set) var error: ConnectionError?
-    /// The reference traps where a second caller comes.
+    /// The number of times that the reference would trap because of a second caller.
     private(set) var trapCount = 0
     private var continuation: CheckedContinuation<Void, any Error>?
 
@@ -54,7 +54,7 @@ final class FaultyTransfer: TransferRule {
     }
 }
 
-/// Hands the app a path on another turn, by when the platform has deleted the file.
+/// Hands the path to the app in a later turn. By then the platform has deleted the file.
 final class FaultyCourier: FileCarrierObserver {
     private let handler: @MainActor (URL) -> Void
 

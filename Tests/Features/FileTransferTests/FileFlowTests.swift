@@ -4,7 +4,7 @@ import Testing
 
 @testable import MeshFileTransfer
 
-/// The receiver's half against a sender and a network of one seed, in virtual time, without a byte on disk.
+/// The receiving half, with a sender and a network from one seed, in virtual time and without any bytes on disk.
 @Suite struct FileFlowTests {
     private static let zeros = Data(count: FileFlow.chunkBytesMax)
 
@@ -17,7 +17,7 @@ import Testing
         var isInOrder = true
     }
 
-    /// A flow on a lossless lane that has asked for everything, and the ranges. Its sender then offers twice, owing nothing.
+    /// A flow on a lossless lane that has requested everything, and the requested ranges. Its idle sender then offers twice.
     private func doubtfulFlow() -> (flow: FileFlow, asked: [FileRange]) {
         var flow = FileFlow(byteCount: 60_000, held: 0, isLossless: true)
         let asked = flow.nextRequests(now: .zero)
@@ -51,7 +51,7 @@ import Testing
         #expect(flow.nextRequests(now: .seconds(21)) == Array(asked.dropFirst()))
     }
 
-    /// - Parameter loss: of datagrams of 1200 bytes: a chunk of many is lost with any of them.
+    /// - Parameter loss: the fraction of lost 1200-byte datagrams. A chunk is lost if any of its datagrams is.
     private func run(
         seed: UInt64, byteCount: UInt64, held: UInt64 = 0, loss: Double = 0, duplication: Double = 0, jitter: Int = 0,
         stepsMax: Int = 2_000_000
@@ -60,7 +60,7 @@ import Testing
         var flow = FileFlow(byteCount: byteCount, held: held)
         var outcome = Outcome(handedOut: held)
         var now = Duration.zero
-        /// By arrival in milliseconds.
+        /// Chunks in flight, by their arrival time in milliseconds.
         var underWay: [Int: [FileRange]] = [:]
         var millisecond = 0
         for _ in 0..<stepsMax {
@@ -83,7 +83,7 @@ import Testing
                 }
             }
             outcome.outstandingMax = max(outcome.outstandingMax, flow.outstandingBytes)
-            // As the timer does: straight to what is due.
+            // Jumps directly to the next deadline, as the timer does.
             let due = flow.deadline.map { Int(($0 / .milliseconds(1)).rounded(.up)) } ?? millisecond + 1
             millisecond = max(millisecond + 1, min(due, underWay.keys.min() ?? due))
             now = .milliseconds(millisecond)
@@ -109,7 +109,7 @@ import Testing
         let outcome = run(seed: 1, byteCount: 1 << 30, jitter: 3)
         #expect(outcome.handedOut == 1 << 30)
         #expect(outcome.outstandingMax <= FileFlow.windowBytesMax)
-        // Chunks that jitter overtakes are not asked for again in vain.
+        // Chunks that arrive out of order are rarely requested again.
         #expect(outcome.asked < (1 << 30) / 100 * 115)
     }
 
@@ -146,7 +146,7 @@ import Testing
         var flow = FileFlow(byteCount: 1 << 20, held: 0, chunkBytesMax: 1)
         var ranges: [FileRange] = []
         var most = 0
-        // All but the first come: everything is early.
+        // All chunks but the first arrive, so all of them are early.
         for round in 0..<3000 {
             let now = Duration.microseconds(round)
             ranges += flow.nextRequests(now: now)
@@ -156,7 +156,7 @@ import Testing
             most = max(most, flow.outstandingChunks)
         }
         #expect(most == FileFlow.windowChunksMax)
-        // And it goes on.
+        // The flow continues.
         for range in ranges { _ = flow.take(Data(count: range.count), at: range.offset, now: .milliseconds(4)) }
         #expect(flow.next >= UInt64(FileFlow.windowChunksMax))
         #expect(!flow.nextRequests(now: .milliseconds(4)).isEmpty)

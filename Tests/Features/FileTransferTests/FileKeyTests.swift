@@ -28,8 +28,8 @@ import Testing
         #expect(digests.allSatisfy { $0.utf8.count == 64 })
     }
 
-    /// An attacker's id for a file, such that the hash by which folders once were named is that of a file of the victim's:
-    /// MurmurHash3 takes sixteen bytes at a time, and each step can be taken back.
+    /// An attacker's file id that collides with a victim's under the hash that once named folders. MurmurHash3 takes sixteen
+    /// bytes at a time, and each of its steps can be inverted.
     private func twin(of id: UUID, from victim: String, for attacker: String) -> UUID {
         let (first, second): (UInt64, UInt64) = (0x87c3_7b91_1142_53d5, 0x4cf5_ad43_2745_937f)
         func rotate(_ word: UInt64, _ bits: UInt64) -> UInt64 { word << bits | word >> (64 - bits) }
@@ -69,7 +69,7 @@ import Testing
             #expect(
                 FileInbox.key(peerID: String(victim), id: id) != FileInbox.key(peerID: String(attacker), id: made))
         }
-        // Nor is a part of one name taken for the other.
+        // An empty peer id also gives a complete key.
         #expect(FileInbox.key(peerID: "", id: UUID()).utf8.count == 64)
     }
 }

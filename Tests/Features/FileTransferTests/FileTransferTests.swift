@@ -33,7 +33,7 @@ import Testing
         #expect(received.first?.byteCount == UInt64(bytes))
         #expect(received.first?.senderID == "phone")
         try await transfer.waitForCompletion()
-        // Nothing is left of it but what a lost acknowledgement needs, and that goes too.
+        // Only the data for a lost acknowledgement is left, and it is removed too.
         await pair.settle(steps: 50)
         #expect(try FileManager.default.contentsOfDirectory(atPath: pair.watch.folder.path).isEmpty)
         #expect(pair.phone.storedNames.isEmpty)
@@ -164,7 +164,7 @@ import Testing
         #expect(pair.watch.imports.values.allSatisfy { $0 == 1 })
     }
 
-    /// By whether the silent sender's device is gone, or says nothing.
+    /// The silent sender's device is either gone, or connected without answering.
     @Test(arguments: [true, false]) func `Silent senders delay no other file, and continue when they are back`(
         isGone: Bool
     ) async throws {

@@ -6,9 +6,9 @@ import Testing
 
 @testable import MeshFileTransfer
 
-/// Any network, slow disks that stand still for a while, relaunches of either side: every file arrives whole and is imported once, or its transfer has an error.
+/// Any network, disks that stall, and relaunches: every file is imported once and complete, or its transfer has an error.
 @MainActor @Suite struct LossTests {
-    /// More by hand: FILE_SEEDS=202611261530..<202611262030.
+    /// The seeds. For more, set FILE_SEEDS=202611261530..<202611262030.
     private nonisolated static let seeds: [UInt64] = {
         let bounds = ProcessInfo.processInfo.environment["FILE_SEEDS"]?.components(separatedBy: "..<").compactMap(
             UInt64.init)

@@ -7,9 +7,9 @@ import Testing
 
 @testable import MeshFileTransfer
 
-/// On a lane that delivers every chunk, delay is not loss: no chunk is read or sent twice.
+/// On a lane that delivers every chunk, a delay isn't a loss: no chunk is read or sent twice.
 @MainActor @Suite struct LosslessLaneTests {
-    /// More by hand: FILE_SEEDS=202611261530..<202611261630.
+    /// The seeds. For more, set FILE_SEEDS=202611261530..<202611261630.
     private nonisolated static let seeds: [UInt64] = {
         let bounds = ProcessInfo.processInfo.environment["FILE_SEEDS"]?.components(separatedBy: "..<").compactMap(
             UInt64.init)
@@ -20,7 +20,7 @@ import Testing
 
     private enum Stop: CaseIterable { case none, reader, writer, towardsReceiver, towardsSender }
 
-    /// - Parameter stop: what stands still for 40 s, long enough for the peers to give each other up.
+    /// - Parameter stop: the part that stops for 40 s, long enough for the peers to consider each other gone.
     private func share(
         seed: UInt64, lanes: [LinkLane: PayloadLimit] = ScenarioLanes.streams, disk: Duration, stop: Stop = .none
     ) async throws -> Double {
@@ -58,7 +58,7 @@ import Testing
     @Test func `A side that stops for a while costs no byte where the lane loses none`() async throws {
         for stop in Stop.allCases {
             let share = try await share(seed: 2, disk: .milliseconds(5), stop: stop)
-            // A peer that stands still counts as there for up to 30 s, in which more is under way.
+            // A stopped peer counts as present for up to 30 s. The other side sends more meanwhile.
             #expect(share <= 1.02, "\(stop): \(share)")
         }
     }
@@ -95,7 +95,7 @@ import Testing
     }
 }
 
-/// Disks of two devices that take their time, which is virtual, and can stand still.
+/// Slow disks of two devices. They use virtual time, and can stop.
 final class SlowDisks: Sendable {
     private struct State {
         var isCounting = false
@@ -113,10 +113,10 @@ final class SlowDisks: Sendable {
         self.perChunk = perChunk
     }
 
-    /// Bytes that the sender has read since `beginCounting`.
+    /// The number of bytes that the sender has read since `beginCounting`.
     var readBytes: Int { state.withLock { $0.readBytes } }
     func beginCounting() { state.withLock { $0.isCounting = true } }
-    /// The next call stands still for so long.
+    /// Makes the next read wait for `time`.
     func stopReader(_ time: Duration) { state.withLock { $0.readerStop = time } }
     func stopWriter(_ time: Duration) { state.withLock { $0.writerStop = time } }
 

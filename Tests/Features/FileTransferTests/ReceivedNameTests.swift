@@ -3,7 +3,7 @@ import Testing
 
 @testable import MeshFileTransfer
 
-/// The handler of Docs/Guides/Files.md: every file has a name of its own, and every transfer completes.
+/// The handler of Docs/Guides/Files.md: every file gets its own name, and every transfer completes.
 @MainActor @Suite struct ReceivedNameTests {
     private func receive(_ names: [String]) async throws -> [String: Data] {
         let pair = try TestPair(seed: 1)

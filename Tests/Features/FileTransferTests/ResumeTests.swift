@@ -6,17 +6,17 @@ import Testing
 
 @testable import MeshFileTransfer
 
-/// How much of files is read and written, by whom.
+/// Counts the bytes that are read from and written to files.
 final class Meter: Sendable {
     private let counts = Locked((read: 0, written: 0, largest: 0, lowest: UInt64.max))
 
     var read: Int { counts.withLock { $0.read } }
     var written: Int { counts.withLock { $0.written } }
     var largest: Int { counts.withLock { $0.largest } }
-    /// Where reading began.
+    /// The lowest offset that was read.
     var lowest: UInt64 { counts.withLock { $0.lowest } }
 
-    /// - Parameter writesMax: what fits on the disk.
+    /// - Parameter writesMax: the number of bytes that fit on the disk.
     func system(writesMax: Int = .max) -> SystemFiles {
         let usual = SystemFiles()
         var system = usual
@@ -78,7 +78,7 @@ final class Meter: Sendable {
         #expect(pair.watch.imports == ["a.bin": 1])
         let url = pair.root.appendingPathComponent("a.bin")
         #expect(try pair.watch.contents["a.bin"] == Data(contentsOf: url))
-        // What had arrived is not even read again.
+        // The bytes that had arrived aren't even read again.
         #expect(meter.lowest >= UInt64(held))
     }
 
@@ -96,7 +96,7 @@ final class Meter: Sendable {
         pair.watch.files?.onFileReceived = pair.watch.files?.onFileReceived
         await pair.settle(steps: 10)
         #expect(pair.watch.imports == ["a.txt": 1])
-        // Neither transport has a store: what was posted is gone with them.
+        // Neither transport has a store, so posted messages are lost.
         await pair.watch.crash()
         await pair.phone.crash()
         pair.network.heal()
@@ -163,7 +163,7 @@ final class Meter: Sendable {
             try FileManager.default.moveItem(at: url, to: aside)
             try FileManager.default.createSymbolicLink(atPath: url.path, withDestinationPath: url.path)
         case .reading:
-            // Of another date, so that it is to be read.
+            // Another date makes the sender read the file again.
             _ = try pair.makeFile("a.bin", bytes: 100_000)
             let usual = SystemFiles()
             pair.phone.system.read = { descriptor, buffer, offset in
@@ -215,7 +215,7 @@ final class Meter: Sendable {
         pair.watch.importsFiles = false
         let transfer = try await pair.begin(pair.makeFile("a.bin", bytes: 1000))
         await pair.settle { transfer.fractionCompleted == 1 }
-        // The sender never hears of the import.
+        // The sender never learns of the import.
         pair.network.partition([pair.phone.peer], [pair.watch.peer])
         pair.watch.importsFiles = true
         pair.watch.files?.onFileReceived = pair.watch.files?.onFileReceived
@@ -346,7 +346,7 @@ final class Meter: Sendable {
         #expect(try pair.watch.contents["a.bin"] == Data(contentsOf: url))
     }
 
-    /// A gibibyte by hand: FILE_MEBIBYTES=1024, in release mode.
+    /// The size of the file in MiB. For a GiB, set FILE_MEBIBYTES=1024, in release mode.
     private nonisolated static let mebibytes =
         ProcessInfo.processInfo.environment["FILE_MEBIBYTES"].flatMap(Int.init) ?? 8
 
@@ -362,7 +362,7 @@ final class Meter: Sendable {
         let transfer = try await pair.begin(pair.makeFile("a.bin", bytes: bytes))
         await pair.settle(steps: 100_000, step: .milliseconds(2)) { !transfer.isTransferring }
         #expect(transfer.isCompleted)
-        // Once for its hash, once to be sent; written once, read once to be checked.
+        // Read once for its hash and once to be sent. Written once, and read once to be verified.
         #expect(near.read >= 2 * bytes && near.read < 2 * bytes + bytes / 4)
         #expect(far.written >= bytes && far.written < bytes + 10_000)
         #expect(max(near.largest, far.largest) <= FileDigest.blockBytes)

@@ -5,8 +5,8 @@ import MeshIdentity
 
 @testable import MeshFileTransfer
 
-/// A platform that moves whole files when it is told to, and deletes them when its callback returns. What it holds outlives
-/// the apps.
+/// A platform that moves complete files on request, and deletes them when its callback returns. Its files outlive the
+/// apps.
 final class TestPlatform: Sendable {
     struct Cargo: Sendable {
         let id: UUID
@@ -55,7 +55,7 @@ final class TestPlatform: Sendable {
     }
 }
 
-/// One side's end of it.
+/// One side's access to the platform.
 final class TestCarrier: FileCarrier {
     private let platform: TestPlatform
     private let observer = Locked<WeakObserver?>(nil)
@@ -69,7 +69,7 @@ final class TestCarrier: FileCarrier {
 
     var current: (any FileCarrierObserver)? { observer.withLock { $0?.observer } }
     var outstandingIDs: Set<UUID> { error == nil ? platform.outstandingIDs : [] }
-    /// What it says to whoever wants a file carried; it shows nothing of what it has meanwhile.
+    /// The error for every new file. While it is set, the carrier lists none of its files.
     var error: ConnectionError? {
         get { refusal.withLock { $0 } }
         set { refusal.withLock { $0 = newValue } }

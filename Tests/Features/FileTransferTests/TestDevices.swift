@@ -9,7 +9,7 @@ import Testing
 
 @testable import MeshFileTransfer
 
-/// A device whose app may be killed and launched again: its folders and its store stay.
+/// A device whose app may be killed and relaunched. Its folders and its store persist.
 @MainActor
 final class TestDevice {
     let peer: SessionPeer
@@ -20,13 +20,13 @@ final class TestDevice {
     var limits = FileTransferLimits()
     var system = SystemFiles()
     var carrier: (any FileCarrier)?
-    /// How often the app has imported a file, by the name under which it was sent.
+    /// The number of imports of each file, by the name under which it was sent.
     private(set) var imports: [String: Int] = [:]
-    /// The last content of each.
+    /// The last content of each file, by name.
     private(set) var contents: [String: Data] = [:]
-    /// Whether the app moves away what it is handed.
+    /// True if the app moves received files away.
     var importsFiles = true
-    /// Whether it looks into them as well.
+    /// True if the app also reads them.
     var readsFiles = true
     private(set) var files: FileTransfers?
     private(set) var connection: TransportConnection?
@@ -56,14 +56,14 @@ final class TestDevice {
 
     var storedNames: [String] { (try? store.catalog(prefix: "").keys) ?? ["unreadable"] }
 
-    /// Waits for what takes time that no virtual clock knows: reading whole files, and tasks that have not had their turn.
+    /// Waits for work outside virtual time: reading complete files, and tasks that haven't run yet.
     func quiesce() async {
         guard let exchange = files?.exchange else { return }
         while await exchange.isReading { await Task.yield() }
         for _ in 0..<50 where await exchange.isSending { await Task.yield() }
     }
 
-    /// The process is gone, without a word.
+    /// Kills the process without notice.
     func crash() async {
         network.crash(peer)
         await files?.close()
@@ -80,7 +80,7 @@ final class TestDevice {
     }
 }
 
-/// A phone and a watch on one network, and a folder that goes with them.
+/// A phone and a watch on one network, and a folder that is deleted with them.
 @MainActor
 final class TestPair {
     let network: ScenarioNetwork
@@ -102,7 +102,7 @@ final class TestPair {
 
     deinit { try? FileManager.default.removeItem(at: root) }
 
-    /// A file with bytes that no other seed has.
+    /// A file with bytes that depend on the seed.
     func makeFile(_ name: String, bytes: Int, seed: UInt64 = 1) throws -> URL {
         var random = SplitMix64(seed: seed)
         let url = root.appendingPathComponent(name)
@@ -119,7 +119,7 @@ final class TestPair {
         return url
     }
 
-    /// Lets virtual time pass until that is so.
+    /// Advances virtual time until the condition holds.
     func settle(steps: Int = 2000, step: Duration = .milliseconds(10), until condition: () -> Bool = { false }) async {
         for _ in 0..<steps {
             if condition() { return }
@@ -130,7 +130,7 @@ final class TestPair {
         }
     }
 
-    /// Waits for what goes on outside of virtual time, such as reading files.
+    /// Begins a transfer. Waits for work outside virtual time, such as reading the file.
     func begin(_ url: URL, metadata: [String: Any]? = nil, to peer: SessionPeer? = nil) async throws -> FileTransfer {
         try await #require(phone.files).transferFile(url, metadata: metadata, to: peer)
     }
@@ -141,7 +141,7 @@ func next(of files: AsyncStream<ReceivedFile>) async -> ReceivedFile? {
     return nil
 }
 
-/// Does nothing while it is told to fail.
+/// A store whose reads or commits can be made to fail.
 final class FailingStore: SessionStore {
     private let store = MemoryStore()
     private let failing = Locked((reads: false, commits: false))

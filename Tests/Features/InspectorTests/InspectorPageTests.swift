@@ -11,7 +11,7 @@
 
     @Suite("The inspector's pages")
     struct InspectorPageTests {
-        /// On a busy machine an answer takes longer than URLSession's minute.
+        /// A client with a long timeout: on a busy machine an answer may take longer than the default minute.
         private static let client = {
             let configuration = URLSessionConfiguration.ephemeral
             configuration.timeoutIntervalForRequest = 600

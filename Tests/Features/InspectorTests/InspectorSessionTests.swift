@@ -10,7 +10,7 @@
 
     @testable import MeshInspector
 
-    /// A pulse that no recording may contain.
+    /// A heart rate that no recording may contain.
     private struct HeartRate: Codable, Equatable, Sendable { var rate = 187_187 }
 
     private struct Training: SessionFeature {
@@ -30,7 +30,7 @@
         }
     }
 
-    /// A wrapper around the recorder, as apps put them.
+    /// A wrapper around the recorder, as apps may add.
     private struct Outer: TransportWrapper {
         let wrapped: any SessionSyncTransport
     }

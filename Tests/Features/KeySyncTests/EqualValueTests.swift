@@ -41,7 +41,7 @@ import Testing
         #expect(try await world.run { await router.status(of: "tags") == .synced })
         #expect(try await world.run { await router.status(of: "speed") == .synced })
         world.cut()
-        // The same elements at other places.
+        // Equal elements at other positions.
         var other = Set<Int>(minimumCapacity: 4096)
         for number in (0..<40).reversed() { other.insert(number) }
         try await router.set(other, for: tags)
@@ -85,7 +85,7 @@ import Testing
         world.network.heal()
         #expect(try await both(world, are: 9))
         #expect(try await world.run { shown.value == 9 })
-        // Now it is a change.
+        // Now the value is a change.
         shown.set(5)
         #expect(try await both(world, are: 5))
     }
@@ -111,7 +111,7 @@ import Testing
         #expect(shown.value.seconds == 1)
     }
 
-    /// Writes whole seconds.
+    /// A value that is written in whole seconds.
     private struct Lossy: Codable, Equatable {
         var seconds: Double
 

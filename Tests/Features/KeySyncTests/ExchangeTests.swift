@@ -12,7 +12,7 @@ import Testing
         return String((0..<length).map { Character(UnicodeScalar(UInt8(97 + (index &* 31 &+ $0 &* $0) % 26))) })
     }
 
-    /// A phone with that many keys, and a watch that knows of none.
+    /// A phone with `count` keys, and a watch that knows none of them.
     private static func world(_ count: Int) -> KeyWorld {
         var world = KeyWorld()
         for index in 0..<count { world.rules["setting.\(index)"] = KeyRule() }
@@ -21,7 +21,7 @@ import Testing
         return world
     }
 
-    /// What travels until there is nothing more to say.
+    /// Delivers messages until none are left, and counts them.
     private static func exchange(
         _ world: inout KeyWorld, until limit: Int = .max
     ) -> (bytes: Int, messages: Int, items: Int) {
@@ -159,7 +159,7 @@ import Testing
         let rules = ["one": KeyRule(), "two": KeyRule(priority: 2)]
         var world = KeyWorld(rules: rules, messageBytes: 1000, maxAutoSyncSize: 1 << 20)
         world.meetAndSettle()
-        // The first one that is set is the one that is on its way.
+        // The value that is set first is in flight.
         for key in ["two", "one"] { world.set("phone", key, String(repeating: key, count: 4000)) }
         for _ in 0..<9 { world.deliver(0) }
         let upload = world.replicas["phone"]?.peers["watch"]?.upload
@@ -179,7 +179,7 @@ import Testing
             world.set("phone", "old \(number)", "x")
             world.set("phone", "old \(number)", nil)
         }
-        // Unknown keys travel when a peer asks.
+        // Unknown keys are sent when a peer asks.
         world.meetAndSettle()
         let entries = world.replicas["phone"]?.entries.count ?? 0
         let places = world.replicas["phone"]?.table.records.count ?? 0
@@ -217,7 +217,7 @@ import Testing
 
     @Test(arguments: [true, false])
     func `A message that could not be handed over is made up for`(isTakenBack: Bool) throws {
-        // Of one bucket, so that what both have is listed.
+        // Both keys are in one bucket, so a comparison lists keys that both devices have.
         let other = try #require(
             (0..<10_000).map { "other\($0)" }.first { KeyDigest.bucket(of: $0) == KeyDigest.bucket(of: "a") })
         var world = KeyWorld(rules: [other: KeyRule()])
@@ -243,7 +243,7 @@ import Testing
         world.set("phone", "a", "first")
         #expect(world.replicas["phone"]?.planRetries(at: world.now) == world.now + .seconds(2))
         world.deliverAll()
-        // It came to know in another way that the watch has what it would have sent again.
+        // The phone has learned by other means that the watch has the key that it would have sent again.
         world.replicas["phone"]?.peers["watch"]?.retry.plan(at: world.now + .seconds(2))
         #expect(world.replicas["phone"]?.planRetries(at: world.now) == nil)
         world.now += .seconds(100)
@@ -267,7 +267,7 @@ import Testing
         #expect(world.replicas["phone"]?.planRetries(at: world.now) == world.now + .seconds(2))
     }
 
-    /// What is sent arrives after `latency`; returns how many messages there were in an hour, and when the last one was sent.
+    /// Delivers each message after `latency` seconds. Returns the number of messages in an hour, and the last one's time.
     private static func exchange(_ world: inout KeyWorld, latency: Int) -> (messages: Int, last: Int) {
         var (messages, last) = (0, 0)
         var underWay: [(due: Int, packet: KeyWorld.Packet)] = []

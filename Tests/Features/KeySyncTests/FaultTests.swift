@@ -6,7 +6,7 @@ import Testing
 
 @testable import MeshKeySync
 
-/// Requirements, part 5, L: what each row promises, and the rule that breaks it.
+/// A promise from Requirements, part 5, L, and the mutation that breaks it.
 struct KeyPromise: Sendable, CustomTestStringConvertible {
     let name: String
     let mutation: KeyMutation
@@ -175,6 +175,6 @@ struct FaultTests {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// A test that breaks a rule on purpose, which only some builds can.
+    /// Enables a test that breaks a rule on purpose, which only some builds support.
     static var breaksRules: Self { .enabled(if: BrokenRules.areThere, "breaks a rule: Tools/test can") }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MeshKeySync
 
-/// Paired peers that send keys which no app has registered.
+/// Paired peers that send keys that no app has registered.
 @Suite struct HostileKeysTests {
     private func flood(_ first: Int) -> KeyMessage {
         var message = KeyMessage(nonce: UInt64(first + 1))
@@ -16,7 +16,7 @@ import Testing
         return message
     }
 
-    /// They took all places, and the app's own key was refused, even after the peer was forgotten.
+    /// Regression: unknown keys took all places, and the app's own key was rejected, even after the peer was forgotten.
     @Test func `However many unknown keys a peer sends, the app's own keys fit, and refusals are bounded`() throws {
         var world = KeyWorld()
         for _ in 0..<2 {
@@ -31,13 +31,13 @@ import Testing
             world.set("phone", key, "own")
             #expect(world.text("phone", key) == "own")
         }
-        // One that the app registers later counts no more among the unknown ones.
+        // A key that the app registers later no longer counts as unknown.
         world.replicas["phone"]?.setRule(KeyRule(), of: "k0")
         #expect(world.replicas["phone"]?.receive(flood(4 * KeyLimits.listMax), from: "liar") == true)
         #expect(world.replicas["phone"]?.entries.count == KeyLimits.unknownKeysMax + 3)
     }
 
-    /// The confirmations grew with each message, and the refusals beyond what any message holds.
+    /// Regression: confirmations grew with each message, and refusals beyond the size of any message.
     @Test func `Refusals and confirmations for a peer fit into one message, whatever the peer sends`() throws {
         var replica = KeyReplica(author: "phone#1")
         replica.setRule(KeyRule(policy: .never), of: "own")
@@ -53,7 +53,7 @@ import Testing
         #expect(peer.report == Array(985...1000))
         let bytes = peer.refusals.reduce(0) { $0 + $1.key.utf8.count + $1.version.author.utf8.count }
         #expect(bytes <= KeyLimits.refusedBytesMax && bytes > KeyLimits.refusedBytesMax / 2)
-        // Once it is told, there is room for what it offers again.
+        // After they have been sent, there is space for keys that the peer offers again.
         let next = replica.nextMessage(to: "liar")
         let told = try #require(next)
         #expect(told.refused == peer.refusals && told.isSound)

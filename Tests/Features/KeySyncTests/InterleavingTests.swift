@@ -3,7 +3,7 @@ import Testing
 
 @testable import MeshBrokenRules
 
-/// All orders of the handshake's steps up to a depth: who wakes, what is delivered or lost, who dies.
+/// Explores all orders of the handshake's steps up to a depth: meetings, deliveries, losses and relaunches.
 struct KeyExplorer {
     enum Step: Hashable {
         case meet(String)
@@ -44,7 +44,7 @@ struct KeyExplorer {
         }
     }
 
-    /// Whatever happened: once the watch comes into reach and time passes, both have the newest.
+    /// True if both devices get the newest values once the watch is in reach and time passes.
     private func ends(_ world: KeyWorld) -> Bool {
         var world = world
         world.meet("watch")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MeshKeySync
 
-/// Names that Swift calls equal are one key, in whatever Unicode normal form they are written.
+/// Names that Swift considers equal are one key, in any Unicode normal form.
 @MainActor @Suite struct KeyNameTests {
     private static let composed = "caf\u{E9}"
     private static let decomposed = "cafe\u{301}"
@@ -57,7 +57,7 @@ import Testing
 
     @Test func `A debug build names the field that a key's coding loses`() async throws {
         try await StorageRouter().set(Lossy(seconds: 1.5), for: StorageKey("lossy"))
-        // A loss is reported once in a process.
+        // A loss is reported once per process.
         #expect(CodingLoss.report(from: Lossy(seconds: 1.5), to: Lossy(seconds: 1), in: "a test") == nil)
     }
 }

@@ -4,7 +4,7 @@ import MeshRegister
 
 @testable import MeshKeySync
 
-/// Replicas and the messages between them, as a value: what comes when is the test's choice.
+/// Replicas and the messages between them, as a value. The test decides the order of delivery.
 struct KeyWorld: Hashable {
     struct Packet: Hashable {
         var from: String
@@ -20,7 +20,7 @@ struct KeyWorld: Hashable {
     var messageBytes: Int
     var maxAutoSyncSize = SyncConfiguration().maxAutoSyncSize
     var launches: UInt64 = 0
-    /// A link that does not deliver again what is as it was.
+    /// True if the link drops a message that equals the one before.
     var dropsIdentical = false
     var last: [String: KeyMessage] = [:]
 
@@ -34,7 +34,7 @@ struct KeyWorld: Hashable {
         for id in ["phone", "watch"] { launch(id) }
     }
 
-    /// The process begins, with what its store has, or a backup of it.
+    /// Launches the process with the contents of its store, or of a backup.
     mutating func launch(_ id: String, losingStore: Bool = false, from backup: KeyReplica? = nil) {
         launches += 1
         let old = losingStore ? nil : backup ?? replicas[id]
@@ -50,7 +50,7 @@ struct KeyWorld: Hashable {
         replicas[id]?.restore(peers)
     }
 
-    /// The app's catalog, as it is now.
+    /// Registers the app's current catalog.
     mutating func register(_ id: String) {
         for key in rules.keys.sorted() { replicas[id]?.setRule(rules[key] ?? KeyRule(), of: key) }
     }
@@ -68,7 +68,7 @@ struct KeyWorld: Hashable {
         post(id)
     }
 
-    /// What has changed is written, and then what there is to say is sent.
+    /// Persists all changes, then sends the pending messages.
     mutating func post(_ id: String) {
         replicas[id]?.markWritten()
         for other in replicas.keys.sorted() where other != id {
@@ -94,7 +94,7 @@ struct KeyWorld: Hashable {
         }
     }
 
-    /// Everybody is there and time passes: what repeats has been repeated.
+    /// Delivers all messages and lets time pass, so that retries happen.
     mutating func settle(rounds: Int = 6) {
         deliverAll()
         for _ in 0..<rounds {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import MeshKeySync
 
-/// Routers over real pipes, whose room is less than what they say: they wait for each other, and end.
+/// Routers over real pipes with less capacity than the messages need. The routers wait for each other, and finish.
 @Suite(.timeLimit(.minutes(10)))
 struct PipeTests {
     @Test(arguments: [1, 300, 10_000])

@@ -11,7 +11,7 @@ import Testing
 
 @testable import MeshKeySync
 
-/// A view model, as an app has it.
+/// A view model, as in an app.
 @MainActor @Observable
 private final class Player {
     @ObservationIgnored @Stored<Double> var volume: Double
@@ -24,7 +24,7 @@ private final class Player {
     }
 }
 
-/// Refuses to be encoded with a negative number.
+/// Throws when it encodes a negative number.
 private struct Picky: Codable, Sendable, Equatable {
     var number = 1
 

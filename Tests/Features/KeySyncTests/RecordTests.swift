@@ -11,7 +11,7 @@ import Testing
     static let count = 400
     static let names = (0..<count).map { "k\($0)" }
 
-    /// Two devices with 400 keys that one of them has set; the backup is from then. The other one, or the same, removes them.
+    /// Two devices with 400 keys that the setter has set, and backups from then. Afterwards the remover removes the keys.
     private static func world(
         setBy setter: String = "phone", removedBy remover: String = "phone"
     ) -> (world: KeyWorld, backups: [String: KeyReplica]) {
@@ -25,13 +25,13 @@ import Testing
         for name in names { world.set(remover, name, nil) }
         world.set(remover, "a", "2")
         world.settle()
-        // The last removals are forgotten with the next message that states the record.
+        // Devices forget the last removals with the next message that contains the record.
         for id in ["phone", "watch"] { world.set(id, "b", "by \(id)") }
         world.settle()
         return (world, backups)
     }
 
-    /// Removals may be forgotten on one device only.
+    /// The values without removals, because one device may have forgotten removals that the other still has.
     private static func values(in world: KeyWorld, _ id: String) -> [String: StateEntry] {
         world.replicas[id]?.entries.filter { $0.value.bytes != nil } ?? [:]
     }
@@ -127,7 +127,7 @@ import Testing
         #expect(Self.values(in: world, "phone") == Self.values(in: world, "watch"))
     }
 
-    /// A phone that has lost the change of `lost` with its store writes something before it meets the watch.
+    /// A phone is restored from a backup without the change of `lost`. It writes something before it meets the watch.
     private static func afterLostChange(settlesFirst: Bool = true) -> KeyWorld {
         var world = KeyWorld(rules: ["lost": KeyRule()])
         world.meetAndSettle()
@@ -164,7 +164,7 @@ import Testing
         if BrokenRules.areThere { breaking(KeyMutation.recordTooSoon) { #expect(Self.afterLateMessage() == nil) } }
     }
 
-    /// The first of two messages comes late: the second one may not have said that it was seen.
+    /// The first of two messages arrives late. The second one must not have claimed that the first was seen.
     private static func afterLateMessage() -> String? {
         var world = KeyWorld()
         world.meetAndSettle()
@@ -178,8 +178,8 @@ import Testing
         return world.text("watch", "a")
     }
 
-    /// A watch sends a large value to a phone that has lost its store. Before the last piece, the phone hears a record of what
-    /// the lost store had: from a launch of the watch whose store has the older marks, or from a message that the platform kept.
+    /// A watch sends a large value to a phone that has lost its store. Before the last piece, the phone gets a record of the lost
+    /// store, from a launch of the watch whose store has the older marks, or from a message that the platform kept.
     private static func afterRecordOfLostStore(watchIsRelaunched: Bool) -> KeyWorld {
         var world = KeyWorld(messageBytes: 200)
         world.meetAndSettle()
@@ -241,7 +241,7 @@ import Testing
             [1, 7] + Array("phone#1".utf8) + [5, 0, 0, 0, 0, 0, 0, 1, 1, 0x61, 0xD8, 4, 2, 7, 0, 0, 0]
         #expect(message.packed() == golden)
         #expect(try golden.withUnsafeBytes { try KeyMessage(packed: $0) } == message)
-        // The record stands at the end, where that version has stopped reading.
+        // The record is at the end, where the previous version stops reading.
         message.record = .init(
             seen: StateVector(["watch#2": HybridTimestamp(rawValue: 9)]), newest: HybridTimestamp(rawValue: 3))
         let packed = message.packed()
@@ -290,8 +290,8 @@ import Testing
 }
 
 @Suite("Keys of which nothing is known") struct LooseKeyTests {
-    /// Found by the simulation (seed 2000671): the watch dies between taking a key and hearing that its confirmation arrived.
-    /// It asks; the phone answers that nothing differs, and knows now that the watch has the key. The watch knew nothing.
+    /// Found by the simulation (seed 2000671): the watch dies after it takes a key, before it learns that its confirmation
+    /// arrived. It asks, and the phone answers that nothing differs. Only the phone then knew that both have the key.
     private static func statuses() -> [KeyStatus?] {
         var world = KeyWorld()
         world.meetAndSettle()
@@ -299,7 +299,7 @@ import Testing
         world.deliver(0)
         world.packets = []
         world.launch("watch")
-        // What peers have is written late: this launch doesn't know that the phone has it.
+        // Knowledge about peers is written late: this launch doesn't know that the phone has the key.
         let place = world.replicas["watch"]?.table.place(of: "a") ?? 0
         world.replicas["watch"]?.peers["phone"]?.unconfirm(place)
         world.meet("watch")

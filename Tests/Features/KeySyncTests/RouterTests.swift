@@ -183,8 +183,8 @@ import Testing
         #expect(try await world["phone"].router.get(volume) == 7)
     }
 
-    /// A watch that is switched off for days stays in reach, because the platform keeps what is sent to it. The router repeated
-    /// the keys every 5 minutes, and the platform kept all of that.
+    /// Regression: a watch that is off for days stays in reach, because the platform keeps messages for it. The router repeated
+    /// the keys every 5 minutes, and the platform kept every repetition.
     @Test func `A message that waits in the transport is not repeated, and a lost one is`() async throws {
         let count = try await countSends()
         #expect(count.whileWaiting <= 2)
@@ -196,7 +196,7 @@ import Testing
         #expect(count.whileWaiting > 12)
     }
 
-    /// Sends within an hour in which the transport has everything that it was given, and in 10 minutes after it was lost.
+    /// The number of sends in an hour while the transport has everything, and in the 10 minutes after it lost everything.
     private func countSends() async throws -> (whileWaiting: Int, afterwards: Int) {
         let world = try RouterWorld()
         let (phone, router) = (world["phone"], StorageRouter())
@@ -343,7 +343,7 @@ import Testing
         #expect(await values.next() == .some(nil))
     }
 
-    /// Tells what a view shows, each time that it would be drawn again.
+    /// Reports the view's content each time that it would be redrawn.
     private func look(at model: Model, _ tell: @escaping @Sendable (String) -> Void) -> Locked<Bool> {
         let isLooking = Locked(true)
         Self.track(model, isLooking, tell)
@@ -375,7 +375,7 @@ private final class Model {
     }
 }
 
-/// Delivers nothing, and says of each envelope that it waits, until `sent` is emptied.
+/// Delivers nothing, and reports each envelope as waiting until `sent` is emptied.
 private struct WaitingTransport: TransportWrapper {
     let wrapped: any SessionSyncTransport
     let sent = Locked<Set<UUID>>([])

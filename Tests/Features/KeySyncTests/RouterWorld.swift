@@ -8,7 +8,7 @@ import MeshTransport
 
 @testable import MeshKeySync
 
-/// Routers on one simulated network, which can be cut off, die and come back with their stores.
+/// Routers on one simulated network. They can be disconnected, die, and return with their stores.
 @MainActor
 final class RouterWorld {
     let network: ScenarioNetwork
@@ -32,7 +32,7 @@ final class RouterWorld {
         for device in devices { try await device.router.attach(to: device.connection) }
     }
 
-    /// Virtual time, in small steps, until the condition holds.
+    /// Advances virtual time in small steps until the condition holds.
     @discardableResult
     func run(for duration: Duration = .seconds(30), until condition: () async throws -> Bool = { false }) async throws
         -> Bool
@@ -70,7 +70,7 @@ final class RouterWorld {
                 transport: network.makeTransport(localPeer: peer), store: store, clock: network.clock(of: peer))
         }
 
-        /// The process dies, and begins anew with a store.
+        /// Kills the process and launches it again with a store.
         func relaunch(with store: (any SessionStore)? = nil) {
             network.crash(peer)
             self.store = store ?? self.store

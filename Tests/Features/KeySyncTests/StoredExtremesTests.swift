@@ -7,7 +7,7 @@ import Testing
 
 @testable import MeshKeySync
 
-/// What a replica takes of a peer, with every number at its extremes: the store keeps it, and the next launch reads the same.
+/// State taken over from a peer, with every number at its extremes. The store keeps it, and the next launch reads it unchanged.
 @Suite struct StoredExtremesTests {
     private static let numbers: [UInt64] = [
         0, 1, 1 << 20, 1 << 31, 1 << 48, 1 << 53, 1 << 62, 1 << 63 - 1, 1 << 63, .max,
@@ -52,7 +52,7 @@ import Testing
         replica.meet("liar")
         var takenCount = 0
         for _ in 0..<60 {
-            // As it comes through a frame.
+            // Encoded and decoded, as it would be in a frame.
             let bytes = Self.message(&random).packed()
             guard let message = try? bytes.withUnsafeBytes({ try KeyMessage(packed: $0) }) else { continue }
             if replica.receive(message, from: "liar") { takenCount += 1 }

@@ -45,7 +45,7 @@ import Testing
             let downloads = counts.map { Self.download($0, total: 100) }
             #expect(try Self.commit(downloads, to: store) == Self.download(last, total: 100))
         }
-        // A peer that lies about how long it is, or sends another one.
+        // A peer that states a false length, or sends another value.
         #expect(try Self.commit([Self.download(10, total: 40)], to: store) == Self.download(10, total: 40))
         #expect(
             try Self.commit([Self.download(30, total: 40, stamp: 2 << 20)], to: store)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MeshRequests
 
-/// Seeded messages with the numbers at which arithmetic ends.
+/// Seeded messages with numbers at the limits of arithmetic.
 @Suite struct ExtremeRequestTests {
     private static let words: [UInt64] = [0, 1, 1 << 62, (1 << 63) - 1, 1 << 63, .max - 1, .max]
     private static let kinds = [
@@ -43,7 +43,7 @@ import Testing
         there.requests.register(Add.self) { $0.left + $0.right }
         let sender = RequestSender(connection: here.connection)
         for _ in 0..<60 {
-            // Some are about a request that is under way.
+            // Some messages are about a pending request.
             let pending = Pending {
                 try await there.requests.send(
                     Add(left: 1, right: 1), strategy: .liveOnly,

@@ -8,7 +8,7 @@ import Testing
 
 @testable import MeshRequests
 
-/// What a peer may send that means harm, or is of another time.
+/// Messages that a hostile peer, or a peer of another version, may send.
 @Suite struct HostilityTests {
     private func isIncompatible(_ event: DiagnosticEvent) -> Bool {
         if case .deliveryFailed(_, .incompatiblePeer, _) = event { true } else { false }
@@ -77,7 +77,7 @@ import Testing
         let here = try Device(phone, transport, store: nil, clock: world.network.clock)
         let there = try world.device(watch)
         await world.meet(here, there)
-        // It has no handler, which is found out after two seconds.
+        // The peer has no handler. It reports this after two seconds.
         let pending = Pending {
             try await here.requests.send(Add(left: 1, right: 1), strategy: .queueOnly, to: watch)
         }
@@ -144,7 +144,7 @@ import Testing
         try await send([ids[0], ids[1], UUID()])
         await world.run { here.requests.ignoredReplyCount > 0 }
         await world.run(for: .seconds(1))
-        // The last one is refused, and nobody here asked for it.
+        // The last one is rejected. This device doesn't have such a request, so it ignores the reply.
         #expect(here.requests.ignoredReplyCount == 1)
         mayEnd.resolve(true)
     }
@@ -192,7 +192,7 @@ import Testing
             done.note($0.line)
             return VoidResponse()
         }
-        // One runs, as many as may wait do, and three too many come.
+        // One runs, the maximum number waits, and three too many arrive.
         let count = Responder.waitingMax + 4
         try await world.finish {
             for line in 0..<count { await here.requests.send(Log(line: line), strategy: .queueOnly, to: watch) }

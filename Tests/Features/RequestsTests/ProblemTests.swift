@@ -84,7 +84,7 @@ import Testing
         #expect(world.network.elapsed == begun)
         #expect(here.requests.problems.map(\.code) == [.unknownPeer])
         #expect(here.requests.problems.first?.subject == "tablet")
-        // Once it has come, it is known, also while it is away.
+        // Once the tablet has connected, it is known, even while it is away.
         let third = try world.device(tablet)
         third.requests.register(Add.self) { $0.left + $0.right }
         await world.run { here.requests.isReachable(tablet) && here.requests.problems.isEmpty }

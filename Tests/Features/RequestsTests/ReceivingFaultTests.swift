@@ -9,9 +9,9 @@ import Testing
 
 @testable import MeshRequests
 
-/// What went wrong in the references when a request came.
+/// Faults of the references when a request arrives.
 @Suite struct ReceivingFaultTests {
-    /// - Returns: what is wrong; nil when everything ran once.
+    /// - Returns: the violation, or nil if every request ran once.
     private func complaint(expected: [Int], handled: [Int]) -> String? {
         for line in expected where !handled.contains(line) { return "\(line) never ran" }
         for line in handled where handled.count(where: { $0 == line }) > 1 { return "\(line) ran more than once" }
@@ -134,7 +134,7 @@ import Testing
             done.note($0.left)
             return $0.left + $0.right
         }
-        // The way back is cut: the request arrives, and nobody hears of it.
+        // The route back is cut: the request arrives, and the sender doesn't learn of it.
         world.network.partition(from: watch, to: phone)
         let pending = Pending { try await here.requests.send(Add(left: 1, right: 1)) }
         await world.run(for: .seconds(4))
@@ -156,13 +156,13 @@ import Testing
         }
         let pending = Pending { try await here.requests.send(Add(left: 1, right: 1)) }
         await world.run { there.events.all.contains(.messageReceived(requestType: "Add")) }
-        // The live copy is there, and the queued one, for want of a sign, never gets through.
+        // The live copy has arrived. The queued one, sent for lack of a sign, never gets through.
         world.network.partition(from: phone, to: watch)
         #expect(try await world.finish(pending) == 2)
         #expect(here.events.all.contains(.fallbackUsed(from: .live, to: .queue)))
         world.network.heal()
         await world.run(for: .seconds(10))
-        // It would have been answered once more.
+        // The queued copy would have been answered too.
         #expect(here.requests.ignoredReplyCount == 0)
     }
 
@@ -218,7 +218,7 @@ import Testing
             }
             #expect(sum == left + 1)
         }
-        // Learnt from the first.
+        // The sender learns the difference from the first answer.
         #expect(there.events.all.count { $0 == .requestExpired(requestType: "Add") } <= 1)
     }
 
@@ -252,7 +252,7 @@ import Testing
             let unstamped = message
             _ = try await world.finish { try await sender.send(unstamped, mode: .reliableEventually, to: watch) }
             await world.run { done.all == Array(0...line) }
-            // The next one finds this one too old to be remembered.
+            // By the next request, this one is too old to be remembered.
             world.network.advance(by: .seconds(100_000))
         }
     }

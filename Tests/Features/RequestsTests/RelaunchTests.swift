@@ -9,7 +9,7 @@ import Testing
 
 @testable import MeshRequests
 
-/// What a process leaves to the next one.
+/// State that a process leaves to the next one.
 @Suite struct RelaunchTests {
     @Test func `An interrupted request is not run again, and its caller gets an error`() async throws {
         let world = World(seed: 61)
@@ -42,7 +42,7 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    /// The one copy has arrived and no other follows, and the next process does not know anybody yet when it begins.
+    /// The only copy has arrived, and no other follows. The next process doesn't know any peer when it starts.
     @Test(arguments: [false, true])
     func `W6 what a process before has left to say is said when its peer is there`(hasEnded: Bool) async throws {
         let world = World(seed: 66)
@@ -110,7 +110,7 @@ import Testing
         }
         await world.run { done.all.count == 5 }
         await world.run(for: .seconds(5))
-        // The first was begun before the end.
+        // The first request had started before the process ended.
         #expect(done.all == [0, 1, 2, 3, 4])
         never.resolve(true)
         withExtendedLifetime(first) {}
@@ -184,7 +184,7 @@ import Testing
         #expect(done.all.isEmpty)
     }
 
-    /// What a process wrote after its end would be beneath the next one, whose own writes would then be refused for ever.
+    /// A write after a process's end would change the store of the next process. All writes of that one would then fail.
     @Test func `A process that ends while it writes has written before its end`() throws {
         let memory = MemoryStore()
         let (mortal, isEnded, endedEarly) = (Locked<MortalStore?>(nil), DispatchSemaphore(value: 0), Locked(false))
@@ -207,8 +207,8 @@ import Testing
     }
 }
 
-/// A store whose process may end: from then on it takes nothing. The end is at once, as that of a process: what is being
-/// written is written before it, since what came after it would be written beneath the process that follows.
+/// A store whose process may end. From then on it rejects every write. As with a real process, a write in progress completes
+/// first: a later write would change the store of the next process.
 final class MortalStore: SessionStore {
     private let wrapped: any SessionStore
     private let death = Locked(false)

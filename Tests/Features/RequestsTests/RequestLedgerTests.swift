@@ -46,13 +46,13 @@ import Testing
             #expect(name(try await ledger.take(request, as: key(request), isKept: isKept)) == "under way")
             await ledger.answer(key(request), with: reply(to: request))
             #expect(name(try await ledger.take(request, as: key(request), isKept: isKept)) == "answered answer")
-            // Another peer may have drawn the same id.
+            // Another peer may have generated an equal id.
             let other = RequestKey(peerID: "tablet", id: request.id)
             #expect(name(try await ledger.take(request, as: other, isKept: isKept)) == "new")
         }
     }
 
-    /// Its sender relies on the kept copy, and the live one may still wait for its handler when the process ends.
+    /// The sender relies on the kept copy. The live copy may still wait for its handler when the process ends.
     @Test func `The kept copy of a request that came live outlives the process`() async throws {
         let store = MemoryStore()
         let first = ledger(store)

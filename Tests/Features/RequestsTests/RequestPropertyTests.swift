@@ -9,10 +9,10 @@ import Testing
 
 @testable import MeshRequests
 
-/// Whatever the network and the processes do: what reported success ran once, nothing ran twice, and what was promised to
-/// arrive ran.
+/// On any network and with any process ends: each request that reported success ran once, nothing ran twice, and each
+/// request that was promised to arrive ran.
 @Suite struct RequestPropertyTests {
-    /// SESSIONMESH_REQUEST_SEEDS=1000 runs so many.
+    /// The seeds. For another number of them, set SESSIONMESH_REQUEST_SEEDS=1000.
     static let seeds: [UInt64] = {
         let count = ProcessInfo.processInfo.environment["SESSIONMESH_REQUEST_SEEDS"].flatMap(UInt64.init)
         return Array(1...max(1, count ?? 12))
@@ -37,12 +37,12 @@ import Testing
     }
 }
 
-/// A phone that asks and a watch that answers, both with stores, and what happens to them.
+/// A phone that sends requests and a watch that answers, both with stores, under random events.
 final class PropertyRun: Sendable {
     struct Counts {
         var ran: [Int: Int] = [:]
         var succeeded: Set<Int> = []
-        /// Fire-and-forget requests that were taken to be kept.
+        /// Fire-and-forget requests that were accepted to be kept.
         var promised: Set<Int> = []
 
         var complaints: [String] {
@@ -104,7 +104,7 @@ final class PropertyRun: Sendable {
         }
     }
 
-    /// - Returns: what is wrong.
+    /// - Returns: the violations.
     func settle() async throws -> [String] {
         world.network.heal()
         world.network.setReachable(nil, of: watch, seenBy: phone)
@@ -117,10 +117,10 @@ final class PropertyRun: Sendable {
         return state.withLock { $0.counts.complaints }
     }
 
-    /// Ends the process of that peer, if there is one, and begins the next.
+    /// Ends the peer's process, if there is one, and starts the next.
     private func launch(_ peer: SessionPeer) throws {
         let old = state.withLock { peer.id == phone.id ? $0.phone : $0.watch }
-        // A death is at once, and this is not: what the ledger no longer takes must not be done with for the transport.
+        // A real process ends at once. Here the transport ends first: it mustn't finish messages that the ledger no longer takes.
         old?.transportStore.die()
         world.network.crash(peer)
         old?.store.die()
@@ -147,7 +147,7 @@ final class PropertyRun: Sendable {
         }
     }
 
-    /// A handler runs only after its process has written that it does, so not once that has ended.
+    /// Records a run. A handler runs only after its process has written that it does, so never after the process's end.
     private func note(_ number: Int) { state.withLock { $0.counts.ran[number, default: 0] += 1 } }
 
     private func ask() {

@@ -32,7 +32,7 @@ final class Device: Sendable {
     }
 }
 
-/// Everything that a stream has brought.
+/// Collects the elements of a stream.
 final class Recorder<Element: Sendable>: Sendable {
     private let noted = Locked<[Element]>([])
     private let tasks = OwnedTasks()
@@ -45,7 +45,7 @@ final class Recorder<Element: Sendable>: Sendable {
     var all: [Element] { noted.withLock { $0 } }
 }
 
-/// A network in virtual time and who lives on it.
+/// A network in virtual time, and its devices.
 struct World: Sendable {
     let network: ScenarioNetwork
 
@@ -69,12 +69,12 @@ struct World: Sendable {
         return (here, there)
     }
 
-    /// Lets the devices find each other.
+    /// Waits until the devices have found each other.
     func meet(_ devices: Device...) async {
         await run { devices.allSatisfy { $0.requests.isReachable() } }
     }
 
-    /// Moves time by ten milliseconds and lets every task do what it can.
+    /// Advances time by ten milliseconds and lets every task run as far as it can.
     func step() async {
         network.advance(by: .milliseconds(10))
         for _ in 0..<20 { await Task.yield() }
@@ -85,7 +85,7 @@ struct World: Sendable {
         while network.elapsed < end { await step() }
     }
 
-    /// Lets time pass until the condition holds.
+    /// Advances time until the condition holds.
     func run(
         within patience: Duration = .seconds(120), sourceLocation: SourceLocation = #_sourceLocation,
         until condition: () -> Bool
@@ -100,7 +100,7 @@ struct World: Sendable {
         }
     }
 
-    /// Lets time pass until the body has returned.
+    /// Advances time until the body has returned.
     func finish<Value: Sendable>(_ pending: Pending<Value>) async throws -> Value {
         await run { pending.isOver }
         return try await pending.task.value
@@ -111,7 +111,7 @@ struct World: Sendable {
     }
 }
 
-/// A call that is under way.
+/// A pending call.
 final class Pending<Value: Sendable>: Sendable {
     let task: Task<Value, any Error>
     private let over: Locked<Bool>
@@ -147,7 +147,7 @@ struct Find: SessionRequest {
 struct NotFound: Error, Codable, Equatable { let name: String }
 struct Unlisted: Error, Codable {}
 
-/// What handlers have done.
+/// The numbers that handlers have recorded.
 final class Done: Sendable {
     private let noted = Locked<[Int]>([])
 

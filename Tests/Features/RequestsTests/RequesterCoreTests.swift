@@ -7,7 +7,7 @@ import Testing
 
 @testable import MeshRequests
 
-/// The asking side without a transport, a task or a clock.
+/// The requesting side without a transport, a task or a clock.
 @Suite struct RequesterCoreTests {
     @Test(arguments: DeliveryStrategy.allCases)
     func `In every order of what may happen a request ends once and leaves nothing`(strategy: DeliveryStrategy) async {
@@ -26,7 +26,7 @@ import Testing
                 }
             }
         }
-        // As many as there are: a search that ends early finds nothing.
+        // A search that ends early would find nothing.
         #expect(visits > 1000, "\(visits)")
     }
 
@@ -98,7 +98,7 @@ import Testing
         #expect(core.takeDirectives().count { if case .tick = $0 { true } else { false } } == 1)
     }
 
-    /// A call of the clock that has been overtaken by an earlier one changes nothing, and asks for no other.
+    /// A clock call that an earlier call has overtaken changes nothing, and requests no other call.
     @Test func `Calls of the clock do not grow in number`() {
         var core = RequesterCore(localPeer: phone) { UUID() }
         var calls: [Duration] = []
@@ -137,7 +137,7 @@ import Testing
         play.take(.ask)
         play.take(.reply(.answer))
         #expect(play.ends[play.asked[0]] == 1)
-        // The transport takes it all the same: only now can it be withdrawn.
+        // The transport takes the copy nevertheless. Only now can it be withdrawn.
         play.take(.submitted(nil))
         #expect(play.taken.isEmpty)
     }
@@ -145,17 +145,17 @@ import Testing
 
 // MARK: - One course of events
 
-/// A core, and what its shell and its callers know. A value, so that every course can be tried from every point.
+/// A core and the knowledge of its shell and callers. It is a value, so that every course can be tried from every state.
 struct Play {
     enum Event {
-        /// A second one while the first is under way asks anew, in the same slot.
+        /// Sends a request. A second one, while the first is pending, uses the same slot.
         case ask
         case cancel
         /// The transport is done with the oldest copy.
         case submitted(ConnectionError?)
         case peerComes, peerGoes
         case reply(RequestMessage.Kind)
-        /// Until something is due.
+        /// Time passes until something is due.
         case time
     }
 
@@ -167,7 +167,7 @@ struct Play {
 
     private static let idCount = Locked(UInt64(0))
 
-    /// Drawing random ones would take most of the time.
+    /// Counts ids up, because generating random ones would take most of the time.
     @Sendable private static func makeID() -> UUID {
         let number = idCount.withLock { count in
             count += 1
@@ -181,18 +181,18 @@ struct Play {
     let isFireAndForget: Bool
     var core = RequesterCore(localPeer: phone, makeID: Self.makeID)
     var elapsed = Duration.zero
-    /// Indices of `events`.
+    /// The events so far, as indices of `events`.
     var course: [Int] = []
     var asked: [UUID] = []
-    /// What was asked, and how often its caller was told of the end.
+    /// The number of times that each request's caller was notified of its end.
     var ends: [UUID: Int] = [:]
-    /// Whom fire-and-forget callers were told, first.
+    /// The first result that each fire-and-forget caller got: true if the request was accepted.
     var accepted: [UUID: Bool] = [:]
-    /// What the transport is being given.
+    /// The copies that are being handed to the transport.
     var submitting: [RequestCopy] = []
-    /// What it has and could still withdraw.
+    /// The copies that the transport has and could still withdraw.
     var taken: Set<UUID> = []
-    /// What is in the slot.
+    /// The message in the slot.
     var slot: RequestMessage?
     var fault: String?
 
@@ -203,7 +203,7 @@ struct Play {
 
     private var now: RequestContext { RequestContext(elapsed: elapsed, wall: 1_000_000, peers: [watch]) }
 
-    /// - Returns: false for what cannot happen, or changes nothing.
+    /// - Returns: false if the event can't happen or changes nothing.
     @discardableResult
     mutating func take(_ event: Event) -> Bool {
         switch event {
@@ -221,7 +221,7 @@ struct Play {
             guard !submitting.isEmpty else { return false }
             let copy = submitting.removeFirst()
             if copy.mode == .latestSnapshot {
-                // A slot that could not be emptied is left to the receiver, which looks at the request's time.
+                // A slot that couldn't be emptied is left to the receiver, which checks the request's expiry.
                 if error == nil || copy.message.kind == "none" { slot = copy.message }
             } else if error == nil {
                 taken.insert(copy.id)
@@ -259,7 +259,7 @@ struct Play {
         }
     }
 
-    /// What must never be so.
+    /// The violated invariant, or nil.
     var complaint: String? {
         if let fault { return fault }
         for id in asked {
@@ -280,7 +280,7 @@ struct Play {
         for _ in 0..<1000 where take(.submitted(nil)) || take(.time) {}
     }
 
-    /// What must not be left at the end. What was told is wanted for days.
+    /// Forbidden leftovers at the end, or nil. Copies of fire-and-forget requests may stay: they are wanted for days.
     var remains: String? {
         if let complaint { return complaint }
         if !core.calls.isEmpty || !core.queue.isEmpty || !core.submitting.isEmpty { return "something is under way" }
@@ -291,8 +291,8 @@ struct Play {
         return nil
     }
 
-    /// Tries every course of that many events from here, each to its end.
-    /// - Returns: what is wrong with the first one with which something is.
+    /// Tries every course of `depth` events from here, each to its end.
+    /// - Returns: the violation in the first faulty course, or nil.
     func explore(depth: Int, _ visits: inout Int) -> String? {
         visits += 1
         var end = self
@@ -308,7 +308,7 @@ struct Play {
         return nil
     }
 
-    /// Everything that can happen here.
+    /// The states after every event that can happen here.
     var next: [Play] {
         Self.events.indices.compactMap { index in
             var next = self

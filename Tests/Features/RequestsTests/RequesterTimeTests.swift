@@ -7,7 +7,7 @@ import Testing
 
 @testable import MeshRequests
 
-/// What the requester makes of its clock.
+/// The requester's use of its clock.
 @Suite struct RequesterTimeTests {
     @Test func `A clock that rounds down is taken at its word`() async throws {
         let world = World(seed: 1)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import MeshRequests
 
-/// What is tried again, when, and what is said about it.
+/// Retries, their times and their reports.
 @Suite struct RetryTests {
     struct Stage {
         let world: World
@@ -60,7 +60,7 @@ import Testing
     {
         let stage = try await stage(seed: 52)
         stage.transport.hold()
-        // In the lane of the newest the second takes the place of the first.
+        // On the lane of newest values the second request replaces the first.
         let calls = (1...2).map { number in
             Pending { try await stage.here.requests.send(Add(left: number, right: 0), strategy: strategy) }
         }
@@ -174,7 +174,7 @@ import Testing
             #expect(sum == 8)
         }
         #expect(done.all.count == DeliveryStrategy.allCases.count)
-        // A second copy brings out that the first has arrived; then no more are sent.
+        // A second copy reveals that the first has arrived. After it, no more are sent.
         #expect(stage.transport.sendCount <= 3 * DeliveryStrategy.allCases.count)
     }
 
@@ -228,7 +228,7 @@ import Testing
         }
         stage.world.network.heal()
         for (left, call) in calls.enumerated() { #expect(try await stage.world.finish(call) == left) }
-        // Queued ones in the order in which they were sent.
+        // Each queued request ran once.
         #expect(Set(stage.done.all) == Set(0..<RequesterCore.queueMax))
         #expect(stage.done.all.count == RequesterCore.queueMax)
         #expect(here.events.all.contains { if case .queueFlushed = $0 { true } else { false } })

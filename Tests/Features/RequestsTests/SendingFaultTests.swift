@@ -8,7 +8,7 @@ import Testing
 
 @testable import MeshRequests
 
-/// What went wrong in the references on the asking side.
+/// Faults of the references on the requesting side.
 @Suite struct SendingFaultTests {
     typealias Outcome = FaultyCaller.Outcome
 
@@ -62,7 +62,7 @@ import Testing
             Pending { try await here.requests.send(Find(name: "\(number)"), strategy: .liveOnly) }
         }
         await world.run { here.requests.pendingRequestCount == 10 }
-        // Half of them go while the others are flushed, and replies to all of them come, some twice.
+        // Half of them are canceled while the others are flushed. Replies to all of them arrive, some twice.
         let router = RequestSender(connection: there.connection)
         let ids = here.requests.queuedRequests.map(\.id)
         world.network.heal()
@@ -172,7 +172,7 @@ import Testing
         let other = try world.device(tablet)
         await world.run { here.requests.isReachable(tablet) }
         there.requests.register(Find.self) { _ in
-            // Never before the others have spoken.
+            // Answers only after the other messages have arrived.
             try await Requester(there.connection).pause(.seconds(2))
             return "mine"
         }
@@ -269,7 +269,7 @@ import Testing
 
     @Test func `W27 what is too large is refused before it waits, and so is a reply`() async throws {
         let world = World(seed: 29)
-        // Small enough to be encoded in no time, since time goes on while it is.
+        // A small limit, so that encoding takes little time: virtual time advances meanwhile.
         var configuration = DeliveryConfiguration()
         configuration.payloadLimit = PayloadLimit(id: "test", bytes: 16_384, summary: "", source: "chosen")
         let here = try world.device(phone, configuration: configuration)
@@ -322,7 +322,7 @@ import Testing
             if case .deliveryFailed(_, .incompatiblePeer, _) = event { true } else { false }
         }
         await world.run { there.events.all.contains(where: isIncompatible) }
-        // It is told so, too.
+        // The peer is notified too.
         await world.run { here.requests.ignoredReplyCount == 1 }
         let before = there.events.all.count(where: isIncompatible)
         let metadata = SessionSyncMetadata(

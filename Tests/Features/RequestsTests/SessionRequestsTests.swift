@@ -55,7 +55,7 @@ import Testing
         let world = World(seed: 4)
         let (here, there) = try await world.pair()
         let (first, second) = (AsyncValue<Bool>(), AsyncValue<Bool>())
-        // Each waits for the other.
+        // Each handler waits for the other.
         there.requests.register(Add.self) { add in
             let (mine, other) = add.left == 0 ? (first, second) : (second, first)
             mine.resolve(true)
@@ -118,7 +118,7 @@ import Testing
         let other = try world.device(tablet)
         await world.run { here.requests.isReachable(tablet) }
         other.requests.register(Add.self) { $0.left + $0.right }
-        // Past the time at launch in which handlers are waited for.
+        // After a launch, requests wait for their handlers for a while. That time has to pass.
         await world.run(for: .seconds(3))
         #expect(try await world.finish { try await here.requests.send(Add(left: 1, right: 1)) } == 2)
         await #expect(throws: ConnectionError.handlerNotRegistered(requestType: "Add")) {
@@ -138,7 +138,7 @@ import Testing
         await world.run { here.requests.isReachable(tablet) }
         other.requests.register(Add.self) { $0.left + $0.right }
         await world.run(for: .seconds(3))
-        // The live copy to the tablet is lost, and the watch refuses its own.
+        // The live copy to the tablet is lost, and the watch refuses its own copy.
         world.network.partition(from: phone, to: tablet)
         let pending = Pending { try await here.requests.send(Add(left: 1, right: 1)) }
         await world.run(for: .seconds(4))
@@ -197,7 +197,7 @@ import Testing
         #expect(!pending.isOver)
         world.network.heal()
         #expect(try await world.finish(pending) == 8)
-        // The answer to the first attempt is lost until the second one.
+        // Answers are lost until the second attempt.
         world.network.partition(from: watch, to: phone)
         let second = Pending { try await here.requests.sendWhenReady(Add(left: 5, right: 5), strategy: .liveOnly) }
         await world.run(for: .seconds(11))
@@ -245,7 +245,7 @@ import Testing
         let calls = DeliveryStrategy.allCases.enumerated().map { index, strategy in
             Pending { try await here.requests.send(Add(left: index, right: 0), strategy: strategy) }
         }
-        // Two of them want the same slot, and one gets it.
+        // Two of them need the same slot, and only one gets it.
         await world.run { here.requests.pendingRequestCount == 4 && calls.contains(where: \.isOver) }
         let counts = Recorder(here.requests.pendingRequestCounts())
         await world.run { counts.all == [4] }

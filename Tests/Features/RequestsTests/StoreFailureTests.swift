@@ -7,7 +7,7 @@ import Testing
 
 @testable import MeshRequests
 
-/// A ledger whose store fails for a while. What its sender was told has arrived must run all the same, once.
+/// A ledger whose store fails for a while. Requests whose arrival was acknowledged must still run, once.
 @Suite struct StoreFailureTests {
     private func world(_ seed: UInt64, _ store: FailingStore) async throws -> (World, here: Device, there: Device) {
         let world = World(seed: seed)
@@ -99,7 +99,7 @@ import Testing
     }
 }
 
-/// A store in memory that neither reads nor writes while it is told to fail.
+/// An in-memory store that neither reads nor writes while `fails` is true.
 private final class FailingStore: SessionStore {
     private let base = MemoryStore()
     private let isFailing = Locked(false)

@@ -4,12 +4,12 @@ import MeshIdentity
 import MeshScenarioTransport
 import MeshTransport
 
-/// A transport whose sends wait or fail as they are told to, and that may lie about who can be reached.
+/// A transport whose sends can be made to wait or fail, and which may report false reachability.
 final class StubbornTransport: TransportWrapper {
     private struct State {
         var errors: [any Error] = []
         var sendCount = 0
-        /// nil lets them pass.
+        /// The waiting sends, or nil if sends pass.
         var held: [CheckedContinuation<Void, Never>]?
     }
 
@@ -18,15 +18,15 @@ final class StubbornTransport: TransportWrapper {
     private let claims = TransportInbox()
     private let isLying: Bool
 
-    /// - Parameter isLying: says nothing about reachability but what `claim` says.
+    /// - Parameter isLying: true to report only the reachability that `claim` sets.
     init(_ wrapped: any SessionSyncTransport, isLying: Bool = false) {
         self.wrapped = wrapped
         self.isLying = isLying
     }
 
-    /// The next sends throw these, one each.
+    /// Makes the next sends throw these errors, one each.
     func fail(with errors: [any Error]) { state.withLock { $0.errors = errors } }
-    /// The next sends wait, even when they are cancelled.
+    /// Makes the next sends wait, even when they are canceled.
     func hold() { state.withLock { $0.held = [] } }
     func letGo() {
         let held = state.withLock { state in
@@ -38,7 +38,7 @@ final class StubbornTransport: TransportWrapper {
     func claim(_ isReachable: Bool, _ peer: SessionPeer) {
         claims.deliver(SessionPeerReachability(isReachable, peer: peer))
     }
-    /// Sends that were tried.
+    /// The number of attempted sends.
     var sendCount: Int { state.withLock { $0.sendCount } }
 
     private func check() async throws {

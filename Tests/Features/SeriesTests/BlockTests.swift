@@ -5,11 +5,11 @@ import Testing
 
 @testable import MeshSeries
 
-/// Stretches of series in bytes.
+/// Blocks of series, as bytes.
 @Suite struct BlockTests {
     private static let kinds: [SeriesColumn.Kind] = [.integer, .unsigned, .float, .bool, .date]
 
-    /// Columns of every kind and character: constant, walking, jumping, extreme, absent.
+    /// Columns of every kind and pattern: constant, walking, jumping, extreme, absent.
     private func table(seed: UInt64) -> SampleTable {
         var random = SplitMix64(seed: seed)
         let columns = (0..<Int.random(in: 1...6, using: &random)).map { index in
@@ -88,7 +88,7 @@ import Testing
             }
             guard let other = try? SeriesBlock.table(from: changed, columns: table.columns) else { continue }
             #expect(other.count <= SeriesLimits.blockSamples && other.cells.allSatisfy { $0.count == other.count })
-            // What can be read can be written again.
+            // A table that can be read can be written again.
             #expect((try? SeriesBlock.table(from: SeriesBlock.bytes(of: other), columns: table.columns)) == other)
         }
     }
@@ -105,7 +105,7 @@ import Testing
         #expect(throws: WireError.self) { try SeriesBlock.table(from: stated, columns: columns) }
     }
 
-    /// A pulse that wanders by one, a place with seven decimals, once a second: what a workout is made of.
+    /// A workout's samples, once a second: a pulse that changes by one, and a location with seven decimals.
     @Test func `A second of a workout takes a few bytes`() {
         let columns = [
             SeriesColumn(name: "rate", kind: .integer), SeriesColumn(name: "latitude", kind: .float),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MeshSeries
 
-/// Samples as numbers, and back.
+/// Conversion of samples to numbers, and back.
 @Suite struct SampleTests {
     private struct Everything: Codable, Equatable, Sendable {
         enum Zone: Int, Codable {

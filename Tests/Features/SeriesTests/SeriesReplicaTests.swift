@@ -5,7 +5,7 @@ import Testing
 
 @testable import MeshSeries
 
-/// What devices hold of series and say of them, without a session.
+/// Series that devices hold and announce, without a session.
 @Suite struct ShelfTests {
     private func replica(_ peerID: String, byteCountMax: Int = .max, launch: UInt64 = 1) -> SeriesReplica {
         SeriesReplica(peerID: peerID, prefix: "series/", byteCountMax: byteCountMax, makeIncarnation: { launch })
@@ -26,8 +26,8 @@ import Testing
             reachable: peers, scope: .all, pushesSamples: false, answers: true, limit: 32_000)
     }
 
-    /// What the first lacks of the second, until neither has anything to say.
-    /// - Returns: how often it asked.
+    /// Requests everything that the first replica lacks, until it lacks nothing.
+    /// - Returns: the number of requests.
     @discardableResult
     private func catchUp(
         _ replica: inout SeriesReplica, from other: SeriesReplica, in store: MemoryStore, limit: Int = 32_000
@@ -46,7 +46,7 @@ import Testing
         return count
     }
 
-    /// Otherwise the session that waits for them would wake again and again.
+    /// Otherwise a session that waits until all samples are sent would wake again and again.
     @Test func `Announced samples aren't unsent any more, even if they weren't sent`() throws {
         let store = MemoryStore()
         var watch = replica("watch")
@@ -150,7 +150,7 @@ import Testing
         for number in 0..<count { #expect(phone.summary(named: "\(number)", by: "watch").count == 100) }
     }
 
-    /// A sample a second is a piece a second, and a piece has a time and a place of its own.
+    /// Each write of one sample adds a piece, with its own time and position.
     @Test func `Pieces of a block become one while it grows`() throws {
         let store = MemoryStore()
         var watch = replica("watch")
@@ -277,7 +277,7 @@ import Testing
         }
     }
 
-    /// Otherwise peers would offer it forever.
+    /// Otherwise peers would offer the removed series for ever.
     @Test func `A series that retention removed is acknowledged, and isn't taken back`() throws {
         let (store, other) = (MemoryStore(), MemoryStore())
         var (watch, phone) = (replica("watch"), replica("phone"))
@@ -326,7 +326,7 @@ import Testing
         #expect(watch.places[id] == nil)
     }
 
-    /// A piece that was accepted and could not be loaded again cost the whole session.
+    /// Regression: a piece that was accepted, but couldn't be loaded again, made the complete session unreadable.
     @Test(arguments: 0..<200 as Range<UInt64>)
     func `Every piece accepted from a peer can be stored and loaded again`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -363,7 +363,7 @@ import Testing
         #expect(content(of: loaded) == content(of: phone), "seed \(seed)")
     }
 
-    /// As text, in which NaN equals itself.
+    /// The content as text, in which NaN equals itself.
     private func content(of replica: SeriesReplica) -> [String] {
         let extents = replica.extents.map { "\($0.id) \($0.first) \($0.written) \($0.next)" }
         let summary = replica.summary(named: "a", by: nil)
@@ -391,7 +391,7 @@ import Testing
         try loaded.load(from: store)
         #expect(loaded.damage?.code == .damaged)
         #expect(["a", "b", "c"].map { loaded.summary(named: $0, by: nil).count } == [1, 0, 1])
-        // Its number is not given again.
+        // Its number isn't assigned again.
         try loaded.record(2, in: Series("b"), at: 1)
         try write(&loaded, to: store)
         #expect(try store.value(for: "series/1") == [7])

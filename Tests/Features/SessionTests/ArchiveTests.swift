@@ -7,7 +7,7 @@ import MeshTestSupport
 import MeshWire
 import Testing
 
-/// What the archive gives back is what the engine was when it last said that something is to be persisted.
+/// The archive returns the engine as it was when it last requested to be persisted.
 @Suite struct ArchiveTests {
     @Test func `A loaded session equals the saved one, through taps, losses, relaunches and lost stores`() throws {
         var confirmedCount: UInt64 = 0
@@ -64,7 +64,7 @@ import Testing
         var archive = try ArchiveWorld.archive(in: store)
         _ = try phone.receive(try dead.submitLocal(.add(1), at: noon))
         let seen = try (1...5).map { try joiner.submitLocal(.add(10 * $0), at: noon + Double($0)) }
-        // The other three are lost on the way.
+        // The other three are lost in transit.
         for envelope in seen.prefix(2) { _ = try phone.receive(envelope) }
 
         func save(_ engine: ArchiveWorld.Engine, _ persistence: SessionPersistence?) throws {
@@ -73,7 +73,7 @@ import Testing
             let image = try #require(try reader.load())
             #expect(difference(image, engine.image) == nil)
         }
-        // Controls and copies pass, events do not.
+        // Controls and copies arrive, events don't.
         for second in 0..<4 {
             let moment = noon + 10 + Double(second)
             phone.tick(at: moment)
@@ -92,7 +92,7 @@ import Testing
         #expect(phone.membership.first == [SourceSequence(source: joiner.source, sequence: 6)])
         #expect(phone.held[joiner.source] == 5)
 
-        // And so it goes on after the crash.
+        // The exchange continues like this after the crash.
         var reader = try ArchiveWorld.archive(in: store)
         var relaunched = try ArchiveWorld.engine(restoring: try #require(try reader.load()), seed: 4)
         let missing = joiner.records(in: SessionRange(source: joiner.source, first: 6, last: .max))
@@ -214,8 +214,8 @@ import Testing
 
 private let noon = Date(timeIntervalSince1970: 1_700_000_000)
 
-/// The first field in which they differ. Clock, cut and promises are no such fields: a relaunch begins at the lease, and
-/// how far others promise to be comes again with their next messages.
+/// The first field that differs, or nil. Clock, cut and promises are ignored: a relaunch starts at the lease, and peers repeat
+/// their promises with their next messages.
 private func difference(
     _ loaded: SessionEngineImage<Counter, Tap>, _ engine: SessionEngineImage<Counter, Tap>
 ) -> String? {
@@ -224,7 +224,7 @@ private func difference(
         image.head.clock = .zero
         image.head.cut = .zero
         image.head.promises = []
-        // When a peer spoke last isn't worth a write.
+        // The time of a peer's last message isn't worth a write.
         for index in image.head.acknowledgements.indices { image.head.acknowledgements[index].saidAt = .zero }
         return image
     }
@@ -248,7 +248,7 @@ private func difference(
     return zip(left, right).first { $0 != $1 }.map { "loaded \($0), the engine has \($1)" } ?? "equal as JSON"
 }
 
-/// Two engines, each with a store, and a link that loses and delays.
+/// Two engines, each with a store, and a link that loses and delays messages.
 private struct ArchiveWorld {
     typealias Engine = SessionSyncEngine<Counter, Tap, CounterReducer, AcceptingConflictPolicy<Counter, Tap>>
 
@@ -326,7 +326,7 @@ private struct ArchiveWorld {
         }
     }
 
-    /// A fifth of everything is lost; an inbox holds the latest thirty.
+    /// Loses a fifth of all messages. An inbox holds the latest thirty.
     private mutating func transmit(_ message: SessionOutgoing<Counter, Tap>, to side: Int) {
         guard upTo(4) > 0 else { return }
         sides[side].inbox = (sides[side].inbox + [message]).suffix(30)

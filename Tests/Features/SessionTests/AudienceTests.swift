@@ -7,9 +7,9 @@ import MeshTestSupport
 import MeshTransport
 import Testing
 
-/// Being trusted on the network is not being a member.
+/// A peer that is trusted on the network isn't a member for that reason.
 @MainActor @Suite struct AudienceTests {
-    /// Two members and a paired tablet that asks for everything; what comes to the tablet.
+    /// Counts the events and states that reach a paired tablet. It isn't a member, and requests everything.
     private func whatATabletHears(
         _ audience: SessionAudience
     ) async throws -> (events: Int, states: Int, session: CounterSession) {
@@ -49,7 +49,7 @@ import Testing
             try await outsider.requestSnapshot(sessionID: sessionID, from: nil)
             await world.run(.seconds(1))
         }
-        // Kept for later, as the newest state is.
+        // The newest state may be kept for later peers.
         let late = world.transport(
             SessionPeer(id: "desktop", deviceClass: .desktop, appInstanceID: "desktop.1", topology: .pairedCompanion))
         await world.settle()

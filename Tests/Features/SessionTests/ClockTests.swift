@@ -9,7 +9,7 @@ import MeshTimerAnchor
 import MeshTransport
 import Testing
 
-/// Two devices whose clocks differ show the same time, to within what the session says.
+/// Two devices whose clocks differ show the same time, within the error that the session reports.
 @MainActor @Suite struct ClockTests {
     @Test(arguments: [-3_600.0, -240, -0.5, 0.5, 240, 3_600])
     func `two sessions whose clocks differ show the same elapsed time`(ahead: TimeInterval) async throws {
@@ -18,7 +18,7 @@ import Testing
                 seed: seed, conditions: ScenarioConditions(latency: .uniform(.milliseconds(5), .milliseconds(300))))
             let (here, there) = await world.pair(clockAhead: ahead)
             await world.settle(until: { there.clock.errorSeconds != nil })
-            // Whichever device sets the anchor, by the session's clock.
+            // Either device sets the anchor, by the session's clock.
             for setter in [here, there] {
                 var anchor = SessionTimerAnchor.start(at: setter.now)
                 await world.run(.seconds(10))
@@ -155,7 +155,7 @@ import Testing
         #expect(there.reading(of: anchor).errorSeconds == nil, "it may be off by \(jump) seconds")
         let (error, difference) = (try #require(there.clock.errorSeconds), there.now.timeIntervalSince(later.now))
         #expect(abs(difference) <= error + 1e-5)
-        // A clock that was set back shows moments again that it has shown before.
+        // A clock that was set back repeats moments that it has shown before.
         await world.run(.seconds(max(0, -jump) + 1))
         let tapped = SessionTimerAnchor.start(at: later.now)
         await world.run(.seconds(10))
@@ -166,7 +166,7 @@ import Testing
     }
 }
 
-/// The wall clocks of two devices, to be set.
+/// The wall clocks of two devices, which a test can set.
 struct WallClocks {
     let phone: WallClock
     let watch: WallClock

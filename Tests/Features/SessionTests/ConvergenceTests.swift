@@ -7,7 +7,7 @@ import MeshStorage
 import MeshTransport
 import Testing
 
-/// Sessions that tap at the same moments, over a network that loses, doubles and delays.
+/// Sessions with taps at the same moments, over a network that loses, duplicates and delays messages.
 @MainActor @Suite struct ConvergenceTests {
     @Test(arguments: 0..<20 as Range<UInt64>)
     func `concurrent taps on both sides end in one order, whatever the network does`(seed: UInt64) async throws {
@@ -80,7 +80,7 @@ import Testing
         })
         #expect(here.state == there.state)
         #expect(there.statistics.copiesAdopted == 1)
-        // The other side, too: the founder comes back empty.
+        // The other way round: the founder returns with an empty state.
         here.stop()
         here = world.session(world.transport(phone), incarnation: 4)
         here.start()

@@ -14,7 +14,7 @@ private struct Tape: Codable, Sendable, Equatable {
     var bytes: [UInt8] = []
 }
 
-/// Appends what no compression makes smaller.
+/// Appends bytes that don't compress.
 private struct Cut: Codable, Sendable {
     var bytes: [UInt8]
 
@@ -31,7 +31,7 @@ private struct TapeReducer: SessionSyncReducer {
 private typealias TapeSession = SyncedSession<Tape, Cut, TapeReducer, AcceptingConflictPolicy<Tape, Cut>>
 private typealias Core = TapeSession.Core
 
-/// Counts what is sent of copies.
+/// Counts the bytes that are sent for copies.
 private struct CountingTransport: WrappingTransport {
     let wrapped: any SessionSyncTransport
     let pieceBytes = Locked(0)
@@ -250,8 +250,8 @@ private struct CountingTransport: WrappingTransport {
         #expect(offered.pieces(far, pieceBytes: 7).isEmpty)
     }
 
-    /// Pieces come in order, twice, or not at all, with any seed: all bytes are there in the end, and never more than a
-    /// window is under way.
+    /// Pieces arrive in order, twice, or not at all, with any seed. In the end all bytes are present, and never more than a
+    /// window is in flight.
     @Test func `Whatever is lost or repeated, the bytes are those of the copy`() {
         for seed in 0..<300 as Range<UInt64> {
             var random = SplitMix64(seed: seed)

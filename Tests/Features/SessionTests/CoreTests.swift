@@ -9,25 +9,25 @@ import Testing
 
 private typealias Core = CounterSession.Core
 
-/// The session's rules without a task, a transport or a clock: every short sequence of what may happen.
+/// The session's rules without a task, a transport or a clock, for every short sequence of happenings.
 struct CoreTests {
     private static let origin = Date(timeIntervalSince1970: 1_767_225_600)
     private static let interval = Duration.seconds(1)
 
-    /// What may happen to a session, and what its driver does then.
+    /// Anything that may happen to a session, with the driver's reaction.
     private enum Happening: String, CaseIterable, CustomStringConvertible {
         case tap, peersControl, peersEvent, peersGap, peerComes, peerGoes, round, wait
 
         var description: String { rawValue }
     }
 
-    /// A core with the two timers and the rounds that its driver has.
+    /// A core with the two timers and the rounds of its driver.
     private struct Driven {
         var core: Core
         var now = origin
         var exchangeAt: Date?
         var requestAt: Date?
-        /// When it decided to ask for a snapshot.
+        /// The times at which the core decided to request a snapshot.
         var askedAt: [Date] = []
         var peer: CounterEngine
 
@@ -100,7 +100,7 @@ struct CoreTests {
             options: options)
     }
 
-    /// Every sequence of that many happenings.
+    /// Calls the body with every sequence of `count` happenings.
     private static func forEachSequence(of count: Int, _ body: ([Happening]) throws -> Void) rethrows {
         let kinds = Happening.allCases
         var total = 1
@@ -158,7 +158,7 @@ struct CoreTests {
         }
     }
 
-    /// However often the store refuses: nothing is confirmed, and everything is in the batch that it takes.
+    /// After any number of refusals nothing is confirmed, and the batch that the store accepts contains everything.
     @Test(arguments: 1...4)
     func `A round that the store refused is written completely with the next one`(refusals: Int) throws {
         var driven = Driven()
@@ -184,7 +184,7 @@ struct CoreTests {
     }
 }
 
-/// What a log that nobody empties takes of samples and taps.
+/// The samples and taps that a log accepts while it isn't emptied.
 @Suite struct SampleThinningTests {
     @Test func `A day alone at a sample a second and a tap a minute refuses nothing`() throws {
         var configuration = CounterConfiguration()
@@ -211,7 +211,7 @@ struct CoreTests {
         for second in 0..<86_400 {
             let moment = noon.addingTimeInterval(Double(second))
             if (try? core.submit(.add(1), at: moment)) != nil { taken.append(second) }
-            // Half a thousand of them in a day.
+            // About 500 of them in a day.
             if second.isMultiple(of: 173) { _ = try core.submit(.add(2), at: moment) }
             _ = core.outgoing.takeAll()
         }

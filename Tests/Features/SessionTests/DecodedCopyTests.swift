@@ -7,7 +7,7 @@ import Testing
 
 @testable import MeshSession
 
-/// Devices share only bytes: what a device shows is what its bytes say.
+/// Devices share only bytes, so a device shows the content of its bytes.
 @MainActor @Suite struct DecodedCopyTests {
     private let world = VirtualWorld(seed: 202_611_261_540)
 
@@ -121,7 +121,7 @@ private struct Journal: Codable, Sendable, Equatable {
     var draft = ""
 }
 
-/// Encodes its date in whole seconds, and leaves a property out.
+/// Encodes its date in whole seconds, and omits a property.
 private struct Entry: Codable, Sendable, Equatable {
     enum CodingKeys: CodingKey { case at, isUnreadable }
     struct Unwritable: Error {}

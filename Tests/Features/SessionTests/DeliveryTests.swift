@@ -9,7 +9,7 @@ import MeshTestSupport
 import MeshTransport
 import Testing
 
-/// What a session says about its peers and its own events, and what it writes before it says anything.
+/// Reports of a session about its peers and its own events, and the writes that come before any message.
 @MainActor @Suite struct DeliveryTests {
     let world = VirtualWorld(seed: 11)
 

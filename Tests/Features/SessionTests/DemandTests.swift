@@ -6,13 +6,13 @@ import Testing
 
 @testable import MeshSession
 
-/// What a subscriber of Combine's relies on, without Combine.
+/// The behavior that a Combine subscriber relies on, without Combine.
 @MainActor @Suite struct DemandTests {
     private let world = VirtualWorld(seed: 61)
     private let taken = Locked<[Int]>([])
     private let hasFinished = Locked(false)
 
-    /// - Parameter more: how many are wanted after each.
+    /// - Parameter more: the additional demand after each element.
     private func pump(_ session: CounterSession, more: Int? = 0) -> DemandPump {
         let pump = DemandPump()
         pump.start {

@@ -8,7 +8,7 @@ import MeshStorage
 import MeshTransport
 import Testing
 
-/// Counts what is written.
+/// Counts the bytes and the number of writes.
 private final class CountingStore: SessionStore {
     let written = Locked((bytes: 0, writes: 0))
     private let store = MemoryStore()
@@ -28,13 +28,13 @@ private final class CountingStore: SessionStore {
     func close() { store.close() }
 }
 
-/// Side effects: once for each event, when its place is final.
+/// Side effects: one for each event, when its place is final.
 @MainActor @Suite struct EffectTests {
     @MainActor final class Log {
         var ids: [UUID] = []
         var amounts: [Int] = []
         var failures = 0
-        /// Runs before the effect; what it throws, the effect throws.
+        /// Runs before the effect. The effect throws the error that this throws.
         var before: (Tap) throws -> Void = { _ in }
 
         nonisolated init() {}
@@ -96,7 +96,7 @@ private final class CountingStore: SessionStore {
         let world = VirtualWorld(seed: 2)
         let store = MemoryStore()
         let log = Log()
-        // The process dies within the third effect: it has run, and nobody was told.
+        // The process dies within the third effect: the effect has run, and this wasn't recorded.
         log.before = { if $0 == .add(3) { throw Failure() } }
         let configure: (inout CounterConfiguration) -> Void = {
             $0.onConfirmed = { try log.run($0) }
@@ -128,7 +128,7 @@ private final class CountingStore: SessionStore {
             let store = CountingStore()
             let log = Log()
             let here = try await world.opened(world.transport(phone), incarnation: 1, store: store) {
-                // So that each mark is written by itself.
+                // Yields, so that each mark is written separately.
                 $0.onConfirmed = {
                     for _ in 0..<20 { await Task.yield() }
                     try log.run($0)

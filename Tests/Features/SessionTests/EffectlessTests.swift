@@ -6,7 +6,7 @@ import MeshSession
 import MeshTransport
 import Testing
 
-/// Taps without effect: `delivery(of:)` says so.
+/// Taps without an effect. `delivery(of:)` reports them as such.
 @MainActor @Suite struct EffectlessTests {
     let world = VirtualWorld(seed: 12)
 
@@ -79,7 +79,7 @@ private struct BoundedReducer: SessionSyncReducer {
     }
 }
 
-/// Refuses what would make the total greater than five.
+/// Rejects an event that would make the total greater than five.
 private struct FivePolicy: SessionConflictPolicy {
     func shouldApply(event: Tap, context: SessionConflictContext<Counter>) -> Bool {
         guard case .add(let amount) = event else { return true }

@@ -45,7 +45,7 @@ private struct CountedReducer: SessionSyncReducer {
     func reduce(state: inout Int, event: CountedTap, context: SessionEventContext) { state += 1 }
 }
 
-/// Asks for the bytes of each event, as a transport does that writes.
+/// Requests the bytes of each event, as a transport that writes them does.
 private final class EncodingTransport: TransportWrapper {
     let wrapped: any SessionSyncTransport
     let payloads = Locked<[EncodedPayload]>([])

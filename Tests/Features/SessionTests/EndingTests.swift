@@ -120,7 +120,7 @@ import Testing
         #expect(there.state.total == 1)
     }
 
-    /// Of a version that knows no end.
+    /// A control of a version that doesn't know the end of a session.
     private struct OlderControl: Codable {
         var group: SessionSource?
         var members: [SessionSource]

@@ -13,7 +13,7 @@ extension EphemeralKey<Int> {
 
 private let noon = Date(timeIntervalSince1970: 1_767_225_600)
 
-/// Values of which only the newest counts.
+/// Ephemeral values: only the newest one counts.
 @MainActor @Suite struct EphemeralTests {
     private typealias Sample = EphemeralLane<[UInt8]>.Sample
 
@@ -76,7 +76,7 @@ private let noon = Date(timeIntervalSince1970: 1_767_225_600)
         there.stop()
         await world.run(.seconds(60))
         #expect(here.latestValue(of: .heartRate) == nil)
-        // Its clock was an hour ahead, and is right now.
+        // The watch's clock was an hour ahead, and is correct now.
         let next = world.session(transport, incarnation: 3)
         next.start()
         try next.show(80, as: .heartRate)

@@ -10,9 +10,9 @@ import MeshTransport
 import MeshWire
 import Testing
 
-/// Every number of a store and of a peer's copy, one after the other, at its extremes: an error, or a session that goes on.
+/// Sets each number of a store and of a peer's copy to its extremes. The result is an error, or a session that continues.
 @MainActor @Suite struct ExtremeNumbersTests {
-    /// As the archive writes it.
+    /// The head, as the archive writes it.
     private struct Head: Codable {
         var version: Int
         var head: SessionEngineHead<Tap>
@@ -23,7 +23,7 @@ import Testing
         .max, .max - 1, 1 << 63, 1 << 63 - 1, 1 << 63 - 2, 1 << 62, 1 << 32, 1 << 31, 0,
     ]
 
-    /// - Parameter body: is given every variant in which one number is an extreme one, and where it stands.
+    /// - Parameter body: gets every variant with one extreme number, and the path of that number.
     private static func forEachVariant<Value: Codable>(
         of value: Value, _ body: (Value, String) throws -> Void
     ) throws {
@@ -32,7 +32,7 @@ import Testing
         for path in paths(in: json) {
             for extreme in extremes {
                 let data = try JSONSerialization.data(withJSONObject: replacing(json, path[...], by: extreme))
-                // A number that does not fit into its type is the decoder's to refuse.
+                // The decoder rejects a number that doesn't fit its type.
                 guard let variant = try? JSONDecoder().decode(Value.self, from: data) else { continue }
                 try body(variant, "\(path.joined(separator: ".")) = \(extreme)")
             }
@@ -61,7 +61,7 @@ import Testing
         return array
     }
 
-    /// A member that has confirmed, folded and unconfirmed events, effects that are due, and a peer that has joined late.
+    /// The store of a member with confirmed, folded and unconfirmed events, pending effects, and a peer that joined late.
     private func filledStore(_ world: VirtualWorld) async throws -> MemoryStore {
         let store = MemoryStore()
         let here = world.session(world.transport(phone), incarnation: 1)
@@ -81,7 +81,7 @@ import Testing
         return store
     }
 
-    /// Opens it, goes on a little and writes. Errors are fine.
+    /// Opens the store, continues a little and writes. Errors are allowed.
     private func live(_ store: MemoryStore) throws {
         do {
             var archive = try CounterArchive(store: store, sessionID: sessionID, featureID: "counter")

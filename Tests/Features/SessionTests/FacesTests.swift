@@ -11,8 +11,8 @@ import Testing
     import Combine
 #endif
 
-/// The faces of one session that tell each step in its order, as Docs/Guides/Sessions.md shows them. The model is tested in the
-/// example's own package.
+/// The APIs of one session that report each step in order, as Docs/Guides/Sessions.md shows them. The example's own package
+/// tests the model.
 @MainActor @Suite struct FacesTests {
     private let world = VirtualWorld(seed: 71)
 

@@ -8,15 +8,15 @@ import MeshTimerAnchor
 import MeshTransport
 import Testing
 
-/// The faults of the references that are a session's to remove. Each scenario also runs against a small model of the
-/// reference's rule, and has to fail there.
+/// The faults of the references that a session has to fix. Each scenario also runs against a small model of the reference's
+/// rule, and must fail there.
 @MainActor @Suite struct FaultTests {
     private func expect(_ ours: Bool, _ reference: Bool) {
         #expect(ours)
         #expect(!reference, "the scenario does not show the fault")
     }
 
-    /// The reference's adapter: apply as it comes, send once, a snapshot replaces by revision.
+    /// The reference's adapter: it applies events on arrival, sends each once, and replaces the state by revision.
     private struct ReferenceAdapter {
         var amounts: [Int] = []
         var phase = "ready"
@@ -67,7 +67,7 @@ import Testing
             await world.settle(until: { here.state.isOver })
             #expect(here.state.amounts == [1])
         }
-        // The reference: the sequence begins again, and the peer has seen it.
+        // In the reference the sequence restarts, and the peer has already seen its numbers.
         var seen = Set<UInt64>()
         let isTaken = [UInt64(1), 1].map { seen.insert($0).inserted }
         #expect(isTaken == [true, false], "the scenario does not show the fault")
@@ -102,7 +102,7 @@ import Testing
         await world.settle(until: { here.delivery(of: id).step == .confirmed })
 
         var (phone, watch) = (ReferenceAdapter(), ReferenceAdapter())
-        // Its send throws, and nobody keeps it.
+        // The send throws, and the event isn't kept.
         _ = phone.tap(1)
         for amount in phone.outbox { watch.hear(amount) }
         expect(there.state.amounts == here.state.amounts, watch.amounts == phone.amounts)
@@ -116,7 +116,7 @@ import Testing
         var states = there.states().makeAsyncIterator()
         let first = await states.next()
 
-        // The reference: one stream of changes, and the last one is over.
+        // The reference has one stream of changes, and the last change has passed.
         let (stream, continuation) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(0))
         continuation.yield(1)
         continuation.finish()
@@ -134,7 +134,7 @@ import Testing
         await world.settle()
         let isHeldTooEarly = here.delivery(of: id).step != .sent
         #expect(there.state.total == 0 && !isHeldTooEarly)
-        // The reference knows nothing beyond a send that did not throw.
+        // The reference only knows that a send didn't throw.
         let referenceSaysDelivered = here.statistics.sendFailures == 0
         world.network.setConditions(nil, from: phone, to: watch)
         await world.settle(until: { here.delivery(of: id).step == .confirmed })
@@ -172,7 +172,7 @@ import Testing
         here.start()
         there.start()
         await world.settle(until: { here.isMember && there.isMember })
-        // Both wrists at once, again and again; the reference stores the phase that the last message named.
+        // Both users tap at once, again and again. The reference stores the phase of the last message.
         var stored = (phase: "running", anchor: SessionTimerAnchor.start(at: world.now))
         var hasContradicted = false
         try here.submit(.start(at: here.now))

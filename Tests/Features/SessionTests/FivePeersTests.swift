@@ -6,7 +6,7 @@ import MeshSession
 import MeshTransport
 import Testing
 
-/// Each of five taps, over a rough network on which everybody reaches everybody.
+/// Each of five peers taps, over a rough network on which all peers reach each other.
 @MainActor struct FivePeersTests {
     static let names = ["desktop", "phone", "server", "tablet", "watch"]
 
@@ -28,7 +28,7 @@ import Testing
         #expect(Set(sessions.map(\.state.amounts)).count == 1, "seed \(seed)")
     }
 
-    /// Pairs of them found groups, and what the others tap stays theirs.
+    /// Pairs of devices found groups. The taps of the other devices stay local.
     @Test(arguments: 0..<6 as Range<UInt64>)
     func `Five unpaired devices do not end with one state`(seed: UInt64) async throws {
         let (world, sessions) = await five(seed: seed, arePaired: false, admits: .invited)

@@ -6,11 +6,11 @@ import MeshSession
 import MeshTransport
 import Testing
 
-/// Which snapshots a session takes.
+/// The snapshots that a session accepts.
 @MainActor @Suite struct IntakeTests {
     let world = VirtualWorld(seed: 2)
 
-    /// A watch whose transport has kept a snapshot of the phone's, from `age` ago.
+    /// A watch whose transport has kept a snapshot of the phone that is `age` old.
     private func watchWithRetainedSnapshot(
         age: Duration, phoneStays: Bool, total: Int = 5,
         configure: (inout SyncedSessionConfiguration<Counter, Tap>) -> Void = { _ in }
@@ -49,7 +49,7 @@ import Testing
 
     @Test func `the age is corrected by the clock offset`() async throws {
         let there = try await watchWithRetainedSnapshot(age: .seconds(400), phoneStays: false) { configuration in
-            // The phone's clock is behind: what it calls 400 seconds ago was 200 seconds ago.
+            // The phone's clock is behind, so a snapshot that looks 400 seconds old is 200 seconds old.
             configuration.clockOffsetSeconds = -200
         }
         #expect(there.state.total == 5)

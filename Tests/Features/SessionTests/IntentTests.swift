@@ -38,7 +38,7 @@ typealias TrainingService = SessionIntentService<
     Training, TrainingEvent, TrainingReducer, AcceptingConflictPolicy<Training, TrainingEvent>
 >
 
-/// One device is asked, and does it once.
+/// One device is asked to act, and acts once.
 @MainActor @Suite struct IntentTests {
     // MARK: - Asking
 
@@ -226,7 +226,7 @@ typealias TrainingService = SessionIntentService<
         #expect(most > 1)
     }
 
-    /// A phone asks four times, and each time the watch dies soon after and is launched again with its store.
+    /// A phone asks four times. Each time the watch dies soon after, and relaunches with its store.
     private func deaths(
         seed: UInt64, serve: (TrainingWorld, TrainingSession) -> AnyObject
     ) async throws -> (world: TrainingWorld, outcomes: [Result<Int, any Error>], state: Training) {
@@ -314,10 +314,10 @@ private struct NoStepLeft: LocalizedError {
     var errorDescription: String? { "Keine Übung übrig" }
 }
 
-/// Devices of a training, and what they have done.
+/// Devices of a training, and the actions that they have done.
 @MainActor private final class TrainingWorld {
     private let world: VirtualWorld
-    /// How often an intent was begun.
+    /// The number of times that each intent was begun.
     private(set) var beginnings: [UUID: Int] = [:]
     private(set) var doers: [SessionSource] = []
 
@@ -348,7 +348,7 @@ private struct NoStepLeft: LocalizedError {
         return sessions
     }
 
-    /// Answers with the number of what has been done.
+    /// Answers each intent with the number of actions so far.
     func serve(_ session: TrainingSession, takes duration: Duration = .zero) -> TrainingService {
         session.serve(handler(session, takes: duration))
     }
@@ -371,7 +371,7 @@ private struct NoStepLeft: LocalizedError {
         await world.settle(until: condition, sourceLocation: sourceLocation)
     }
 
-    /// Lets time pass until that has ended.
+    /// Advances time until the body has ended.
     func waiting<Value: Sendable>(_ body: @escaping @MainActor () async throws -> Value) async throws -> Value {
         let hasEnded = Flag()
         let task = Task { @MainActor in
@@ -383,7 +383,7 @@ private struct NoStepLeft: LocalizedError {
     }
 }
 
-/// Does at once what it sees, and writes down nothing but the answer.
+/// Acts at once on each intent that it sees, and records only the answer.
 @MainActor private final class HastyService {
     private var seen: Set<UUID> = []
     private let listener = OwnedTasks()

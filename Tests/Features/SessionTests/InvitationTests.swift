@@ -5,7 +5,7 @@ import Testing
 
 @testable import MeshSession
 
-/// Invitations of a peer, with every number at its extremes.
+/// Invitations from a peer, with every number at its extremes.
 @Suite struct InvitationTests {
     private static let now = Date(timeIntervalSince1970: 1_767_225_600)
 

@@ -10,7 +10,7 @@ import Testing
 
 typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingConflictPolicy<Counter, Tap>>
 
-/// Devices that agree on one session. The workout example has more of it (LiveWorkoutTests).
+/// Devices that agree on one session. The workout example tests this further (LiveWorkoutTests).
 @MainActor struct LobbyTests {
     private static let five = ["desktop", "phone", "server", "tablet", "watch"]
 
@@ -236,7 +236,7 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         #expect(lobby.devices.map(\.name) == ["a\u{200C}b"], "what moves a screen is left out")
     }
 
-    /// One notice of the highest number and an early date ended every session, for good.
+    /// Regression: one notice with the highest number and an early date ended every session for good.
     @Test func `a lie about the number of a session keeps no one from opening another`() async throws {
         let world = VirtualWorld(seed: 1)
         let liar = world.transport(tablet)
@@ -252,7 +252,7 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
             await world.settle()
             #expect(lobbies.allSatisfy { $0.invitation == first }, "number \(number)")
         }
-        // The liar isn't named in this one.
+        // The liar isn't a member in this one.
         let foreign = SessionInvitation(
             sessionID: UUID(), number: 2, openedAt: past, members: [SessionSource(peerID: "server", incarnation: 1)])
         try await liar.sendSnapshot(notice(foreign, 4, incarnation: 9), mode: .latestSnapshot, to: nil)
@@ -265,7 +265,7 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         await world.settle(until: { isOne(lobbies) && lobbies[0].invitation?.number == 60_001 })
     }
 
-    /// Its opener crashed before the other member had the notice (seed 2611262306001388 of `simulate lobby`).
+    /// The session's opener crashed before the other member had the notice (seed 2611262306001388 of `simulate lobby`).
     @Test func `a device is told by a third one of a session that names it`() async throws {
         let world = VirtualWorld(seed: 1)
         let third = world.transport(tablet)
@@ -307,7 +307,7 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         let invitation: SessionInvitation?
     }
 
-    /// - Parameter incarnation: what the notice says; its envelope is of life 9.
+    /// - Parameter incarnation: the incarnation in the notice. The envelope has incarnation 9.
     private func notice(
         _ invitation: SessionInvitation, _ revision: UInt64, incarnation: UInt32
     ) throws -> AnySessionSyncSnapshot {

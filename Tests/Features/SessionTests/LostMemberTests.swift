@@ -8,7 +8,7 @@ import MeshStorage
 import MeshTransport
 import Testing
 
-/// Sessions of which a member's device is lost and revoked, in virtual time.
+/// Sessions in which a member's device is lost and revoked, in virtual time.
 @MainActor struct LostMemberTests {
     private static let peers = ["phone", "tablet", "watch"].map {
         SessionPeer(id: $0, deviceClass: .unknown, appInstanceID: "\($0).1", topology: .localNetwork)
@@ -32,7 +32,7 @@ import Testing
             await world.meet()
         }
 
-        /// What a link does with a peer that it trusts no longer.
+        /// Disconnects a device, as a link does with a peer that it no longer trusts.
         func cutOff(_ lost: Int) {
             let (there, here) = (peers[lost], peers.filter { $0.id != peers[lost].id })
             world.network.partition(here, [there])
@@ -53,7 +53,7 @@ import Testing
         #expect(sessions[..<2].allSatisfy { $0.memberIDs == ["phone", "tablet"] }, "seed \(seed)")
         #expect(sessions[0].departures.map(\.source.peerID) == ["watch"])
         #expect(company.transports[0].guests == ["tablet"], "no member and no invited peer is lost")
-        // Nor is it invited by mistake, as a lobby would that heard of it before.
+        // It also can't be invited by mistake, for example by a lobby that heard of it before.
         sessions[0].invite("watch")
         await world.run(.seconds(5))
         #expect(company.transports[0].guests == ["tablet"])
@@ -64,7 +64,7 @@ import Testing
         let company = await Company(seed: seed)
         let (world, sessions) = (company.world, company.sessions)
         await world.settle(until: { sessions.allSatisfy { $0.isMember } })
-        // The tablet has not heard of it yet.
+        // The tablet hasn't heard of the revocation yet.
         company.transports[0].revoke(["watch"])
         world.network.partition(from: Self.peers[0], to: Self.peers[2])
         world.network.partition(from: Self.peers[2], to: Self.peers[0])
@@ -131,7 +131,7 @@ private final class RevokingTransport: TransportWrapper {
         topic.publish([])
     }
 
-    /// The peers that were named last.
+    /// The guests that were last admitted.
     var guests: Set<String> { named.withLock { $0 } }
 
     func revoke(_ peerIDs: Set<String>) { topic.publish(peerIDs) }

@@ -7,7 +7,7 @@ import MeshSession
 import MeshTransport
 import Testing
 
-/// Sessions of three and more devices that come and go, over a rough network whose links prove who is there.
+/// Sessions of three and more devices that come and go, over a rough network whose links prove each peer's identity.
 @MainActor struct MembershipSessionTests {
     private static let peers = ["phone", "tablet", "watch"].map { peer($0) }
 
@@ -21,7 +21,7 @@ import Testing
         return world
     }
 
-    /// Members from the beginning, started; each counts what it does for what is confirmed.
+    /// Started sessions of initial members. Each records its effects of confirmed events.
     private func three(in world: VirtualWorld, effects: Locked<[String: [Int]]> = Locked([:])) async -> [CounterSession]
     {
         let members = Self.peers.enumerated().map { SessionSource(peerID: $1.id, incarnation: UInt32($0 + 1)) }
@@ -59,7 +59,7 @@ import Testing
         world.network.heal()
         await world.settle(until: { sessions.allSatisfy { $0.confirmedCount == 4 } })
         #expect(Set(sessions.map(\.state.amounts)) == [[1, 2, 3, 4]], "seed \(seed)")
-        // What was confirmed while it was away came to it as a state.
+        // The watch got the events confirmed in its absence as part of a state.
         #expect(effects.withLock { $0 } == ["phone": [1, 2, 3, 4], "tablet": [1, 2, 3, 4], "watch": [1, 3, 4]])
     }
 
@@ -81,7 +81,7 @@ import Testing
         await world.settle(until: { sessions.allSatisfy { $0.isMember && $0.confirmedCount == 2 } })
         #expect(Set(sessions.map(\.state.amounts)) == [[1, 2]], "seed \(seed)")
         #expect(!guest.isMember)
-        // What the tablet showed while it was nobody's member is all that it has seen.
+        // The guest has seen only the state that the tablet showed before it became a member.
         #expect(!guest.state.amounts.contains(1))
     }
 

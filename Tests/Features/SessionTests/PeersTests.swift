@@ -7,7 +7,7 @@ import Testing
 
 @testable import MeshSession
 
-/// Who is here, how far behind, and who has gone and why.
+/// The present peers, how far each is behind, and the departed peers with their reasons.
 @MainActor @Suite struct PeersTests {
     private static let peers = ["phone", "tablet", "watch"].map { name in
         SessionPeer(id: name, deviceClass: .unknown, appInstanceID: "\(name).1", topology: .localNetwork)
@@ -28,7 +28,7 @@ import Testing
         return sessions
     }
 
-    /// Each of 256 peers could have filled 4 MiB.
+    /// Regression: each of 256 peers could have filled 4 MiB.
     @Test(arguments: [127, 129])
     func `a statement of what a peer holds counts up to so many bytes of names`(idBytes: Int) {
         let entries = (0..<1024).map { number in
@@ -100,7 +100,7 @@ import Testing
 
         world.network.heal()
         await world.settle(until: { sessions[2].memberIDs.count == 3 && sessions[0].memberIDs.count == 3 })
-        // On a bad network its next life may be let go before it knows that it was taken in.
+        // On a bad network its next incarnation may be fenced before it learns that it was admitted.
         for session in sessions {
             #expect(Set(session.departures.map(\.source)).count == session.departureCount, "seed \(seed): each once")
             #expect(session.departures.first?.source == SessionSource(peerID: "watch", incarnation: 3))

@@ -11,14 +11,14 @@ import Testing
 @testable import MeshSession
 
 private enum Activity: String, Codable, Sendable { case looking, typing }
-/// What a newer version of the app knows.
+/// The activities of a newer version of the app.
 private enum NewerActivity: String, Codable, Sendable { case looking, typing, dictating }
 
 extension EphemeralKey<Activity> { fileprivate static let activity = EphemeralKey("activity") }
 extension EphemeralKey<NewerActivity> { fileprivate static let newer = EphemeralKey("activity") }
 extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("cursor") }
 
-/// Who looks, types and points where.
+/// Members that look, type and point.
 @MainActor @Suite struct PresenceTests {
     private typealias Sample = EphemeralLane<[UInt8]>.Sample
 
@@ -81,7 +81,7 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
 
     @Test func `A vanished peer's values disappear after its lease`() async throws {
         let world = VirtualWorld(seed: 44)
-        // A transport that says nothing of who can be reached.
+        // A transport that doesn't report reachability.
         let here = world.session(MuteTransport(wrapped: world.transport(phone)), incarnation: 1)
         let there = world.session(MuteTransport(wrapped: world.transport(watch)), incarnation: 2)
         await world.meet()
@@ -207,14 +207,14 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
     }
 }
 
-/// Says nothing of who can be reached.
+/// A transport that doesn't report reachability.
 private struct MuteTransport: TransportWrapper {
     let wrapped: any SessionSyncTransport
 
     func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { AsyncStream { _ in } }
 }
 
-/// Counts messages with values of which only the newest counts.
+/// Counts messages with ephemeral values.
 private final class CountingTransport: WrappingTransport {
     let wrapped: any SessionSyncTransport
     private let counter = Locked(0)

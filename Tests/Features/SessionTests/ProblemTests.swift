@@ -11,11 +11,11 @@ import Testing
 
 @testable import MeshSession
 
-/// What a session says about mistakes at the call site, and that it stops saying so.
+/// Problems that a session reports about mistakes at the call site, and the end of these reports.
 @MainActor @Suite struct ProblemTests {
     let world = VirtualWorld(seed: 1)
 
-    /// - Parameter name: what the peers are called: sessions of this process are told apart by their peers.
+    /// - Parameter name: the id of the peer. Sessions of this process are distinguished by their peers.
     private func session(
         _ name: String, incarnation: UInt32 = 1, sessionID: UUID = sessionID, featureID: String = "counter",
         configure: (inout CounterConfiguration) -> Void = { _ in }

@@ -29,7 +29,7 @@ extension Series<Pace> {
     fileprivate static let newest = Series("newest", keeping: .newest(1500))
 }
 
-/// Samples beside the order, through whole sessions.
+/// Samples outside the order, through complete sessions.
 @MainActor @Suite struct SeriesSessionTests {
     private func values(
         _ session: CounterSession, by peerID: String? = nil, _ series: Series<Pace> = .pace
@@ -105,7 +105,7 @@ extension Series<Pace> {
             }
             await world.run(.milliseconds(100))
             #expect(there.seriesStatuses.reduce(0) { $0 + $1.storedCount } == recorded.count)
-            // What is not written goes with the process.
+            // Samples that aren't written are lost with the process.
             try there.record(Pace(-1), in: .pace)
             there.stop()
         }
@@ -240,7 +240,7 @@ extension Series<Pace> {
         wrongColumns.columns ^= 1
         typealias Piece = SeriesMessage.Piece
         let pieces = [
-            // In this device's own name, behind its end.
+            // A piece in this device's own name, beyond its end.
             Piece(id: own, columns: nil, first: 1, bytes: bytes),
             Piece(id: other, columns: columns, first: .max, bytes: bytes),
             Piece(id: other, columns: columns, first: 5, bytes: bytes),

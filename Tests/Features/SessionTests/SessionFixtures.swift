@@ -12,7 +12,7 @@ import Testing
 struct Counter: Codable, Sendable, Equatable {
     var total = 0
     var isOver = false
-    /// In the order of the events: it shows.
+    /// The amounts, in the order of their events.
     var amounts: [Int] = []
 }
 
@@ -42,7 +42,7 @@ let watch = SessionPeer(id: "watch", deviceClass: .watch, appInstanceID: "watch.
 let tablet = SessionPeer(id: "tablet", deviceClass: .tablet, appInstanceID: "tablet.1", topology: .pairedCompanion)
 let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
 
-/// A network and whoever sleeps in its virtual time.
+/// A network, and the tasks that sleep in its virtual time.
 @MainActor final class VirtualWorld {
     let network: ScenarioNetwork
     private var sleepers: [(id: Int, due: Duration, wake: CheckedContinuation<Void, Never>)] = []
@@ -74,7 +74,7 @@ let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
         for sleeper in woken.sorted(by: { ($0.due, $0.id) < ($1.due, $1.id) }) { sleeper.wake.resume() }
     }
 
-    /// Moves time by ten milliseconds and lets every task do what it can.
+    /// Advances time by ten milliseconds and lets every task run as far as it can.
     func step() async {
         network.advance(by: .milliseconds(10))
         let due = Set(sleepers.filter { $0.due <= network.elapsed }.map(\.id))
@@ -87,7 +87,7 @@ let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
         while network.elapsed < end { await step() }
     }
 
-    /// Lets time pass until the condition holds. Gives up after a time that no test here needs.
+    /// Advances time until the condition holds. Gives up after a time that no test here needs.
     func settle(
         within patience: Duration = .seconds(120), until condition: () -> Bool,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -104,14 +104,14 @@ let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
 
     func settle() async { await run(.seconds(5)) }
 
-    /// Long enough for transports that have just been made to know each other.
+    /// Runs long enough for new transports to find each other.
     func meet() async { await run(.milliseconds(500)) }
 
     // MARK: - Devices
 
     func transport(_ peer: SessionPeer) -> ScenarioSessionSyncTransport { network.makeTransport(localPeer: peer) }
 
-    /// - Parameter clockAhead: seconds by which the device's clock is wrong.
+    /// - Parameter clockAhead: the error of the device's clock, in seconds.
     func configuration(
         incarnation: UInt32, clockAhead: TimeInterval = 0, _ configure: (inout CounterConfiguration) -> Void = { _ in }
     ) -> CounterConfiguration {
@@ -154,7 +154,7 @@ let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
             configuration: configuration(incarnation: incarnation, clockAhead: clockAhead, configure))
     }
 
-    /// The same, as its store has it.
+    /// Opens a session with the contents of its store.
     func opened(
         _ transport: any SessionSyncTransport, incarnation: UInt32 = 1, clockAhead: TimeInterval = 0,
         store: (any SessionStore)? = nil,
@@ -166,7 +166,7 @@ let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
             configuration: configuration(incarnation: incarnation, clockAhead: clockAhead, configure))
     }
 
-    /// Phone and watch, started, and members of one group.
+    /// A phone and a watch, started, and members of one group.
     func pair(
         clockAhead: TimeInterval = 0, configure: (inout CounterConfiguration) -> Void = { _ in },
         sourceLocation: SourceLocation = #_sourceLocation
@@ -181,7 +181,7 @@ let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
     }
 }
 
-/// An engine whose caller knows nothing but the reference's calls: it sends each event once, and a snapshot when asked.
+/// An engine whose caller uses only the reference's calls: it sends each event once, and a snapshot on request.
 @MainActor final class ReferencePeer {
     private(set) var engine: CounterEngine
     let transport: any SessionSyncTransport

@@ -12,7 +12,7 @@ import Testing
 
 extension EphemeralKey<Int> { fileprivate static let rate = EphemeralKey("rate") }
 
-/// Messages without names, and peers that don't read them.
+/// Messages without names, and peers that can't read them.
 @MainActor @Suite struct ShortFormTests {
     @Test(arguments: 0..<200 as Range<UInt64>)
     func `News of series come back as they were`(seed: UInt64) throws {
@@ -39,7 +39,7 @@ extension EphemeralKey<Int> { fileprivate static let rate = EphemeralKey("rate")
         let read = try short.seriesMessage(of: "phone") { known[$0] }
         #expect(read.receiver == message.receiver && read.holdings == message.holdings, "seed \(seed)")
         #expect(read.requests == message.requests && read.pieces == message.pieces, "seed \(seed)")
-        // A device that has lost its series leaves out what it doesn't know.
+        // A device that has lost its series omits those that it doesn't know.
         let rest = try short.seriesMessage(of: "phone") { _ in nil }
         #expect(rest.holdings == message.holdings.filter { known[$0.id.digest] != $0.id }, "seed \(seed)")
         #expect(rest.requests == message.requests.filter { known[$0.id.digest] != $0.id }, "seed \(seed)")

@@ -10,7 +10,7 @@ import Testing
 
 @testable import MeshSession
 
-/// Sessions with nothing to say, and what they cost.
+/// Idle sessions, and their cost.
 @MainActor @Suite struct SilenceTests {
     @Test func `An idle hour costs at most 24 controls and no write, and both stay here`() async throws {
         let world = VirtualWorld(seed: 51)
@@ -146,7 +146,7 @@ import Testing
     }
 }
 
-/// Sends controls as the version before: they announce no silence.
+/// Sends controls as the previous version does, without announcing a silence.
 private struct SilencelessTransport: WrappingTransport {
     let wrapped: any SessionSyncTransport
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import MeshSession
 
-/// Members compare what follows from the events that they have confirmed.
+/// Members compare the results of the events that they have confirmed.
 @MainActor @Suite struct StateComparisonTests {
     private let world = VirtualWorld(seed: 202_611_261_541)
 
@@ -136,13 +136,13 @@ import Testing
     }
 }
 
-/// What a version before digests reads of a control.
+/// The fields of a control that a version before digests reads.
 private struct OlderControl: Codable, Equatable {
     var position: UInt64
     var chain: UInt64
 }
 
-/// Encodes in another order each time.
+/// Encodes differently each time.
 private struct Shuffled: Codable {
     init() {}
     init(from decoder: any Decoder) throws {}

@@ -9,7 +9,7 @@ import MeshTestSupport
 import MeshTransport
 import Testing
 
-/// A store that fails, and what the session does when it may go on without it.
+/// A store that fails, and the session's behavior if it may continue without it.
 @MainActor @Suite struct StoreFailureTests {
     @Test func `a store that cannot be read is an error, or the session goes on in memory and says so`() async throws {
         let world = VirtualWorld(seed: 1)
@@ -59,7 +59,7 @@ import Testing
         #expect(there.source != SessionSource(peerID: "watch", incarnation: 2), "seed \(seed)")
         await world.settle(until: { here.state.amounts.count == 15 && here.state == there.state })
 
-        // The store has what it had before it failed, and is opened with that.
+        // The watch is opened again, without a store.
         store.isFailing.withLock { $0 = false }
         there.stop()
         there = try await world.opened(world.transport(watch), incarnation: 3, configure: configure)

@@ -5,7 +5,7 @@ import MeshSession
 import MeshTransport
 import Testing
 
-/// A transport from outside implements what has no default; everything else is the contract's.
+/// A third-party transport implements the requirements without a default. The contract provides all others.
 @MainActor @Suite struct StrangersTransportTests {
     @Test func `two sessions over a transport that implements nothing with a default end alike`() async throws {
         let world = VirtualWorld(seed: 1)
@@ -25,7 +25,7 @@ import Testing
     }
 }
 
-/// Where every member hears every other one.
+/// A medium in which every member hears every other one.
 private final class Hallway: Sendable {
     let members = Locked<[StrangersTransport]>([])
 
@@ -76,7 +76,7 @@ private struct StrangersTransport: SessionSyncTransport {
     }
 }
 
-/// One stream for each subscriber.
+/// A source of one stream per subscriber.
 private final class Fan<Element: Sendable>: Sendable {
     private let subscribers = Locked<[AsyncStream<Element>.Continuation]>([])
 

@@ -146,7 +146,7 @@ import Testing
 
     @Test func `a gap that shows too soon after a request is asked for later, though nothing else comes`() async throws
     {
-        // A peer without an engine that answers: snapshots are all there is.
+        // A peer without an engine that answers, so there are only snapshots.
         let here = ReferencePeer(world.transport(phone), now: { [network = world.network] in network.now })
         let there = world.session(world.transport(watch), incarnation: 2) { configuration in
             configuration.requestInterval = .seconds(20)
@@ -187,7 +187,7 @@ import Testing
 
     @Test func `submit refuses before a sequence is taken when too much waits`() async throws {
         let here = world.session(world.transport(phone)) { $0.outgoingMax = 3 }
-        // Not started: everything waits.
+        // The session isn't started, so everything waits.
         try here.submit(.add(1), at: world.now)
         try here.submit(.add(1), at: world.now)
         #expect(throws: SessionSyncError.queueFull(limit: 3)) {
@@ -202,7 +202,7 @@ import Testing
     }
 
     @Test func `remote events and snapshots are told apart from local ones`() async throws {
-        // Elsewhere a snapshot may overtake the event that it includes, which then is a duplicate.
+        // On other networks a snapshot may overtake the event that it includes. Then the event is a duplicate.
         let world = VirtualWorld(seed: 1, conditions: .ideal)
         let here = world.session(world.transport(phone))
         let there = world.session(world.transport(watch), incarnation: 2)

@@ -10,7 +10,7 @@ import Testing
 
 private typealias Update = SessionUpdate<Counter, Tap>
 
-/// What happens in a session, in one order.
+/// Everything that happens in a session, in one order.
 @MainActor @Suite struct UpdateTests {
     private let world = VirtualWorld(seed: 51)
 
@@ -192,7 +192,7 @@ private typealias Update = SessionUpdate<Counter, Tap>
     }
 }
 
-/// Reads updates as they come.
+/// Records updates as they arrive.
 @MainActor private final class Record {
     private(set) var lines: [String] = []
     private(set) var state = Counter()

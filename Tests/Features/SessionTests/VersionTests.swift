@@ -10,7 +10,7 @@ import Testing
 
 @testable import MeshSession
 
-/// Two versions of an app in one session, as Docs/Guides/Determinism.md tells it.
+/// Two versions of an app in one session, as Docs/Guides/Determinism.md describes it.
 @MainActor @Suite struct VersionTests {
     private let world = VirtualWorld(seed: 81)
 
@@ -34,7 +34,7 @@ import Testing
             NewerGroceryFeature(), sessionID: sessionID, over: transport, store: store, configuration: configuration)
     }
 
-    /// What an earlier version of the app has kept: milk is on the list.
+    /// The store of an earlier version of the app, with milk on the list.
     private func storeOfOlder(_ transport: any SessionSyncTransport) async throws -> MemoryStore {
         let store = MemoryStore()
         let before = try await older(transport, 1, in: store)

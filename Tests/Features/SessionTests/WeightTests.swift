@@ -7,7 +7,7 @@ import MeshStorage
 import MeshTransport
 import Testing
 
-/// Large events fill the log by their bytes, whoever configured nothing.
+/// Large events fill the log by their bytes, even without any configuration.
 @MainActor @Suite struct WeightTests {
     private struct NoteReducer: SessionSyncReducer {
         func reduce(state: inout Int, event: String, context: SessionEventContext) { state += event.utf8.count }

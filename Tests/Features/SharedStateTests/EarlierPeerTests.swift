@@ -8,9 +8,9 @@ import Testing
 
 @testable import MeshSharedState
 
-/// Peers with the version of SessionMesh before NaN and infinity were values.
+/// Peers with an earlier version of SessionMesh, which doesn't support NaN and infinity as values.
 @MainActor @Suite struct EarlierPeerTests {
-    /// A message as that version wrote it.
+    /// A message that the earlier version wrote.
     private static let golden = #"""
         {"a":["old#1"],"h":[1048576],"i":[{"a":0,"n":"name","s":1048576,"v":"Im9sZCI="}],"k":"fields","l":7,"q":true}
         """#
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `The earlier version skips what it doesn't know of a message`() throws {
-        // Its form, as far as it is required.
+        // The required part of the message's form.
         struct Form: Codable, Equatable {
             var k: String
             var l: UInt32
@@ -92,13 +92,13 @@ import Testing
     }
 }
 
-/// What a peer is told of states.
+/// Collects the messages that a peer gets about states.
 @MainActor
 private final class Heard {
     private(set) var messages: [StateMessage] = []
     private var tasks: [Task<Void, Never>] = []
 
-    /// Whether it was told anything of a value.
+    /// True if any message contained a value.
     var hasState: Bool { messages.contains { !$0.items.isEmpty } }
 
     init(_ transport: any SessionSyncTransport) {

@@ -14,8 +14,8 @@ enum Right {
     struct Settings: Codable, Sendable, Equatable { var size = 0 }
 }
 
-/// The faults of the reference. Each rule is stated once, as a check that says what is wrong; ours has to pass it, and
-/// a model of the faulty rule has to fail it.
+/// The faults of the reference. Each rule is stated once, as a check that returns a complaint or nil. Our states must pass
+/// it, and a model of the faulty rule must fail it.
 @MainActor @Suite struct FaultTests {
     private func expect(
         _ check: @MainActor (any StatePair) async throws -> String?, catches fault: FaultyPair.Fault,
@@ -116,7 +116,7 @@ enum Right {
         }
         #expect(complaint(TypeName.nested) == nil)
         #expect(complaint(faultyName) != nil)
-        // The apps of a phone and a watch are modules of different names.
+        // The apps of a phone and a watch are modules with different names.
         #expect(TypeName.nested(Left.Settings.self) == "Left.Settings")
         #expect(TypeName.nested([Left.Settings].self) == "Array<Left.Settings>")
         #expect(TypeName.nested([String: Settings?].self) == "Dictionary<String, Optional<Settings>>")
@@ -157,7 +157,7 @@ enum Right {
             }, { condition in await world.run(until: condition) })
         #expect(ours == nil)
         #expect(await world.run { there.value.volume == 2 })
-        // Its route is free for the next.
+        // Its route is free for the next state.
         let next = world["phone"].state(Settings())
         #expect(await world.run { next.value.volume == 2 })
         #expect(next.lastSyncError == nil)
@@ -176,7 +176,7 @@ enum Right {
 
 private struct Hidden {}
 
-/// Our states, as the checks want them.
+/// Our states, in the form that the checks use.
 @MainActor
 private final class OurPair: StatePair {
     private let world = StateWorld()
@@ -192,7 +192,7 @@ private final class OurPair: StatePair {
     private func launch(_ device: DeviceName) {
         for name in StateName.allCases {
             states[device, default: [:]][name] = world[device.rawValue].state(
-                // An encoder that refuses what is not a number, as Foundation's does.
+                // An encoder that refuses NaN and infinity, as Foundation's does.
                 Settings(), id: name.rawValue, merge: merge, encoder: JSONEncoder())
         }
     }

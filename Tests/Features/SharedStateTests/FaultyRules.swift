@@ -1,12 +1,12 @@
 import Foundation
 import MeshRegister
 
-/// What the reference promises of two devices that have two states in common, whoever keeps it.
+/// Two devices with two states in common. The reference promises how they behave, and several types implement them.
 @MainActor
 protocol StatePair: AnyObject {
     func update(_ device: DeviceName, _ state: StateName, _ value: Settings) throws
     func value(_ device: DeviceName, _ state: StateName) -> Settings
-    /// The connection comes up, and everything that can be done is.
+    /// Connects the devices and completes all possible work.
     func connect() async
     func cut() async
     func relaunch(_ device: DeviceName) async
@@ -20,21 +20,21 @@ enum DeviceName: String, CaseIterable {
 
 enum StateName: String, CaseIterable { case settings, profile }
 
-/// The rules of the reference that lose values, one at a time; everything else is right.
+/// The reference's rules that lose values, one at a time. Everything else is correct.
 @MainActor
 final class FaultyPair: StatePair {
     enum Fault {
-        /// W10: a state writes its own key into the context, and with it all of the context.
+        /// W10: a state writes its own key into the context, and with it the complete context.
         case wholeContext
-        /// W11: updates are sent by tasks that may overtake one another, and what comes is taken.
+        /// W11: tasks that may overtake one another send updates, and every arriving value is accepted.
         case anyOrder
-        /// W12: what comes is taken, whatever has changed here.
+        /// W12: an arriving value is accepted, whether or not the local value has changed.
         case arrivalWins
-        /// W13: at launch there is what the peer has sent last.
+        /// W13: at launch, the peer's last value replaces the local one.
         case peersValueAtLaunch
-        /// W14: what cannot be sent is not sent later either.
+        /// W14: an update that can't be sent isn't sent later either.
         case dropsUnsent
-        /// W15: the value changes before it is known whether it can be encoded.
+        /// W15: the value changes before it is known to be encodable.
         case commitsFirst
         case none
     }
@@ -91,10 +91,10 @@ final class FaultyPair: StatePair {
     }
 }
 
-/// W16: a key by the type's short name.
+/// W16: a key made from the type's short name.
 func faultyName(of type: Any.Type) -> String { String(describing: type) }
 
-/// W17: what listens keeps what it listens for.
+/// W17: a listener retains the object that it listens for.
 @MainActor
 final class FaultyListener {
     private(set) var task: Task<Void, Never>?

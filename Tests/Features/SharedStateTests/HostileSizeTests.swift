@@ -11,7 +11,7 @@ import Testing
 @MainActor
 @Suite("However much a peer says, a state stays as large as can be sent")
 struct HostileSizeTests {
-    /// What each of a liar's messages says, by its number. Nobody knows of any before.
+    /// The content of each of a liar's messages, by its number. No message repeats an earlier entry.
     enum Lie: CaseIterable {
         case siblings, heavySiblings, fields, names, authors, forgotten, reports, longAuthors, authorOfABook
 
@@ -80,9 +80,9 @@ struct HostileSizeTests {
         for number in 0..<12 {
             try await liar.say(lie.message(number), to: world["phone"].peer)
             await world.run(for: .milliseconds(300))
-            // Before anybody's change replaces it.
+            // Checked before an honest change replaces it.
             for state in states { expectBounds(of: state.replica.register, lie) }
-            // One that may have seen none of it.
+            // A change by a peer that may have seen no lie.
             if number == 6 { try states[1].update(edit(states[1].value, number)) }
         }
         await world.run(for: .seconds(10))
@@ -105,7 +105,7 @@ struct HostileSizeTests {
         for vector in replica.peers.values.map(\.known) { expectBounds(of: vector, lie) }
         let archive = StateArchive(author: replica.author, register: register, peers: replica.peers)
         let count = try archive.encoded().count
-        // Fields that this type doesn't know stay, in the fallback too, in Base64.
+        // Fields that this type doesn't know are kept, also in the fallback, in Base64.
         #expect(count <= (2 * StateLimits.bytesMax) * 4 / 3 + 256 << 10, "\(lie)")
     }
 
@@ -189,7 +189,7 @@ struct UnseenItemTests {
         let forgotten = StateVector(["y#1": 9])
         _ = other.merge([item(7)], has: StateVector(), base: nil, forgotten: forgotten)
         #expect(!other.hasEntries(missingFrom: other.vector))
-        // Nobody's change, of somebody who has made none.
+        // An unchanged value, attributed to an author without changes.
         var third = StateRegister(kind: kind)
         _ = third.merge([item(0), item(7)], has: StateVector(), base: nil)
         _ = third.merge([.init("f", 0, "z#1", "2")], has: StateVector(["x#1": 7]), base: StateVector())
@@ -219,7 +219,7 @@ struct UnseenItemTests {
 }
 
 extension Device {
-    /// What an earlier process has stored.
+    /// Writes the archive of an earlier process.
     func write(_ archive: StateArchive, of featureID: String = "sessionmesh.state/Settings") throws {
         var batch = StoreBatch()
         batch.set(try archive.encoded(), for: "\(featureID)/\(connection.sessionID.uuidString)")

@@ -19,7 +19,7 @@ struct HostileStampTests {
 
     private nonisolated static let poison: [UInt64] = [.max, .max - 1, (1 << 63) + (1 << 50)]
 
-    /// One author's value under a stamp, and what that author claims to have seen.
+    /// A message with one author's value under a stamp, and the stamps that this author claims to have seen.
     private func message(
         _ kind: StateRegister.Kind, _ stamp: UInt64, author: String = "liar#1", has: [String: UInt64] = [:],
         replaced: UInt64 = 0
@@ -79,7 +79,7 @@ struct HostileStampTests {
         case report, item, twoItems, otherState, flood
     }
 
-    /// The clock stands at the edge of what others follow at once, or beyond it, on one peer of three.
+    /// The clock of one of three peers is at the edge of the stamps that others follow at once, or beyond it.
     @Test(arguments: Drive.allCases)
     func `A peer's largest stamps, sent to one peer, cut no peer off`(drive: Drive) async throws {
         let edge: UInt64 = (1 << 62) + (1 << 16)
@@ -130,7 +130,7 @@ struct HostileStampTests {
         withExtendedLifetime(others) {}
     }
 
-    /// A process that lives for less than what it has to catch up with.
+    /// A process lives for less time than it needs to catch up.
     @Test func `A clock's progress survives the process`() async throws {
         let world = StateWorld(["liar", "phone", "watch"])
         let phone = world["phone"].state(Settings())
@@ -201,7 +201,7 @@ struct HostileStampTests {
         }
     }
 
-    /// A false stamp is an author's newest; it has made other changes, and what nobody has changed came with them.
+    /// The false stamp is its author's newest. The author has other changes too, and sent values that were never changed.
     @Test(arguments: poison)
     func `Repaired changes of one author become known to all peers`(stamp: UInt64) async throws {
         let world = StateWorld()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import MeshSharedState
 
-/// As SwiftUI has it: a member of a class becomes a binding by a key path.
+/// A substitute for SwiftUI's `Bindable`: a key path to a member of a class becomes a binding.
 @MainActor @dynamicMemberLookup
 private struct Bindable<Value: AnyObject> {
     let value: Value
@@ -23,7 +23,7 @@ private struct Bindable<Value: AnyObject> {
     let set: (Value) -> Void
 }
 
-/// Refuses to be encoded with a negative volume.
+/// Throws when it encodes a negative volume.
 private struct Loudness: Codable, Sendable, Equatable {
     var volume = 5
 
@@ -109,7 +109,7 @@ private struct Loudness: Codable, Sendable, Equatable {
         #expect(await world.run { there.volume == 6 && here.isSynced })
         try await first.value
         try await second.value
-        // The store knows that the watch has it all.
+        // The store records that the watch has everything.
         world.cut("phone", "watch")
         phone.relaunch()
         let again = phone.state(Settings())

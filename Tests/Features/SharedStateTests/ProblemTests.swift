@@ -9,7 +9,7 @@ import Testing
 
 @testable import MeshSharedState
 
-/// Other fields than `Settings` has.
+/// A value with fields other than those of `Settings`.
 private struct Workout: Codable, Sendable, Equatable { var laps = 0 }
 
 @MainActor @Suite struct ProblemTests {
@@ -52,7 +52,7 @@ private struct Workout: Codable, Sendable, Equatable { var laps = 0 }
         watch.relaunch()
         there = watch.state(Settings(), id: "settings")
         #expect(await world.run { here.isSynced && there.isSynced && here.problems.isEmpty && there.problems.isEmpty })
-        // The phone goes on while an app with the wrong id is launched again.
+        // The phone continues while an app with the wrong id relaunches.
         watch.relaunch()
         there = watch.state(Settings(), id: "preferences")
         #expect(await world.run(for: .seconds(10)) { !here.isSynced && !there.isSynced })
@@ -141,7 +141,7 @@ private struct Workout: Codable, Sendable, Equatable { var laps = 0 }
             await world.run(for: .seconds(2))
             try here.update(Settings(volume: 2))
             await world.run(for: .seconds(1))
-            // The watch hears of the phone's change before it has said anything.
+            // The watch gets the phone's change before it has sent anything.
             let message = StateMessage(
                 kind: merge.kind, life: here.replica.incarnation, heard: there.replica.incarnation,
                 has: here.replica.register.vector,

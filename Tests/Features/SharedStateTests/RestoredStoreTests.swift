@@ -5,7 +5,7 @@ import Testing
 
 @testable import MeshSharedState
 
-/// A store that is an older copy of itself has lost changes that its author made.
+/// A store that was restored from an older copy has lost changes of its author.
 @MainActor @Suite struct RestoredStoreTests {
     private let world = StateWorld()
     private var phone: Device { world["phone"] }
@@ -20,7 +20,7 @@ import Testing
         let copy = try #require(phone.store).copied()
         try here.update(Settings(volume: 7, note: "late"))
         #expect(await world.run { here.isSynced && there.value.volume == 7 })
-        // Twice: what was changed in the first launch is in the store of the second.
+        // Twice: the store of the second launch contains the changes of the first.
         for change in [Settings(volume: 6, name: "x"), Settings(volume: 6, name: "x", gain: 3)] {
             world.cut("phone", "watch")
             world.network.setClockOffset(clock, of: phone.peer)
@@ -66,7 +66,7 @@ import Testing
             world.heal()
             #expect(await world.run { here.isSynced && there.value.volume == volume })
         }
-        // The author, and the provisional one of the present value.
+        // The author, and the provisional author of the current value.
         for state in [here, there] { #expect(state.replica.register.vector.stamps.count <= 3) }
     }
 

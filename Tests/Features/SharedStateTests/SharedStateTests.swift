@@ -11,7 +11,7 @@ import Testing
 
 @testable import MeshSharedState
 
-/// Not every combination is one.
+/// A value in which not every combination of fields is valid.
 struct Bounds: Codable, Sendable, Equatable {
     var low = 0
     var high = 10
@@ -174,7 +174,7 @@ struct Bounds: Codable, Sendable, Equatable {
     }
 
     @Test func `A value that cannot be read is left out of a merge and said so`() async throws {
-        // An app whose type has changed since.
+        // An app whose type has changed in the meantime.
         let here = phone.state(0, id: "s", merge: .custom(max))
         let there = watch.state("", id: "s", merge: .custom(max))
         await world.run(for: .seconds(2))
@@ -207,7 +207,7 @@ struct Bounds: Codable, Sendable, Equatable {
         let there = watch.state(Settings(), merge: .fields)
         try here.update(Settings(volume: 6, name: "x"))
         #expect(await world.run { there.value == here.value && here.isSynced })
-        // Its clock goes back as well: what it then changes must not be taken for what was seen.
+        // Its clock also goes back. Its next changes must not be mistaken for changes that were already seen.
         world.network.setClockOffset(.seconds(-3600), of: phone.peer)
         phone.relaunch(losing: .store)
         here = phone.state(Settings(), merge: .fields)
@@ -258,7 +258,7 @@ struct Bounds: Codable, Sendable, Equatable {
         let here = phone.state(Settings())
         let there = watch.state(Settings())
         #expect(await world.run { here.replica.reachable == ["watch"] })
-        // Nothing comes back, and nobody is told.
+        // No answer comes back, and no device is notified.
         world.network.partition(from: watch.peer, to: phone.peer)
         try here.update(Settings(volume: 6))
         await world.run { there.value.volume == 6 }
@@ -375,7 +375,7 @@ struct Bounds: Codable, Sendable, Equatable {
     @Test func `More peers than are remembered all have it, and then it is quiet`() async throws {
         let others = (0...StateLimits.peersMax).map { "peer \($0)" }
         let world = StateWorld(["phone"] + others)
-        // Each of them knows the phone only.
+        // Each of them reaches only the phone.
         for (index, peer) in others.enumerated() {
             for other in others[(index + 1)...] { world.cut(peer, other) }
         }
@@ -393,7 +393,7 @@ struct Bounds: Codable, Sendable, Equatable {
         let world = StateWorld(["phone", "watch", "tablet"])
         let here = world["phone"].state(Settings(), id: "s", merge: .fields)
         let there = world["watch"].state(Settings(), id: "s", merge: .fields)
-        // Somebody says that he has seen many others, and then, to the phone only, that he has seen still more.
+        // A peer claims that it has seen many authors. Then it claims, to the phone only, that it has seen even more.
         func say(_ names: Range<Int>, to ids: [String]) async throws {
             var has = StateVector()
             for name in names {
@@ -451,7 +451,7 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(here.pendingPeerIDs == ["watch"])
         phone.relaunch()
         let again = phone.state(Settings())
-        // The store has not been read yet.
+        // The store hasn't been read yet.
         again.forget(watch.peer)
         #expect(await world.run { again.value.volume == 7 })
         await world.run(for: .seconds(2))

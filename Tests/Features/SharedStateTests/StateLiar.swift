@@ -6,7 +6,7 @@ import MeshTransport
 
 @testable import MeshSharedState
 
-/// A paired peer that says whatever it likes.
+/// A paired peer that sends arbitrary messages.
 @MainActor
 final class StateLiar {
     let transport: any SessionSyncTransport
@@ -18,7 +18,7 @@ final class StateLiar {
         self.featureID = featureID
     }
 
-    /// - Parameter peer: the only one that is told; nil tells all.
+    /// - Parameter peer: the only receiver, or nil to send to all.
     func say(_ message: StateMessage, stamp: UInt64 = 0, to peer: SessionPeer? = nil) async throws {
         revision += 1
         let metadata = SessionSyncMetadata(
@@ -51,6 +51,6 @@ extension StateMessage.Item {
 }
 
 extension SharedState {
-    /// Whoever has not said that it has what is here, the liar not counted.
+    /// The peers that haven't confirmed the local value, without the liar.
     @MainActor var honestPending: [String] { pendingPeerIDs.filter { $0 != "liar" } }
 }

@@ -8,10 +8,10 @@ import Testing
 
 @testable import MeshSharedState
 
-/// A paired peer that says what it likes to one or to all, beside honest ones that change, part, die and come back. Once it
-/// is silent, what the honest ones write is taken by all of them, each knows it, and nothing has grown beyond its bound.
+/// A paired peer sends arbitrary messages to one or to all. Honest peers change values, disconnect, die and return. Once the
+/// liar is silent, all honest peers have each other's changes and know it, and nothing has grown beyond its bound.
 @MainActor @Suite struct StateLyingTests {
-    /// More of them: `MESH_STATE_SEEDS=1000`.
+    /// The seeds. For another number of them, set `MESH_STATE_SEEDS=1000`.
     nonisolated static let seeds: [UInt64] = Array(
         1...(UInt64(ProcessInfo.processInfo.environment["MESH_STATE_SEEDS"] ?? "") ?? 8))
 
@@ -32,7 +32,7 @@ import Testing
         }.check()
     }
 
-    /// Everything of it, so that nothing is left of what was said before.
+    /// Replaces every field, so that nothing is left of earlier messages.
     private static func edit(_ settings: inout Settings, _ number: Int) {
         settings = Settings(volume: number, name: "\(number)", gain: Double(number), note: "\(number)")
     }
@@ -75,7 +75,7 @@ private final class LyingRun<State: Codable & Sendable & Equatable> {
         world.network.conditions = .calm
         world.heal()
         await world.run(for: .seconds(5))
-        // The first may still be older than what others have been told.
+        // The first edit may still be older than the claims that others have received.
         for index in Array(states.indices) + Array(states.indices) {
             try edit(index)
             await world.run(for: .seconds(60)) { isEqual }
@@ -183,7 +183,7 @@ private final class LyingRun<State: Codable & Sendable & Equatable> {
         if below(6) == 0 { message.holds = item().entry.version }
         message.isReport = below(6) == 0
         message.asks = below(3) == 0
-        // What is refused for its stamp is not told apart from what is refused for another reason.
+        // Most messages have only usable stamps. Otherwise a rejection for the stamp would hide every other effect.
         guard below(8) > 0 else { return message }
         message.has.removeAll { !$0.isUsable }
         message.forgotten.removeAll { !$0.isUsable }

@@ -7,8 +7,8 @@ import Testing
 
 @testable import MeshSharedState
 
-/// Peers that change, part, die, come back with their stores or without, on a network that loses, repeats and reorders.
-/// In the end all are equal, on what the rule says.
+/// Peers change values, disconnect, die, and return with or without their stores, on a network that loses, repeats and
+/// reorders. In the end all have the same value, as the rule requires.
 @MainActor @Suite struct StatePropertyTests {
     struct Run: Sendable, CustomTestStringConvertible {
         let seed: UInt64
@@ -18,7 +18,7 @@ import Testing
         var testDescription: String { "seed \(seed), \(ids.count) peers\(losesStores ? ", stores get lost" : "")" }
     }
 
-    /// The last three once ended with entries that nobody's vector covered.
+    /// The last three once ended with entries that no peer's vector covered.
     nonisolated static let runs: [Run] = ((1...21) + [54, 345, 1146]).map { seed in
         Run(
             seed: seed, ids: seed % 2 == 0 ? ["phone", "watch"] : ["phone", "watch", "tablet"],
@@ -70,7 +70,7 @@ import Testing
             values = (values + [Int(random.next() % 1_000_000)]).sorted()
         }.result()
         for state in result.states { #expect(state.value == result.states[0].value, "\(run)") }
-        // What an edit added, every later one has that has seen it, or has removed it.
+        // An element that a surviving edit added is still there, unless an edit removed it.
         let removed = Set(result.edits.flatMap(\.removed))
         for edit in result.surviving {
             for value in edit.added where !removed.contains(value) {
@@ -80,7 +80,7 @@ import Testing
     }
 }
 
-/// One run: what was done, and what came of it.
+/// One run: its edits and its result.
 @MainActor
 private final class StateRun<State: Codable & Sendable & Equatable> {
     struct Edit {
@@ -94,7 +94,7 @@ private final class StateRun<State: Codable & Sendable & Equatable> {
     struct Result {
         let states: [SharedState<State>]
         let edits: [Edit]
-        /// Those that were not known to one peer alone when it lost its store.
+        /// The edits that weren't lost with the store of the only peer that knew them.
         let surviving: [Edit]
     }
 
@@ -160,7 +160,7 @@ private final class StateRun<State: Codable & Sendable & Equatable> {
     }
 
     private func edit(_ index: Int) throws {
-        // A store is read at once here; before that an edit has no version yet.
+        // A store is read at once here. Before that, an edit has no version.
         guard states[index].replica.isLoaded else { return }
         let before = states[index].value
         let slots = states[index].replica.register.slots
@@ -180,7 +180,7 @@ private final class StateRun<State: Codable & Sendable & Equatable> {
         edits.append(edit)
     }
 
-    /// What was not written down goes with the process; what only this peer has goes with its store.
+    /// Relaunches a peer. Unwritten edits are lost with the process, and edits that only this peer has with its store.
     private func relaunch(_ index: Int, losing loss: Device.Loss) async {
         let replica = states[index].replica
         if case .nothing = loss { await world.rest() }

@@ -10,7 +10,7 @@ import Testing
         StateVersion(stamp: HybridTimestamp(rawValue: stamp), author: author)
     }
 
-    /// Tells one register everything that it lacks of another.
+    /// Sends one register everything that it lacks of another.
     @discardableResult
     private func tell(_ target: inout StateRegister, _ source: StateRegister, base: StateVector? = nil)
         -> StateRegister.Outcome
@@ -24,7 +24,7 @@ import Testing
 
     @Test(arguments: [StateRegister.Kind.whole, .fields, .custom])
     func `All replicas become equal in any order of exchanges`(kind: StateRegister.Kind) {
-        // Three edits, each by somebody who may have seen the one before; every order of six meetings.
+        // Three edits, each by an author that may have seen the one before. Every order of three exchanges, run twice.
         for seenMask in 0..<4 {
             let first = set(StateRegister(kind: kind), 1, version(10, "a#1"))
             let second = set(seenMask & 1 == 0 ? StateRegister(kind: kind) : first, 2, version(20, "b#1"))

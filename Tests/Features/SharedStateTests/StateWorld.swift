@@ -16,7 +16,7 @@ struct Settings: Codable, Sendable, Hashable {
     var note: String?
 }
 
-/// Peers on one simulated network, which can be cut off, die and come back.
+/// Peers on one simulated network. They can be disconnected, die and return.
 @MainActor
 final class StateWorld {
     let network: ScenarioNetwork
@@ -32,7 +32,7 @@ final class StateWorld {
         return device
     }
 
-    /// Lets everybody do what there is to do now.
+    /// Lets all devices finish their current work.
     func rest() async {
         for _ in 0..<8 { await Task.yield() }
         var patience = 20_000
@@ -42,7 +42,7 @@ final class StateWorld {
         }
     }
 
-    /// Virtual time, in small steps, until the condition holds.
+    /// Advances virtual time in small steps until the condition holds.
     @discardableResult
     func run(for duration: Duration = .seconds(20), until condition: () -> Bool = { false }) async -> Bool {
         let end = network.elapsed + duration
@@ -98,11 +98,11 @@ final class Device {
 
     enum Loss {
         case nothing, store
-        /// The store is the copy that was made then.
+        /// The store is replaced by an earlier copy of it.
         case changesSince(Disk)
     }
 
-    /// The process dies. What it was doing has no effect any more.
+    /// Kills the process and launches it again. Its unfinished work has no further effect.
     func relaunch(losing loss: Loss = .nothing) {
         disk?.cutOff()
         network.crash(peer)
@@ -122,7 +122,7 @@ final class Device {
     }
 }
 
-/// A store that outlives the process which writes it, and refuses when it is told to.
+/// A store that outlives the process that writes it, and refuses writes on request.
 final class Disk: SessionStore {
     private struct Contents {
         var values: [String: [UInt8]] = [:]

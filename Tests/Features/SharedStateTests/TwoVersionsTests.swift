@@ -7,11 +7,11 @@ import Testing
 
 @testable import MeshSharedState
 
-/// Two versions of an app, with sets, dictionaries, numbers that are none and texts in several normal forms, on a network
-/// that loses, repeats and reorders, with relaunches, updates, and stores restored from older copies. An edit changes the
-/// field that it means and no other, nothing that a version does not know is lost, and in the end all show the same.
+/// Two versions of an app, with sets, dictionaries, NaN, and texts in several normal forms. The network loses, repeats and
+/// reorders, apps relaunch and are updated, and stores are restored from older copies. An edit changes its own field and no
+/// other, nothing that a version doesn't know is lost, and in the end all show the same value.
 @MainActor @Suite struct TwoVersionsTests {
-    /// More of them: `MESH_STATE_SEEDS=1000`, from `MESH_STATE_FROM` on.
+    /// The seeds. For more, set `MESH_STATE_SEEDS=1000`, and `MESH_STATE_FROM` for the first.
     nonisolated static let seeds: [UInt64] = {
         let environment = ProcessInfo.processInfo.environment
         let first = UInt64(environment["MESH_STATE_FROM"] ?? "") ?? 1
@@ -24,7 +24,7 @@ import Testing
     }
 }
 
-/// What both versions know; the newer one knows `Extra` beside it, and more of a stop.
+/// The fields that both versions know. The newer version also knows `Extra`, and more fields of a stop.
 private struct Trip: Codable, Sendable, Equatable {
     var title = "trip"
     var tags: Set<String> = []
@@ -48,7 +48,7 @@ private struct Trip: Codable, Sendable, Equatable {
     }
 }
 
-/// The older version of it: it neither reads nor writes what the newer one has beside.
+/// The older version of `Trip`, which neither reads nor writes the newer fields.
 private struct OlderTrip: Codable, Sendable, Equatable {
     var title = "trip"
     var tags: Set<String> = []
@@ -64,7 +64,7 @@ private struct OlderTrip: Codable, Sendable, Equatable {
     struct Owner: Codable, Sendable, Equatable { var name = "" }
 }
 
-/// An app in one of its versions.
+/// An app of either version.
 @MainActor
 private enum App {
     case older(SharedState<OlderTrip>)
@@ -227,7 +227,7 @@ private final class VersionsRun {
         }
     }
 
-    /// Equal values with their elements elsewhere, and texts in the other normal form.
+    /// An equal value with its elements in another order, and its texts in the other normal form.
     private func rewritten(_ value: Trip) -> Trip {
         var value = value
         rewrite(&value.title, &value.tags, &value.minutes)
@@ -257,7 +257,7 @@ private final class VersionsRun {
         return other
     }
 
-    /// What an edit did is what was meant.
+    /// Checks that the edit changed its own field and no other.
     private func check(_ field: String, before: StateRegister, after: StateRegister, isNewer: Bool) {
         for (name, entries) in after.slots where name != field && entries.last?.isDefault == false {
             #expect(entries == before.slots[name], "seed \(seed), edit \(number) of '\(field)' changed '\(name)'")

@@ -7,7 +7,7 @@ import Testing
 
 enum Zone: String, Codable, Sendable, CaseIterable { case warm, fat, aerobic, hard, max }
 
-/// Fields that JSON writes as lists in no order.
+/// Fields that JSON writes as lists in no defined order.
 struct Plan: Codable, Sendable, Equatable {
     var title = "run"
     var tags: Set<String> = []
@@ -29,7 +29,7 @@ struct Plan: Codable, Sendable, Equatable {
             routes: ["river": [1, 2, 3, 4, 5, 6], "parkLoop": [7, 8, 9]])
     }()
 
-    /// An equal value, whose elements lie elsewhere.
+    /// An equal value whose elements are in another order.
     func reordered() -> Plan {
         func reorder<Key: Hashable, Value>(_ values: [Key: Value]) -> [Key: Value] {
             var reordered: [Key: Value] = [:]

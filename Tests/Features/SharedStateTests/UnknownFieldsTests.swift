@@ -6,7 +6,7 @@ import Testing
 
 @testable import MeshSharedState
 
-/// What a newer version of an app shares.
+/// A value that a newer version of an app shares.
 struct NewerRoute: Codable, Sendable, Equatable {
     struct Stop: Codable, Sendable, Equatable {
         var id = 0
@@ -31,7 +31,7 @@ struct NewerRoute: Codable, Sendable, Equatable {
     var kind = Kind.ride
 }
 
-/// The same in the app's older version, which knows less, at each depth.
+/// The value in the app's older version, which knows fewer fields at each depth.
 struct OlderRoute: Codable, Sendable, Equatable {
     struct Stop: Codable, Sendable, Equatable {
         var id = 0
@@ -123,7 +123,7 @@ struct OlderRoute: Codable, Sendable, Equatable {
         #expect(await world.run { there.value.coach == nil })
     }
 
-    /// `coach` is called `trainer` since the update, and still read under its former name.
+    /// A version in which `coach` is renamed to `trainer`, and still read under its former name.
     struct Renamed: Codable, Sendable, Equatable {
         var title = "run"
         var trainer: String?
@@ -233,7 +233,7 @@ struct OlderRoute: Codable, Sendable, Equatable {
         #expect(Greedy.tries.withLock { $0 } < 80)
     }
 
-    /// Frames of the version before: sets in the order of hashes, and objects with members that this version doesn't know.
+    /// Frames of the previous version: sets in the order of hashes, and objects with members that this version doesn't know.
     @Test func `Bytes written by the previous version are kept unchanged`() throws {
         struct Tags: Codable, Sendable, Equatable {
             var tags: Set<String> = []

@@ -4,7 +4,7 @@ import Testing
 @testable import MeshDiscovery
 
 @Suite struct AnnouncingTests {
-    /// A core that has announced "phone" some seconds ago, and nothing in what was sent.
+    /// A core that announced "phone" 20 seconds ago. Its sent packets have been cleared.
     static func settled(
         families: [IPAddress.Family] = [.v4], change: (inout MulticastDNSConfiguration) -> Void = { _ in }
     ) throws -> DiscoveryWorld {

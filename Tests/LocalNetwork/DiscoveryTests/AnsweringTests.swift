@@ -81,7 +81,7 @@ import Testing
         #expect(denial[0].flushesCache)
         world.run(.seconds(5))
         _ = world.takeSent()
-        // Others have records of this name; nobody can deny any.
+        // Other hosts have records of this name, so no host can deny that they exist.
         world.say(query(DNSQuestion(typeName, .srv)))
         world.run(.seconds(1))
         #expect(world.sent.isEmpty)
@@ -133,7 +133,7 @@ import Testing
         #expect(world.sent.count == 1)
         world.run(.milliseconds(1))
         #expect(world.sent.count == 2)
-        // A mere question has to wait for longer.
+        // A plain question has to wait longer.
         world.say(query(DNSQuestion(instanceName("phone"), .any)))
         world.run(.milliseconds(999))
         #expect(world.sent.count == 2)

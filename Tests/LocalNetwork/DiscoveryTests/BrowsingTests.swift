@@ -6,7 +6,7 @@ import Testing
 @Suite struct BrowsingTests {
     private let ip = DiscoveryWorld.ip(0, 200)
 
-    /// A core that looks for services; its first question has been sent.
+    /// A core that browses for services and has sent its first question.
     private func browsing(
         change: (inout MulticastDNSConfiguration) -> Void = { _ in }
     ) throws -> DiscoveryWorld {
@@ -108,7 +108,7 @@ import Testing
             world.say(response(parts.indices.filter { $0 != missing }.map { parts[$0] }))
             #expect(world.names(found: 0).isEmpty)
             if missing > 0 {
-                // What comes later completes it; an address counts once it is known whose it is.
+                // Later records complete the service. An address counts once its host is known.
                 world.say(response(missing == 1 ? [parts[1], parts[3]] : [parts[missing]]))
                 #expect(world.names(found: 0) == ["one"])
             }
@@ -119,7 +119,7 @@ import Testing
             instance: "one", port: 7, addresses: [ServiceAddress(ip: ip, interfaceIndex: 1)],
             attributes: [ServiceAttribute("v", "1")])
         #expect(world.events[0].map(\.event) == [.found(found)])
-        // The same again is no news.
+        // A repetition causes no event.
         world.run(.seconds(2))
         world.say(response(parts))
         #expect(world.events[0].count == 1)

@@ -28,7 +28,7 @@ import Testing
         world.announce(second, "phone", port: 5000)
         world.run(.seconds(20))
         #expect([first, second].map { world.instance($0) } == ["phone", "phone"])
-        // The second machine moves over without its interface noticing: it still announces on what it takes for its own.
+        // The second machine joins the first network without noticing, so it still announces on its old interface.
         world.plug(second, 0, DiscoveryWorld.interface(1, network: 0, host: 77))
         world.run(.seconds(20))
         #expect(Set([first, second].map { world.instance($0) }) == ["phone", "phone (2)"], "seed \(seed)")
@@ -55,7 +55,7 @@ import Testing
         world.say(response(same))
         world.run(.seconds(3))
         #expect(world.sent.isEmpty)
-        // Nor are they while the name is probed for.
+        // They also don't count while the core probes for the name.
         world.announce(0, "tablet")
         world.run(.milliseconds(300))
         world.say(response([service("tablet", host: host)]))
@@ -80,7 +80,7 @@ import Testing
         for families in [[IPAddress.Family.v4], [.v4, .v6]] {
             var world = DiscoveryWorld()
             try world.join(families: families)
-            // Both on one network.
+            // Both interfaces are on one network.
             world.plug(0, 0, DiscoveryWorld.interface(1, network: 0, host: 1, families: families))
             world.plug(0, 0, DiscoveryWorld.interface(2, network: 0, host: 2, families: families))
             world.announce(0, "phone")
@@ -90,7 +90,7 @@ import Testing
             #expect(world.names(found: 0).isEmpty)
             #expect(world.cores[0].statistics.conflicts == 0)
             for core in world.cores { #expect(core.interfaces.allSatisfy { $0.claim == .established }) }
-            // Each was probed for three times and no more.
+            // Each interface sent three probes and no more.
             #expect(world.sent.filter(\.isProbe).count == 3 * 2 * families.count)
         }
     }
@@ -154,12 +154,12 @@ import Testing
         let other = try world.join(0)
         world.announce(other, "phone", port: 7000)
         world.run(.seconds(10))
-        // Taken back while somebody else already had it: that one is found at once.
+        // Taken back while another host already had the name: that host is found at once.
         world.announce(0, "phone")
         world.run(.seconds(5))
         #expect(world.instance(0) == "phone (2)")
         #expect(world.found(by: 0)["phone"]?.port == 7000)
-        // Without that, after a while.
+        // Without such a conflict, the new owner of a name is found after a while.
         world.announce(other, nil)
         world.announce(0, "tablet")
         world.run(.seconds(10))

@@ -67,7 +67,7 @@ import Testing
         _ = writer.append(service("a", host: "b.local"), to: .answers)
         let first = writer.message(flags: []).count
         _ = writer.append(service("a", host: "b.local"), to: .answers)
-        // A pointer, the fixed part, priority, weight and port, a pointer.
+        // Sizes of a pointer, the fixed part, the priority, weight and port, and a pointer.
         #expect(writer.message(flags: []).count - first == 2 + 10 + 6 + 2)
     }
 
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    /// One question whose name is these bytes, then its type and class.
+    /// One question with the given bytes as its name, then its type and class.
     private func question(_ name: [UInt8]) -> [UInt8] { [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0] + name + [0, 12, 0, 1] }
 
     @Test func `a pointer to itself, forward, to its own part or into the header is an error`() {
@@ -147,7 +147,7 @@ import Testing
         #expect(throws: DNSError.self) { try DNSMessage(question(label + label + label + label + [0])) }
         let short: [UInt8] = [61] + [UInt8](repeating: 0x61, count: 61)
         #expect(throws: Never.self) { try DNSMessage(question(label + label + label + short + [0])) }
-        // The second name has one label more than the first, to which it points.
+        // The second name has one label more than the first name, to which it points.
         let longest = question(label + label + label + short + [0])
         var both = longest + [1, 0x62, 0xC0, 12, 0, 12, 0, 1]
         both[5] = 2

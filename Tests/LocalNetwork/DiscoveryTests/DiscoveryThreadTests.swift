@@ -51,7 +51,7 @@ import Testing
     }
 }
 
-/// There is always more to read.
+/// A loop that always has more to read.
 private final class FloodedLoop: DiscoveryLoop {
     struct Log {
         var turnsMax = Int.max

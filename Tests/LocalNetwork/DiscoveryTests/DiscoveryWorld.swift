@@ -3,14 +3,14 @@ import Testing
 
 @testable import MeshDiscovery
 
-/// Cores on networks that lose, delay, reorder and double packets, on one thread and in virtual time, all from one seed.
+/// Cores on networks that lose, delay, reorder and duplicate packets, on one thread and in virtual time, from one seed.
 struct DiscoveryWorld {
     struct Conditions {
         var lossRate = 0.0
         var duplicationRate = 0.0
-        /// Microseconds; a wide range reorders.
+        /// Delay in microseconds. A wide range reorders packets.
         var delay: ClosedRange<UInt64> = 100...1000
-        /// What is sent to the group comes back to its sender.
+        /// True if a sender also receives its own multicast packets.
         var loopsBack = true
     }
 
@@ -40,7 +40,7 @@ struct DiscoveryWorld {
     private(set) var random: SplitMix64
     private(set) var now = Duration.seconds(1000)
     var cores: [MulticastDNSCore] = []
-    /// By core: the interfaces and the network on which each of them is.
+    /// The interfaces of each core, and the network of each interface.
     private var interfaces: [[(network: Int, interface: NetworkInterface)]] = []
     private var arrivals: [Arrival] = []
     private var wakes: [Duration?] = []
@@ -55,7 +55,7 @@ struct DiscoveryWorld {
 
     // MARK: Members
 
-    /// A core that is on these networks, on each with an address of its own.
+    /// Adds a core on the given networks, with a separate address on each.
     @discardableResult
     mutating func join(
         _ networks: Int..., families: [IPAddress.Family] = [.v4],
@@ -72,7 +72,7 @@ struct DiscoveryWorld {
         return index
     }
 
-    /// Another process on the machine of that core.
+    /// Adds another process on the machine of that core.
     @discardableResult
     mutating func joinBeside(_ other: Int) throws -> Int {
         let index = try join()
@@ -105,7 +105,7 @@ struct DiscoveryWorld {
         interfaces[core].first { $0.network == network }!.interface
     }
 
-    /// 10.0.NETWORK.HOST and fe80::HOST.
+    /// An interface with the addresses 10.0.NETWORK.HOST and fe80::HOST.
     static func interface(
         _ index: UInt32, network: Int, host: Int, families: [IPAddress.Family] = [.v4]
     ) -> NetworkInterface {
@@ -142,7 +142,7 @@ struct DiscoveryWorld {
 
     // MARK: Time
 
-    /// Runs everything that happens within that time.
+    /// Runs everything that happens within `duration`.
     mutating func run(_ duration: Duration) {
         let end = now + duration
         while let next = nextTime(), next <= end {
@@ -172,7 +172,7 @@ struct DiscoveryWorld {
         collect(core)
     }
 
-    /// Somebody on the network speaks to all, now. By default 10.0.NETWORK.200.
+    /// Multicasts a packet on the network now, by default from 10.0.NETWORK.200.
     mutating func say(_ bytes: [UInt8], network: Int = 0, from ip: IPAddress? = nil, port: UInt16 = 5353) {
         let ip = ip ?? Self.ip(network, 200)
         for core in cores.indices {
@@ -186,7 +186,7 @@ struct DiscoveryWorld {
         say(bytes(of: message), network: network, from: ip, port: port)
     }
 
-    /// Everything that has been sent since, and the memory of it cleared.
+    /// Returns the packets sent since the last call, and clears them.
     mutating func takeSent() -> [Sent] {
         defer { sent = [] }
         return sent
@@ -243,7 +243,7 @@ struct DiscoveryWorld {
 
     // MARK: Reading
 
-    /// The services that a core has been told of and that are not lost.
+    /// The services that a core has found and not lost.
     func found(by core: Int) -> [String: FoundService] {
         var found: [String: FoundService] = [:]
         for (_, event) in events[core] {

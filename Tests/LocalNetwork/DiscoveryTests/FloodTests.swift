@@ -137,7 +137,7 @@ import Testing
             let isQueued = queue.enqueue(reply)
             #expect(isQueued)
         }
-        // An ordinary reply would wait until a second after this.
+        // An ordinary reply would wait until a second after this one.
         queue.noteSent(.service, .milliseconds(700))
         let isQueued = queue.enqueue(AnswerQueue.Reply(sets: .service, due: .seconds(1), isDefence: true))
         #expect(isQueued)
@@ -196,7 +196,7 @@ import Testing
             world.run(.milliseconds(20))
         }
         world.run(.seconds(120))
-        // Both are there, whatever they are called by now.
+        // Both are found under their current names.
         for (core, other) in [(0, 1), (1, 0)] {
             #expect(world.names(found: core).contains(try #require(world.instance(other))), "seed \(seed)")
         }

@@ -72,10 +72,10 @@ import Testing
                 #expect(share >= least - 0.0001 && share <= least + 0.0201, "seed \(seed)")
             }
         }
-        // TXT lives on, but without SRV there is no service.
+        // TXT hasn't expired, but without SRV there is no service.
         #expect(!world.sent.contains { $0.asks(.txt) })
         #expect(world.names(found: 0).isEmpty)
-        // It is looked for once more, and not told as known any longer.
+        // The core asks for it once more, and no longer lists it as a known answer.
         #expect(world.sent.filter { $0.message.questions == [DNSQuestion(instanceName("one"), .srv)] }.count >= 3 + 3)
         world.run(.seconds(600))
         #expect(
@@ -94,7 +94,7 @@ import Testing
         world.run(.seconds(3 * 3600))
         #expect(world.events[second].count == 1)
         #expect(world.names(found: second) == ["phone"])
-        // Hours are cheap: a question at four fifths of two minutes, and its answer.
+        // Hours are cheap: one question at four fifths of two minutes, and its answer.
         let packets = world.takeSent().filter { $0.at > .seconds(3600) }
         #expect(packets.count < 2 * 3 * (3600 / 96 + 4) * 2)
     }
@@ -134,7 +134,7 @@ import Testing
         #expect(world.found(by: 0)["one"]?.addresses.count == 2)
         world.run(.milliseconds(1))
         #expect(world.found(by: 0)["one"]?.addresses.map(\.ip) == [other])
-        // Records that come together, or within a second, live together.
+        // Records that arrive together, or within a second, coexist.
         world.run(.milliseconds(500))
         world.say(response([address("h.local", ip)]))
         world.run(.milliseconds(900))

@@ -3,18 +3,18 @@ import Testing
 
 @testable import MeshDiscovery
 
-/// Packets byte by byte, as other implementations form them.
+/// Packets byte by byte, as other implementations build them.
 @Suite struct GoldenPacketTests {
-    /// A label behind its length.
+    /// A label after its length byte.
     private static func label(_ text: String) -> [UInt8] { [UInt8(text.utf8.count)] + Array(text.utf8) }
 
-    /// `_sessionmesh._tcp.local`, which takes the bytes 12 to 36 of a packet that begins with it.
+    /// `_sessionmesh._tcp.local`, which occupies bytes 12 to 36 of a packet that begins with it.
     private static let type = label("_sessionmesh") + label("_tcp") + label("local") + [0]
 
-    /// The first question of python-zeroconf's browser: one question, unicast wanted, no known answers.
+    /// The first question of python-zeroconf's browser: one question that requests a unicast answer, no known answers.
     private static let zeroconfQuestion: [UInt8] = [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0] + type + [0, 12, 0x80, 1]
 
-    /// A later one, which says what it knows; names are compressed, the lifetime is what is left.
+    /// A later question with known answers. Names are compressed, and the lifetime is the remaining one.
     private static let zeroconfKnown: [UInt8] =
         [0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0] + type + [0, 12, 0, 1]
         + [0xC0, 12, 0, 12, 0, 1, 0, 0, 0x11, 0x90, 0, 8] + label("phone") + [0xC0, 12]
@@ -22,9 +22,9 @@ import Testing
     /// python-zeroconf's announcement: PTR, SRV, TXT and A as answers, the flush bit on all but PTR.
     private static let zeroconfAnnouncement: [UInt8] =
         [0, 0, 0x84, 0, 0, 0, 0, 4, 0, 0, 0, 0]
-        // At 12 the type, its PTR with the instance at 47, which points to 12.
+        // At 12 the type. Its PTR has the instance at 47, which points to 12.
         + type + [0, 12, 0, 1, 0, 0, 0x11, 0x94, 0, 7] + label("desk") + [0xC0, 12]
-        // SRV: priority 0, weight 0, port 7000; the host at 72 ends with `local` at 30.
+        // SRV: priority 0, weight 0, port 7000. The host at 72 ends with `local` at 30.
         + [0xC0, 47, 0, 33, 0x80, 1, 0, 0, 0, 120, 0, 14, 0, 0, 0, 0, 0x1B, 0x58] + label("deskt") + [
             0xC0, 30,
         ]
@@ -55,8 +55,8 @@ import Testing
         #expect(try DNSMessage(Self.zeroconfKnown).answers == [pointer("phone", lifetime: 4496)])
     }
 
-    /// Apple's responder probes for SRV with the flush bit clear, and adds an OPT record with the owner (type 41, class
-    /// 0x05A0 as payload size, option 4).
+    /// Apple's responder probes for SRV with the flush bit clear. It adds an OPT record with the owner (type 41, class 0x05A0
+    /// as payload size, option 4).
     private static let appleProbe: [UInt8] =
         [0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1]
         + label("phone") + type + [0, 255, 0x80, 1]
@@ -73,8 +73,8 @@ import Testing
         #expect(Set(world.sent.flatMap(\.message.answers).map(\.type)) == [.srv, .txt])
     }
 
-    /// Apple's responder answers with PTR and adds SRV, TXT, AAAA, A and NSEC for both names, the host's with the bit
-    /// map of A and AAAA (40 00 00 08), the instance's with that of TXT and SRV (00 00 80 00 40).
+    /// Apple's responder answers with PTR and adds SRV, TXT, AAAA, A, and NSEC for both names. The host's bit map has A and
+    /// AAAA (40 00 00 08), the instance's TXT and SRV (00 00 80 00 40).
     private static let appleAnswer: [UInt8] = {
         var bytes: [UInt8] = [0, 0, 0x84, 0, 0, 0, 0, 1, 0, 0, 0, 6]
         bytes += type + [0, 12, 0, 1, 0, 0, 0x11, 0x94, 0, 6] + label("mac") + [0xC0, 12]
@@ -122,7 +122,7 @@ import Testing
         #expect(found.addresses == [ServiceAddress(ip: DiscoveryWorld.ip(0, 200), interfaceIndex: 1)])
     }
 
-    /// `dig -p 5353 @224.0.0.251 _sessionmesh._tcp.local ptr`: an id, recursion wanted, an OPT record.
+    /// `dig -p 5353 @224.0.0.251 _sessionmesh._tcp.local ptr`: an id, recursion desired, an OPT record.
     private static let digQuestion: [UInt8] =
         [0xBE, 0xEF, 0x01, 0x20, 0, 1, 0, 0, 0, 0, 0, 1] + type + [0, 12, 0, 1]
         + [0, 0, 41, 0x10, 0, 0, 0, 0, 0, 0, 0]

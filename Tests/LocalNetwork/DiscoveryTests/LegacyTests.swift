@@ -28,7 +28,7 @@ import Testing
         let world = try ask(query(DNSQuestion(instanceName("phone"), .srv)))
         let host = world.cores[0].host.wire
         let bytes = try #require(world.sent.first).packet.bytes
-        // Once in full as the target; the owner of the address may point to it.
+        // Written in full once, as the target. The owner of the address may point to it.
         #expect(bytes.indices.contains { bytes[$0...].starts(with: host) })
     }
 

@@ -1,7 +1,7 @@
 @testable import MeshDiscovery
 
 func name(_ text: String) -> DNSName {
-    // A name in a test is one.
+    // Names in tests are always valid.
     (try? DNSName(text)) ?? .root
 }
 
@@ -51,7 +51,7 @@ func address(_ host: String, _ ip: IPAddress, lifetime: UInt32 = 120) -> DNSReco
     DNSRecord(name(host), .address(ip), lifetime: lifetime, flushesCache: true)
 }
 
-/// All that somebody by hand says of a service.
+/// All records of one service.
 func wholeService(_ instance: String, port: UInt16 = 4000, host: String = "h.local", ip: IPAddress) -> DNSMessage {
     response(
         [pointer(instance)],

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MeshDiscovery
 
-/// Many peers on bad networks: in the end everybody finds everybody, under names of their own.
+/// Many peers on bad networks. In the end all peers find each other under unique names.
 @Suite struct NetworkTests {
     private static let bad = DiscoveryWorld.Conditions(lossRate: 0.2, duplicationRate: 0.1, delay: 500...80_000)
 
@@ -64,7 +64,7 @@ import Testing
             world.run(.milliseconds(Int64(random.upTo(4000))))
         }
         for core in cores { world.announce(core, "end \(core)", port: 4000 + UInt16(core)) }
-        // Goodbyes may be lost; what expires are the 120 s of SRV.
+        // Goodbyes may be lost. Then SRV expires after 120 s.
         world.run(.seconds(300))
         expectAllFound(world, cores)
     }
@@ -94,7 +94,7 @@ import Testing
         world.run(.seconds(600))
         _ = world.takeSent()
         world.run(.seconds(3600))
-        // Two records of each of five peers at four fifths of 120 s, asked once and answered once; some by chance twice.
+        // At four fifths of 120 s, two records of each of five peers are asked for and answered. A few are sent twice.
         let perPeer = 3600 / 96 * 2 * 2
         #expect(world.sent.count < 5 * perPeer * 2)
         expectAllFoundNames(world)

@@ -84,7 +84,7 @@ import Testing
             let probes = world.sent.filter(\.isProbe)
             #expect(probes.count == (wins ? 3 - before : 3))
             #expect(wins || probes[0].at - start == .seconds(1))
-            // Nobody defends the name in the end.
+            // No host defends the name in the end, so the core keeps it.
             #expect(world.renames(core).isEmpty)
         }
     }

@@ -53,7 +53,7 @@ import Testing
             world.say(more)
             world.run(.milliseconds(350))
             #expect(world.sent.isEmpty)
-            // The packet in between has put it off.
+            // The packet in between has postponed the answer.
             world.say(query(known: [pointer(knows ? "phone" : "three")]))
             world.run(.seconds(2))
             #expect(world.sent.isEmpty == knows)

@@ -4,7 +4,7 @@
 
     @testable import MeshSecurity
 
-    /// One side of a channel; a class, since the value cannot be kept in an array.
+    /// One side of a channel. A class, because an array can't hold the noncopyable value.
     final class DatagramEnd {
         var datagrams: SealedDatagrams
 
@@ -13,11 +13,11 @@
         func seal(_ bytes: [UInt8]) throws(SealError) -> [UInt8] { try datagrams.seal(bytes) }
         func open(_ packet: [UInt8]) throws(SealError) -> [UInt8] { try datagrams.open(packet) }
 
-        /// The error of opening; nil when it opens.
+        /// The error of opening, or nil if the packet opens.
         func refusal(of packet: [UInt8]) -> SealError? { caught(SealError.self) { _ = try open(packet) } }
     }
 
-    /// Two sides that have agreed on keys, the initiator first.
+    /// Two sides that have agreed on keys. The first is the initiator.
     struct DatagramChannel {
         let left: DatagramEnd
         let right: DatagramEnd

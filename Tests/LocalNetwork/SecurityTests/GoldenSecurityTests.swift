@@ -6,10 +6,10 @@
 
     @testable import MeshSecurity
 
-    /// Compares what travels with committed bytes, which a reader in Python makes anew from
+    /// Compares the bytes that are sent with committed bytes, which a reader in Python recomputes from
     /// Docs/Internals/SecuritySpecification.md.
     ///
-    /// `SESSIONMESH_UPDATE_FIXTURES=1 swift test --filter GoldenSecurityTests` writes the files anew.
+    /// `SESSIONMESH_UPDATE_FIXTURES=1 swift test --filter GoldenSecurityTests` rewrites the files.
     @Suite(.serialized) struct GoldenSecurityTests {
         private struct PairingCase: Codable, Equatable {
             struct Side: Codable, Equatable {

@@ -5,7 +5,7 @@
 
     @testable import MeshSecurity
 
-    /// A folder that is gone after the test.
+    /// A folder that is removed after the test.
     final class TemporaryFolder {
         let path: String
 
@@ -20,7 +20,7 @@
 
         func bytes(of name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(filePath: file(name)))) }
 
-        /// Nobody but its owner may read it.
+        /// Writes a file that only its owner may access.
         func write(_ bytes: [UInt8], to name: String) throws {
             try Data(bytes).write(to: URL(filePath: file(name)))
             #expect(chmod(file(name), 0o600) == 0)
@@ -35,7 +35,7 @@
     }
 
     extension PeerID {
-        /// Any one, told apart by a number.
+        /// A sample id, distinguished by its number.
         static func sample(_ number: UInt8) -> PeerID {
             PeerID(publicKeyDER: [number])
         }
@@ -55,7 +55,7 @@
         return bytes
     }
 
-    /// The error that `body` throws, for bodies that use what cannot be copied.
+    /// The error that `body` throws, for bodies that use noncopyable values.
     func caught<Failure: Error>(_ type: Failure.Type, _ body: () throws -> Void) -> Failure? {
         do {
             try body()
@@ -73,7 +73,7 @@
             Checkout.fixtures.appending(path: "Security").appending(path: name)
         }
 
-        /// Compares with the committed file, or writes it anew where `SESSIONMESH_UPDATE_FIXTURES` is 1.
+        /// Compares with the committed file, or rewrites it if `SESSIONMESH_UPDATE_FIXTURES` is 1.
         static func check<Content: Codable & Equatable>(_ content: Content, isIn name: String) throws {
             if environment["SESSIONMESH_UPDATE_FIXTURES"] == "1" {
                 let encoder = JSONEncoder()
@@ -84,13 +84,13 @@
             #expect(committed == content)
         }
 
-        /// What `check_security.py` says; nil where Python or what it needs is missing, which is said aloud and which
-        /// continuous integration does not allow.
+        /// The output of `check_security.py`, or nil if Python or its module is missing. In that case it prints a notice, and in
+        /// continuous integration the test fails.
         static func python(_ command: String, _ arguments: String...) async throws -> String? {
             let script = Checkout.interop.appending(path: "check_security.py").path
             let (status, text) = try await Program.run(
                 "python3", ["-B", "-X", "utf8", script, command] + arguments)
-            // 127: what env says when there is no such program; 3: cryptography is missing.
+            // 127: the status of `env` if there is no such program. 3: cryptography is missing.
             if [3, 127].contains(status) {
                 print("skipped: python3 with cryptography is missing (\(command))")
                 #expect(environment["CI"] != "true", "Tools/prepare installs python3 and cryptography")

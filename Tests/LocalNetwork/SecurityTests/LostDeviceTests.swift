@@ -4,7 +4,7 @@
 
     @testable import MeshSecurity
 
-    /// A device that is lost, and devices that lie about it.
+    /// A lost device, and devices that make false reports of a loss.
     @Suite struct LostDeviceTests {
         private static let (phone, tablet, watch, friend) = (
             PeerID.sample(1), PeerID.sample(2), PeerID.sample(3), PeerID.sample(4)
@@ -27,7 +27,7 @@
             #expect(try devices[Self.phone].dismiss(report))
             try devices.exchange(by: Self.watch, to: Self.phone)
             #expect(devices[Self.phone].lossReports.isEmpty && devices[Self.phone].peers.count == 2)
-            // The owner has the phone in hand: the thief's reports go with the thief.
+            // The owner still has the phone. Revoking the thief's device also removes its reports.
             try devices[Self.phone].revoke(Self.watch, at: paired + 90)
             try devices.exchange(by: Self.phone, to: Self.tablet)
             let truth = try #require(devices[Self.tablet].lossReports.last)
@@ -58,7 +58,7 @@
             #expect(!tablet.contains(Self.watch) && tablet.isRevoked(Self.watch) && tablet.lossReports.isEmpty)
             try tablet.trust(own(Self.watch, since: paired + 90))
             #expect(!tablet.isRevoked(Self.watch))
-            // The phone repeats itself: its answer was lost.
+            // The phone repeats its statement, because the answer was lost.
             try tablet.process(notice, from: Self.phone)
             #expect(tablet.lossReports.isEmpty && tablet.contains(Self.watch))
             #expect(try TrustedPeers(file: path).lossReports.isEmpty)
@@ -78,7 +78,7 @@
                     && !phone.ledger.hasUnacknowledgedStatements(for: Self.friend))
             #expect(phone.ledger.notice(for: Self.friend, answering: 0).statements.isEmpty, "another user's device")
             let number = phone.ledger.notice(for: Self.tablet, answering: 0).number
-            // Numbers that were never given, and another's answer.
+            // Numbers that were never given, and the answer of another device.
             for (lie, id) in [
                 (number + 1, Self.tablet), (number - 1, Self.tablet), (.max, Self.tablet), (number, Self.friend),
             ] {
@@ -90,7 +90,7 @@
                 RevocationNotice(statements: [], answeredNumber: number, wantsAnswer: false), from: Self.tablet)
             phone = try TrustedPeers(file: path)
             #expect(!phone.ledger.hasUnacknowledgedStatements(for: Self.tablet))
-            // The tablet may have lost what it knew.
+            // The tablet may have lost its data.
             try phone.trust(own(Self.tablet))
             #expect(phone.ledger.hasUnacknowledgedStatements(for: Self.tablet))
             try phone.trust(own(Self.watch))
@@ -166,7 +166,7 @@
             #expect(tablet.ledger == settled, "repeating changes nothing, so nothing is written")
             try tablet.process(notice((Self.watch, 3)), from: Self.phone)
             #expect(tablet.lossReports.last?.description == "device 1 reports that device 3 is lost")
-            // Two liars can't take turns for ever either.
+            // Two alternating liars can't get further either.
             for _ in 0..<5 { try flood(by: Self.phone) }
             let shared = tablet.ledger
             for reporter in [Self.watch, Self.phone, Self.watch] { try flood(by: reporter) }
@@ -225,7 +225,7 @@
             let peers = try TrustedPeers(file: folder.file("peers"))
             try peers.trust(TrustedPeer(id: Self.watch, name: "Watch", since: paired, isOwn: true))
             func text() throws -> String { String(decoding: try folder.bytes(of: "peers"), as: UTF8.self) }
-            // As every earlier version wrote it.
+            // The format of every earlier version.
             let earlier = """
                 sessionmesh-trusted-peers 1 9dad7734b08743e7ce4473a9cf91b9c27d17f5b7a5752caf9cfa6dfc16bb88a1
                 [
@@ -332,7 +332,7 @@
                 wantsAnswer: true)
         }
 
-        /// Devices of one user, all paired with each other.
+        /// Devices of one user, which are all paired with each other.
         private struct Devices {
             private var lists: [PeerID: TrustedPeers] = [:]
 
@@ -346,12 +346,12 @@
 
             subscript(id: PeerID) -> TrustedPeers { lists[id] ?? TrustedPeers() }
 
-            /// The device says all it has to say to every other one, whether it still trusts it or not.
+            /// Sends all statements of a device to every other one, even to those that it no longer trusts.
             func exchange(by id: PeerID) throws {
                 for other in lists.keys.sorted() where other != id { try exchange(by: id, to: other) }
             }
 
-            /// A liar tells peers that it has revoked itself, too.
+            /// Sends the statements of one device to another. A liar may even report that it has revoked itself.
             func exchange(by id: PeerID, to other: PeerID) throws {
                 let statements = self[id].revoked.compactMap { lost in
                     lost.number.map { RevocationNotice.Statement(peer: lost.id, number: $0) }
@@ -370,7 +370,7 @@
         return TrustedPeer(id: id, name: "device \(number)", since: since, isOwn: isOwn)
     }
 
-    /// splitmix64.
+    /// The generator splitmix64.
     private struct SeededNumbers: RandomNumberGenerator {
         private var state: UInt64
 

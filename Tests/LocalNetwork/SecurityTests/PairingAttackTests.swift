@@ -5,7 +5,7 @@
 
     @testable import MeshSecurity
 
-    /// Somebody between the two, who has a connection to each and answers with a key of its own.
+    /// An attacker between the two sides, who has a connection to each and answers with a key of its own.
     @Suite struct PairingAttackTests {
         private static let (initiator, responder, attacker) = (PeerID.sample(1), PeerID.sample(2), PeerID.sample(3))
 
@@ -15,7 +15,7 @@
             let opening = try Self.sent(left.begin())
             _ = try right.begin()
             let answer = try Self.sent(right.receive(opening, now: .zero))
-            // The proof is over the keys that each side has seen.
+            // The proof covers the keys that each side has seen.
             #expect(caught(PairingError.self) { _ = try left.receive(answer, now: .zero) } == .wrongSecret)
             let reveal = PairingMessage(
                 method: 1, role: .initiator, kind: .reveal, field: [UInt8](repeating: 0, count: 32))
@@ -30,12 +30,12 @@
                 _ = try right.begin()
                 let answer = try Self.sent(right.receive(opening, now: .zero))
                 let shown = try left.receive(answer, now: .zero)
-                // The commitment is over the keys: the responder sees at once that it was made for others.
+                // The commitment covers the keys, so the responder detects at once that it was made for others.
                 let reveal = try Self.sent(shown)
                 #expect(caught(PairingError.self) { _ = try right.receive(reveal, now: .zero) } == .wrongCommitment)
                 same += try Self.codes(seed: UInt64(seed)) { $0 == $1 } ? 1 : 0
             }
-            // One in a million each: none among these seeds.
+            // The chance is one in a million each, so none among these seeds.
             #expect(same == 0)
         }
 
@@ -75,7 +75,7 @@
                     _ = try left.begin()
                     _ = try right.begin()
                     var bytes = (0..<Int(random.upTo(200))).map { _ in UInt8.random(in: 0 ... .max, using: &random) }
-                    // Most get past the header.
+                    // Most messages get past the header.
                     let header: [UInt8] = [1, method.number, UInt8(1 + random.upTo(1)), UInt8(1 + random.upTo(5))]
                     for (index, byte) in header.enumerated() where index < bytes.count && random.happens(rate: 0.95) {
                         bytes[index] = byte
@@ -91,7 +91,7 @@
             }
         }
 
-        /// The digits that two victims see when the attacker plays its part honestly with both.
+        /// Compares the digits that two victims see when the attacker follows the protocol with both.
         private static func codes(seed: UInt64, _ compare: (String, String) -> Bool) throws -> Bool {
             var random = SplitMix64(seed: seed &+ 1_000_000)
             var (left, right) = victims(.digits, seed: seed)
@@ -109,7 +109,7 @@
             return compare(first, second)
         }
 
-        /// Both believe to be connected to the attacker's key, which is what TLS shows them.
+        /// Two victims that believe they are connected to the attacker's key, as TLS shows it to them.
         private static func victims(
             _ method: PairingExchange.Method, seed: UInt64
         ) -> (PairingExchange, PairingExchange) {

@@ -58,7 +58,7 @@
                     }
                     meeting.run()
                     #expect(meeting.paired[1 - message.from] == nil, "message \(index), bit \(bit)")
-                    // Whoever agreed to what arrives last cannot know.
+                    // The sender of a last message can't know that it was changed.
                     #expect(meeting.paired[message.from] == nil || index == honest.messages.count - 1 || index == 3)
                 }
             }
@@ -128,7 +128,7 @@
         ) throws {
             var meeting = PairingMeeting(methods: [method, method])
             let nonce = meeting.sides[0].localNonce
-            // The answer has the initiator's own nonce; the digits reveal it too late for that.
+            // The answer contains the initiator's own nonce. The digits would reveal it too late.
             meeting.between = { number, bytes in
                 number == 1 ? [Array(bytes.prefix(4)) + nonce + bytes.dropFirst(36)] : [bytes]
             }
@@ -182,7 +182,7 @@
                 meeting.run()
                 #expect(meeting.errors == [.wrongSecret, nil] && meeting.paired == [nil, nil])
                 #expect(meeting.messages.count == 2)
-                // The second try.
+                // A second attempt.
                 #expect(caught(PairingError.self) { _ = try meeting.sides[0].receive([], now: .zero) } == .over)
             }
         }
@@ -288,7 +288,7 @@
             }
         }
 
-        /// Two that see the digits; the one of that number is the first.
+        /// Two sides that see the digits. The side with the given number comes first.
         private static func comparing(_ side: Int) throws -> (PairingExchange, PairingExchange) {
             var sides = PairingMeeting().sides
             func sent(_ steps: [PairingStep]) -> [UInt8] {

@@ -3,11 +3,11 @@
 
     @testable import MeshSecurity
 
-    /// Two devices that pair, what lies between them, and two people who compare what they see.
+    /// Two devices that pair, the connection between them, and two people who compare the digits.
     struct PairingMeeting {
-        /// The initiator is the first.
+        /// Both sides. The first is the initiator.
         var sides: [PairingExchange]
-        /// Does as it likes with the message of that number, counted over both directions.
+        /// Changes, drops or repeats a message. The index counts messages of both directions.
         var between: (_ index: Int, _ message: [UInt8]) -> [[UInt8]] = { [$1] }
         var now = Duration.seconds(100)
 
@@ -15,10 +15,10 @@
         private(set) var codes: [String?] = [nil, nil]
         private(set) var paired: [String?] = [nil, nil]
         private(set) var errors: [PairingError?] = [nil, nil]
-        /// On their way, oldest first.
+        /// Messages in flight, oldest first.
         private var underWay: [(to: Int, bytes: [UInt8])] = []
 
-        /// - Parameter secrets: of the two sides; digits without.
+        /// - Parameter secrets: the secrets of the two sides, or nil to compare digits.
         init(secrets: [PairingSecret]? = nil, seed: UInt64 = 1, names: [String] = ["Phone", "Watch"]) {
             self.init(
                 methods: secrets.map { $0.map { .secret($0) } } ?? [.digits, .digits], seed: seed, names: names)
@@ -37,7 +37,7 @@
             }
         }
 
-        /// Until nothing is under way any more.
+        /// Runs until no message is in flight.
         mutating func run() {
             for side in 0..<2 { attempt(side) { exchange throws(PairingError) in try exchange.begin() } }
             while !underWay.isEmpty || bothSee {

@@ -43,7 +43,7 @@
             #expect(mode(of: path) == 0o677)
             chmod(path, 0o600)
             #expect(try folder.bytes(of: "key") == bytes)
-            // Only root can give a file away.
+            // Only root can change the owner of a file.
             if geteuid() == 0 {
                 chown(path, 65534, 65534)
                 #expect(code { try PeerIdentity(file: path) } == .notPrivate)
@@ -125,7 +125,7 @@
         }
     }
 
-    /// What several threads have found.
+    /// The results of several threads.
     private final class Found: @unchecked Sendable {
         private let lock = NSLock()
         private var results: [Result<PeerID, any Error>] = []

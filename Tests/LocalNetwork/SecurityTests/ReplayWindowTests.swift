@@ -7,7 +7,7 @@
     @Suite struct ReplayWindowTests {
         private static let size = Int(ReplayWindow.size)
 
-        /// What the window says, by a set that forgets nothing.
+        /// The expected verdicts, computed from a set that forgets nothing.
         private struct Model {
             var seen: Set<UInt64> = []
             var highest: UInt64?

@@ -116,7 +116,7 @@
             #expect(channel.left.refusal(of: packet) == .unknownKey)
             for end in [other.left, other.right] {
                 #expect(end.refusal(of: packet) == .unknownKey)
-                // Under the key id that it expects.
+                // The packet, under the key id that the end expects.
                 let id = withUnsafeBytes(of: end.datagrams.localKeyID.bigEndian, Array.init)
                 #expect(end.refusal(of: id + packet.dropFirst(8)) == .forged)
             }

@@ -60,7 +60,7 @@
         @Test func `One more peer than there is room for is refused and changes nothing`() throws {
             let path = folder.file("peers")
             let peers = try TrustedPeers(file: path)
-            // All at once: 256 waits for a disk take their time.
+            // Written at once, because 256 separate writes would each wait for the disk.
             let all = (0..<TrustedPeers.countMax).map { index in
                 TrustedPeer(id: PeerID(publicKeyDER: [1, UInt8(index)]), name: String(repeating: "日", count: 21))
             }
@@ -157,13 +157,13 @@
             #expect(try !list.reload())
             try other.distrust(.sample(1))
             #expect(list.contains(.sample(1)))
-            // What the file says counts.
+            // The file's content wins.
             try list.distrust(.sample(3))
             #expect(await changes.next() == [phone])
             unlink(path)
             #expect(try list.reload())
             #expect(await changes.next() == [])
-            // Who is slow sees the newest only, and who comes late sees it at once.
+            // A slow observer sees only the newest list, and a late one sees it at once.
             for name in ["a", "b", "c"] { try list.trust(TrustedPeer(id: .sample(1), name: name)) }
             #expect(await changes.next()?.map(\.name) == ["c"])
             var late = list.changes().makeAsyncIterator()

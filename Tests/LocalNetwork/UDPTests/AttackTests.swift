@@ -12,7 +12,7 @@
 
     @testable import MeshUDPTransport
 
-    /// Each attack is refused with a clear error on the attacked side, and costs the good connection beside it nothing.
+    /// The attacked side rejects each attack with a clear error, and its other connection isn't affected.
     @Suite struct AttackTests {
         @Test("An unknown key is refused, and its owner learns no more than that")
         func unknownKey() async throws {
@@ -101,7 +101,7 @@
         func oversizedHandshake() async throws {
             let victim = try await Victim()
             let attacker = try await RawPeer.connect(to: victim.port, nil)
-            // A record of TLS that is never complete.
+            // A TLS record that never completes.
             attacker.write([0x16, 0x03, 0x01, 0x3F, 0xFF, 0x01, 0x00, 0x3F, 0xFB] + Array(repeating: 3, count: 8300))
             try await victim.refused(.oversizedHandshake)
             try await eventually("the end") { attacker.isClosed }
@@ -117,7 +117,7 @@
             halting.write([0x16, 0x03, 0x01, 0x02, 0x00, 0x01])
             let identity = PeerIdentity()
             try victim.phone.trust(identity.peerID)
-            // It proves who it is, and never greets.
+            // The peer proves its identity, and never sends a hello.
             let mute = try await RawPeer.connect(to: victim.port, .init(identity: identity))
             try await victim.refused(.slowHandshake, count: 3)
             try await eventually("the end") { silent.isClosed && halting.isClosed && mute.isClosed }
@@ -162,7 +162,7 @@
                     attackers.append(try await RawPeer.connect(to: victim.port, nil, from: "127.0.0.\(host)"))
                 }
             }
-            // 4 stand; of 44 more 28 find room.
+            // 4 connections are open. Of the next 44, 28 fit.
             try await victim.refused(.tooManyConnections, count: 6 + 16)
             try await eventually("the rest closed") { attackers.count { $0.isClosed } == 6 + 16 }
             #expect(try await victim.isUnharmed())
@@ -184,7 +184,7 @@
 
         @Test("A paired peer that opens connection after connection and never greets gets 8 places")
         func provenFlood() async throws {
-            // None of the first may be over before the last has come.
+            // No handshake may time out before the last peer has connected.
             let victim = try await Victim { $0.times.handshake = .seconds(600) }
             let identity = PeerIdentity()
             try victim.phone.trust(identity.peerID)
@@ -197,10 +197,10 @@
             }
             try await victim.refused(.tooManyConnections, count: 60 - 8)
             try await eventually("the end of the others") { attackers.count { !$0.isClosed } == 8 }
-            // Both ends are in this process.
+            // Both ends of each connection are in this process.
             try await eventually("the end of their sockets") { openSockets() <= before + 2 * 8 }
             #expect(try await victim.isUnharmed())
-            // Who has taken up its places frees them, and is let in.
+            // A peer that used all its places can free them, and is admitted again.
             for attacker in attackers { attacker.close() }
             try await eventually("the end of all") { attackers.allSatisfy(\.isClosed) && openSockets() <= before }
             let friend = try await RawPeer.connect(to: victim.port, .init(identity: identity))
@@ -213,7 +213,7 @@
         func pings() {
             var outbox = Outbox(UDPLinkBounds())
             _ = outbox.enqueue(.ping)
-            // With the system, which takes nothing more.
+            // The batch is with the system, which accepts no more.
             let batch = outbox.takeBatch()
             for _ in 0..<100_000 {
                 _ = outbox.enqueue(.pong)
@@ -228,7 +228,7 @@
             #expect(isTaken)
         }
 
-        /// Sockets of this process; 0 where the system does not say.
+        /// The number of sockets of this process, or 0 if the system doesn't report it.
         private func openSockets() -> Int {
             let folder = "/proc/self/fd"
             let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

@@ -10,7 +10,7 @@
 
     @testable import MeshUDPTransport
 
-    /// How connections end, and begin again.
+    /// The end of connections, and their restart.
     @Suite struct ConnectionTests {
         @Test("A peer of an earlier version is dead after three silent heartbeats, however stuffed the way to it is")
         func heartbeat() async throws {
@@ -20,7 +20,7 @@
             let mute = try await RawPeer.connect(to: try #require(watch.link.port), .init(identity: identity))
             mute.greet()
             try await eventually("a connection") { watch.recorder.isConnected }
-            // It reads no more.
+            // The peer stops reading.
             try await mute.channel.setOption(.autoRead, value: false).get()
             let packet = LinkPacket(lane: .stream, bytes: Array(repeating: 1, count: 60_000))
             var isFull = false
@@ -49,7 +49,7 @@
             try phone.open()
             try watch.open()
             try await eventually("a connection") { phone.recorder.isConnected && watch.recorder.isConnected }
-            // Without heartbeats either would take the other for dead after three seconds.
+            // Without heartbeats each side would consider the other dead after three seconds.
             try await Task.sleep(for: .milliseconds(3500))
             #expect(phone.recorder.disconnectionCount == 0)
             #expect(watch.recorder.disconnectionCount == 0)
@@ -132,7 +132,7 @@
             #expect(!first.isClosed && first.goodbye == nil)
             #expect(watch.recorder.isConnected)
             #expect(watch.recorder.disconnectionCount == 0)
-            // The first launch counts as the peer's latest, not as one that another has replaced.
+            // The first launch still counts as the peer's latest. The rejected one didn't replace it.
             let third = try await RawPeer.connect(to: port, .init(identity: identity))
             third.greet(startID: 1)
             try await eventually("a valid connection") { watch.recorder.connectionCount == 2 }
@@ -149,7 +149,7 @@
             mute.greet()
             try await eventually("a connection") { watch.recorder.isConnected }
             let address = try #require(watch.recorder.current)
-            // It reads no more, so datagrams wait for the stream, of which at most 64 do.
+            // The peer stops reading, so datagrams wait for the stream. At most 64 of them do.
             try await mute.channel.setOption(.autoRead, value: false).get()
             let packet = LinkPacket(lane: .stream, bytes: Array(repeating: 1, count: 60_000))
             try await eventually("a replaced datagram") {
@@ -168,7 +168,7 @@
         @Test("Two that dial each other at once are left with one connection, the same on both sides")
         func duplicates() async throws {
             for _ in 0..<5 {
-                // Each has to know where the other will be.
+                // Each side needs the other's port in advance.
                 let (first, second) = (PeerIdentity(), PeerIdentity())
                 let ports = try await Self.freePorts()
                 let left = TestPeer(

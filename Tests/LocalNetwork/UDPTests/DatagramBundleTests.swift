@@ -11,7 +11,7 @@
     @testable import MeshUDPTransport
 
     @Suite struct DatagramBundleTests {
-        /// Both sides of a channel for one direction.
+        /// Both sides of a channel, used in one direction.
         private struct Channel: ~Copyable {
             var left: SealedDatagrams
             var right: SealedDatagrams
@@ -27,7 +27,7 @@
                 self.right = there
             }
 
-            /// The messages in packets; nil when one of them is none or too long.
+            /// The messages in the packets, or nil if a packet is invalid or too long.
             mutating func open(_ packets: [ByteBuffer]) throws -> [[UInt8]]? {
                 var messages: [[UInt8]] = []
                 for packet in packets {

@@ -13,7 +13,7 @@
             for (ip, mapped) in [("10.0.0.5", "::ffff:10.0.0.5"), ("fe80::5", "fe80::5")] {
                 var route = DatagramRoute(remote: try Self.place(mapped, 40_000), port: 7000)
                 #expect(route.address == (try Self.place(mapped, 7000)))
-                // Held back, and sent on from elsewhere.
+                // The packet was held back, and forwarded from another address.
                 for source in [try Self.place(ip, 666), try Self.place("10.0.0.6", 7000), try Self.place("::1", 7000)] {
                     route.opened(from: source, isNewest: false)
                     #expect(route.address == (try Self.place(mapped, 7000)))
@@ -22,7 +22,7 @@
                     route.opened(from: source, isNewest: true)
                     #expect(route.address == (try Self.place(mapped, 7000)))
                 }
-                // A translator of addresses has given it another port.
+                // An address translator has assigned the peer another port.
                 route.opened(from: try Self.place(ip, 7001), isNewest: true)
                 #expect(route.address == (try Self.place(mapped, 7001)))
             }

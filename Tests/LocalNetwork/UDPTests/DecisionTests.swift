@@ -7,7 +7,7 @@
 
     @testable import MeshUDPTransport
 
-    /// What needs no socket: values in virtual time.
+    /// Decisions that need no socket: values in virtual time.
     @Suite struct DecisionTests {
         static let ids = [PeerIdentity().peerID, PeerIdentity().peerID].sorted()
 
@@ -18,7 +18,7 @@
             var ticks = 0
             while heartbeat.death(now) == nil, ticks < 100 {
                 now = max(heartbeat.dueAt, now + .milliseconds(1))
-                // What is put into the stream stays there.
+                // The tick's ping stays in the stream.
                 _ = heartbeat.tick(now)
                 ticks += 1
             }
@@ -26,7 +26,7 @@
             #expect(now == .seconds(15))
         }
 
-        /// When a side whose peer answers pings, and when it ends the connection after the peer has gone at a minute.
+        /// The seconds at which a side pings its peer, and the second at which it ends the connection. The peer goes at 60 s.
         private func pings(isPatient: Bool, says interval: Int?) -> (at: [Int], deadAt: Int?) {
             var heartbeat = Heartbeat(beat: .seconds(5), missedMax: 3, isPatient: isPatient, now: .zero)
             var at: [Int] = []
@@ -59,7 +59,7 @@
         func earlierHeartbeat() {
             let probed = pings(isPatient: false, says: 21)
             #expect(probed.at.prefix(4) == [5, 10, 15, 20])
-            // Delivery's word at 42 s counts as a ping, and the next ones are answered at 47, 52 and 57.
+            // Delivery's message at 42 s counts as a ping. The next pings are answered at 47, 52 and 57.
             #expect(probed.deadAt == 72)
         }
 
@@ -99,7 +99,7 @@
                 let (ours, theirs) = (
                     Contender(startID: 1, isDialedHere: true), Contender(startID: 1, isDialedHere: false)
                 )
-                // In either order the one that the lower id has dialed stands.
+                // In either order, the connection that the lower id dialed remains.
                 #expect(ours.replaces(theirs, local: local, remote: remote) == (local < remote))
                 #expect(theirs.replaces(ours, local: local, remote: remote) == (remote < local))
                 for contender in [ours, theirs] {
@@ -144,7 +144,7 @@
             #expect(!asks(at: 3613))
             #expect(probes(3613...3626) == [3_617_000, 3_622_000])
             #expect(path.isProven)
-            // The third probe is the first of a path that isn't proven any more.
+            // The third probe is the first on a path that is no longer proven.
             #expect(probes(3627...3628) == [3_627_000, 3_627_050, 3_627_150, 3_627_350, 3_627_750])
             #expect(!path.isProven)
             path.noteConfirmation(.seconds(3629))

@@ -69,7 +69,7 @@
                 longest = min(longest * 2, .seconds(30))
                 now = try #require(plan.dueAt)
             }
-            // The same again is no news.
+            // A repetition is no news.
             _ = plan.takeDue(now)
             plan.failed(.peer(Self.higher), now)
             let before = plan.dueAt
@@ -117,7 +117,7 @@
             _ = plan.takeDue(.seconds(1))
             plan.refused(.peer(Self.higher), .duplicate, .seconds(1))
             #expect(plan.dueAt == .seconds(6))
-            // The other connection, of which the peer spoke, is there.
+            // The other connection, which the peer mentioned, has been established.
             plan.connected(Self.higher, through: nil, at: nil)
             #expect(plan.dueAt == nil)
         }

@@ -19,9 +19,9 @@
     private let runID = UUID(uuid: (0x5E, 0x55, 0x10, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 7))
     private let other = UUID(uuid: (0x5E, 0x55, 0x10, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 8))
 
-    /// Peers that a third has introduced to each other.
+    /// Peers that a third peer has introduced to each other.
     @MainActor @Suite struct GuestTests {
-        /// The phone is paired with the watch and with the tablet, these two not with each other.
+        /// The phone is paired with the watch and with the tablet. These two aren't paired with each other.
         struct Trio {
             let network = InMemoryNetwork()
             let phone: Device
@@ -39,14 +39,14 @@
 
             @MainActor var all: [Device] { [phone, watch, tablet] }
 
-            /// The phone stands with both.
+            /// Waits until the phone is connected to both.
             @MainActor func meet() async throws {
                 try await eventually("the phone with both") {
                     phone.reaches(watch) && phone.reaches(tablet) && watch.reaches(phone) && tablet.reaches(phone)
                 }
             }
 
-            /// Watch and tablet let each other in.
+            /// Admits watch and tablet as guests of each other.
             @MainActor func introduce() async throws {
                 watch.admit([tablet, phone])
                 tablet.admit([watch, phone])
@@ -72,7 +72,7 @@
                 try await eventually("the last of \(sender.id)") { receiver.received(from: sender).contains("run 9") }
                 #expect(receiver.received(from: sender) == expected)
             }
-            // Snapshots and requests for them have lanes of their own.
+            // Snapshots and requests for them have separate lanes.
             try await eventually("snapshots") {
                 watch.snapshots(from: tablet).contains("run 6") && tablet.snapshots(from: watch).contains("run 6")
                     && watch.snapshots(from: phone).count == 3 && watch.requests(from: phone).count == 2
@@ -84,8 +84,8 @@
             await trio.close()
         }
 
-        /// - Parameter isTrustedThere: the tablet is paired with the watch, which knows it as a guest only: what it sends out
-        ///   is not held back on its side.
+        /// - Parameter isTrustedThere: true if the tablet is paired with the watch, which knows it only as a guest. Then the
+        ///   tablet's side doesn't hold back its messages.
         @Test(
             "No request and no file passes between guests, whichever side knows the other as one",
             arguments: [true, false])
@@ -120,7 +120,7 @@
             #expect(answered.withLock { $0 } == ["phone"])
             #expect(files.names.withLock { $0 } == ["phone.txt"])
             #expect(senders.first?.transfers.outstandingFileTransfers.count == 1)
-            // What they share passes all the while.
+            // Messages of the shared session pass all the time.
             try await tablet.send("run", 1, runID)
             try await eventually("the session") { watch.received(from: tablet) == ["run 1"] }
             await trio.close()
@@ -134,7 +134,7 @@
             try await trio.introduce()
             watch.admit([])
             try await eventually("the end") { !watch.knows(tablet) && !tablet.reaches(watch) }
-            // The tablet would still have it.
+            // The tablet would still admit the watch.
             let refusals = watch.transport.link.statistics.refusals[.unknownPeer, default: 0]
             tablet.admit([])
             tablet.admit([watch])
@@ -183,18 +183,18 @@
             } until: {
                 watch.received(from: tablet).contains("score 2") && tablet.received(from: watch).contains("score 2")
             }
-            // It was a guest when that was sent.
+            // The tablet was a guest when that message was sent.
             #expect(!watch.received(from: tablet).contains("score 1"))
             try watch.trusted.distrust(tablet.id)
             try tablet.trusted.distrust(watch.id)
             try await eventually("the end") { !watch.reaches(tablet) && !tablet.reaches(watch) }
-            // The word of other members does not bring back whom the user has unpaired.
+            // Reports of other members don't bring back a peer that the user has unpaired.
             let dials = watch.transport.link.statistics.dialCount
             watch.admit([tablet, trio.phone, watch])
             tablet.admit([watch, trio.phone, tablet])
             try await Task.sleep(for: .milliseconds(1500))
             #expect(!watch.reaches(tablet) && watch.transport.link.statistics.dialCount == dials)
-            // It may be introduced anew.
+            // The peer may be introduced again.
             for device in [watch, tablet] { device.admit([]) }
             for device in [watch, tablet] { device.admit([watch, tablet]) }
             let limited = Locked<Set<PeerID>>([])
@@ -238,19 +238,19 @@
                 [first, second, third].allSatisfy { $0.state.count == 30 && $0.confirmedCount >= 30 }
             }
             #expect(first.state == second.state && second.state == third.state)
-            // Without the phone the others still have each other.
+            // Without the phone the other two are still connected.
             await phone.transport.close()
             try second.submit(31)
             try third.submit(32)
             try await eventually("taps between the two") { second.state.count == 32 && third.state == second.state }
-            // And not when the session is over.
+            // After the session ends they aren't.
             try await second.close()
             try await eventually("the end") { !watch.knows(tablet) }
             await trio.close()
         }
     }
 
-    /// Acts, again and again, until the condition holds.
+    /// Repeats the action until the condition holds.
     @MainActor private func repeatedly(
         _ expectation: String, _ act: () async -> Void, until condition: () -> Bool
     ) async throws {
@@ -262,7 +262,7 @@
         }
     }
 
-    /// Waits on the main actor, where devices live.
+    /// Waits on the main actor, which the devices use.
     @MainActor private func eventually(_ expectation: String, _ condition: () -> Bool) async throws {
         try await repeatedly(expectation, {}, until: condition)
     }
@@ -380,7 +380,7 @@
             try await transport.sendSnapshot(AnySessionSyncSnapshot(snapshot), mode: .reliableEventually, to: nil)
         }
 
-        /// To all: of the session, of another feature and of another session.
+        /// Sends to all peers: messages of the session, of another feature and of another session.
         func sendEverything() async throws {
             try await send("run", 1, runID)
             try await send("score", 2, runID)

@@ -13,7 +13,7 @@
     @testable import MeshSecurity
     @testable import MeshUDPTransport
 
-    /// A lost device, over real sockets: the statement, the tap and what ends by it.
+    /// A lost device, over real sockets: the statement, the user's tap and the connections that end by it.
     @MainActor @Suite struct LostDeviceTests {
         private let network = InMemoryNetwork()
         private let sessionID = UUID()
@@ -24,7 +24,7 @@
             for device in devices { try await device.launch(network, sessionID) }
             try await eventually("one group of three") { devices.allSatisfy { $0.members.count == 3 } }
 
-            // The tablet is off while the phone is told.
+            // The tablet is off while the user revokes the watch on the phone.
             await tablet.close()
             try phone.trusted.revoke(watch.id)
             try await eventually("the watch turned away") { !phone.reaches(watch) }
@@ -37,7 +37,7 @@
             #expect(tablet.trusted.lossReports.map(\.reporter.id) == [phone.id])
             try await eventually("the answer") { !phone.trusted.ledger.hasUnacknowledgedStatements(for: tablet.id) }
 
-            // The watch lies. Nothing happens without a tap.
+            // The watch makes a false report. Nothing happens without a tap.
             try watch.trusted.revoke(phone.id)
             try await eventually("the lie") { tablet.trusted.lossReports.count == 2 }
             #expect(tablet.trusted.peers.count == 2 && tablet.reaches(phone))
@@ -66,7 +66,7 @@
             try await eventually("two members") {
                 phone.members == phone.both(tablet) && tablet.members == phone.both(tablet)
             }
-            // A liar names it as a guest.
+            // A liar names the watch as a guest.
             for device in [phone, tablet] {
                 device.transport?.admitGuests([watch.id.description], toSession: UUID(), featureID: "taps")
             }
@@ -89,7 +89,7 @@
         }
     }
 
-    /// Waits on the main actor, where devices live.
+    /// Waits on the main actor, which the devices use.
     @MainActor private func eventually(_ expectation: String, _ condition: () -> Bool) async throws {
         let end = ContinuousClock.now + patience
         while !condition() {

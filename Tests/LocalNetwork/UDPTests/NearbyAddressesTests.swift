@@ -31,10 +31,10 @@
         @Test func `A record makes a peer dial no address beyond the network on which it was heard`() {
             let far: [IPAddress] = [
                 .v4(0x7F00_0001), .v4(0x7FFF_FFFF), .v6(0, 1),  // this machine itself
-                .v6(0, 0xFFFF_7F00_0001), .v6(0, 0xFFFF_0808_0808),  // in the clothes of IPv6
-                .v4(0), .v6(0, 0), .v4(0x0000_0105),  // nobody
-                .v4(0xE000_00FB), .v4(0xEFFF_FFFF), .v6(0xFF02 << 48, 0xFB), .v6(0xFF05 << 48, 1),  // groups
-                .v4(.max), .v4(0x0A00_01FF), .v4(0xF000_0001),  // all
+                .v6(0, 0xFFFF_7F00_0001), .v6(0, 0xFFFF_0808_0808),  // IPv4 addresses mapped to IPv6
+                .v4(0), .v6(0, 0), .v4(0x0000_0105),  // no host
+                .v4(0xE000_00FB), .v4(0xEFFF_FFFF), .v6(0xFF02 << 48, 0xFB), .v6(0xFF05 << 48, 1),  // multicast groups
+                .v4(.max), .v4(0x0A00_01FF), .v4(0xF000_0001),  // broadcast
                 .v4(0x0808_0808), .v4(0x0A00_0205), .v6(0x2001_0DB8_0000_0002, 5), .v6(.max, .max),  // elsewhere
             ]
             for ip in far { #expect(!Self.isNearby(ip, 2), "\(ip)") }
@@ -44,7 +44,7 @@
             ]
             for ip in near {
                 #expect(Self.isNearby(ip, 2), "\(ip)")
-                // Nor is it near on an interface that is not there.
+                // It isn't near on a missing interface either.
                 for index in [0, 3, .max] as [UInt32] { #expect(!Self.isNearby(ip, index), "\(ip) \(index)") }
             }
         }
@@ -71,8 +71,8 @@
     }
 
     @Suite struct DialBoundTests {
-        /// Dials whatever is due each hundredth of a second, and none succeeds.
-        /// - Parameter news: what is found then.
+        /// Dials everything that is due, every hundredth of a second. No dial succeeds.
+        /// - Parameter news: adds the services found at that moment.
         private func dialCount(
             _ plan: inout DialPlan, seconds: Int, _ news: (inout DialPlan, Int, Duration) -> Void
         ) -> Int {

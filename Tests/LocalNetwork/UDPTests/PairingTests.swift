@@ -102,7 +102,7 @@
             let network = InMemoryNetwork()
             let (phone, watch) = (Device(name: "Phone"), Device(name: "Watch"))
             let secret = PairingSecret()
-            // It finds nobody, and is found by what is told of it.
+            // The watch finds no peer by itself. The phone finds it by the announcements below.
             let waiting = watch.pairing(.secret(secret))
             async let back = waiting.run()
             try await eventually("a port") { waiting.port != nil }
@@ -116,7 +116,7 @@
                         addresses: addresses.map { ServiceAddress(ip: $0, interfaceIndex: 1) },
                         attributes: announcement.attributes))
             }
-            // Of the Internet.
+            // A public Internet address.
             tell(of: [.v4(0x0808_0808)])
             let asking = phone.pairing(.secret(secret), on: network)
             async let there = asking.run()
@@ -141,7 +141,7 @@
                         addresses: [ServiceAddress(ip: .v4(0x7F00_0001), interfaceIndex: 1)],
                         attributes: announcement.attributes))
             }
-            // Nobody is there.
+            // A port without a listener.
             tell(of: 9)
             let asking = phone.pairing(.secret(secret), on: network)
             async let there = asking.run()
@@ -195,7 +195,7 @@
             let attacker = Device(name: "Attacker")
             let first = await Self.outcome { try await attacker.pairing(.secret(wrong), at: place).run() }
             #expect(first.error?.cause == .wrongSecret)
-            // The attacker has seen that it was wrong. Now it even has the right one.
+            // The attacker has learned that its code was wrong. Now it even has the right one.
             #expect(Self.code(await back) != nil)
             let second = await Self.outcome {
                 try await attacker.pairing(.secret(right), at: place, window: .seconds(1)).run()
@@ -214,7 +214,7 @@
             try await eventually("a port") { waiting.port != nil }
             let attacker = try await RawPeer.connect(
                 to: try #require(waiting.port), .init(identity: PeerIdentity(), protocols: [TLSPolicy.pairing]))
-            // It begins as it should, and answers every message with that message.
+            // The attacker begins correctly, and then answers every message with that same message.
             var exchange = PairingExchange(
                 method: method, role: .initiator, local: PeerIdentity().peerID, remote: watch.identity.peerID,
                 localName: "Attacker", now: .zero)
@@ -236,7 +236,7 @@
             let waiting = watch.pairing(.digits, on: network, window: .seconds(3))
             async let back = Self.outcome { try await waiting.run { _ in true } }
             try await eventually("an announcement") { network.services.contains { $0["p"] != nil } }
-            // A peer that trusts it does not even dial the window.
+            // A peer that trusts the device doesn't even dial the pairing window.
             let phone = TestPeer(on: network)
             try phone.trust(watch.identity.peerID)
             try phone.open()

@@ -11,9 +11,9 @@
 
     @testable import MeshUDPTransport
 
-    /// The other end of a connection as an attacker, or a peer of other make, would hold it: every byte is the test's.
+    /// The other end of a connection, controlled byte by byte: an attacker or another implementation.
     final class RawPeer: Sendable {
-        /// What it shows in its handshake.
+        /// The security parameters of its handshake.
         struct Security {
             var identity: PeerIdentity?
             var certificate: [UInt8]?
@@ -38,7 +38,7 @@
 
         /// - Parameters:
         ///   - security: nil for a connection without TLS.
-        ///   - source: the own address.
+        ///   - source: the local address.
         static func connect(
             to port: UInt16, _ security: Security?, from source: String = "127.0.0.1"
         ) async throws -> RawPeer {
@@ -76,7 +76,7 @@
         var records: [Record] { state.withLock { $0.records } }
         var bytes: [UInt8] { state.withLock { $0.bytes } }
 
-        /// What the link greets with.
+        /// The hello that the link has sent.
         var hello: Hello? {
             for case .hello(let hello) in records { return hello }
             return nil
@@ -95,7 +95,7 @@
             channel.writeAndFlush(buffer, promise: nil)
         }
 
-        /// Greets as a link would.
+        /// Sends a hello as a link would.
         func greet(startID: UInt64 = 7, publicKey: [UInt8] = DatagramKeyAgreement().publicKey, datagramPort: UInt16 = 0)
         {
             write { $0.write(Hello(startID: startID, publicKey: publicKey, datagramPort: datagramPort)) }
@@ -125,7 +125,7 @@
         }
     }
 
-    /// Two peers with a connection that must come to no harm, and a port for attackers.
+    /// Two peers with a connection that attacks must not affect, and a port for attackers.
     struct Victim {
         let phone: TestPeer
         let watch: TestPeer
@@ -144,7 +144,7 @@
 
         var port: UInt16 { phone.link.port ?? 0 }
 
-        /// Both ways something passes over the good connection.
+        /// Sends bytes both ways over the good connection.
         private func exchange() async throws {
             let count = sent.withLock { sent in
                 sent += (0..<100).map { UInt8(truncatingIfNeeded: sent.count + $0) }
@@ -158,7 +158,7 @@
             }
         }
 
-        /// The good connection stands as it did, and nothing was lost on it.
+        /// True if the good connection is the original one, and has lost nothing.
         func isUnharmed() async throws -> Bool {
             try await exchange()
             let expected = sent.withLock { $0 }

@@ -10,7 +10,7 @@
 
     @testable import MeshUDPTransport
 
-    /// A peer of other make with a sealed channel to a link, and a socket to send anything from.
+    /// A peer of another implementation with a sealed channel to a link, and a socket to send anything from.
     private final class DatagramPeer: Sendable {
         let raw: RawPeer
         private let sealer: Locked<DatagramSealer>
@@ -41,7 +41,7 @@
             destination = try SocketAddress(ipAddress: "127.0.0.1", port: Int(hello.datagramPort))
         }
 
-        /// What has come to its socket.
+        /// The packets that its socket has received.
         var packets: [[UInt8]] { heard.withLock { $0 } }
 
         func seal(_ bytes: [UInt8]) throws -> [UInt8] { try sealer.withLock { try $0.seal(bytes) } }
@@ -100,7 +100,7 @@
             phone.send(try phone.seal([1]))
             try await eventually("the good one") { watch.recorder.packets(on: .datagram) == [[1]] }
             #expect(watch.link.statistics.datagramsForeign == UInt64(lengths.count))
-            // Nothing but probes, of 32 bytes, has come back.
+            // Only probes of 32 bytes have come back.
             #expect(phone.packets.allSatisfy { $0.count == SealedDatagrams.overhead })
             phone.close()
             await watch.link.close()
@@ -183,7 +183,7 @@
                 try? watch.link.send(LinkPacket(lane: .datagram, bytes: [2]), to: watch.recorder.current ?? "")
                 return overSocket() > 0
             }
-            // It says nothing about them any more.
+            // The peer no longer confirms datagrams.
             let before = overStream()
             try await eventually("the stream again") {
                 try? watch.link.send(LinkPacket(lane: .datagram, bytes: [3]), to: watch.recorder.current ?? "")

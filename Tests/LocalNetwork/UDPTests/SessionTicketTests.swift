@@ -9,7 +9,7 @@
 
     @testable import MeshUDPTransport
 
-    /// Python's `ssl` as the other side of TLS: it keeps the ticket of a session and resumes it when it is told to.
+    /// Python's `ssl` as the other side of TLS. It keeps the ticket of a session and resumes it on request.
     private struct PythonPeer {
         private static let script = """
             import socket, ssl, sys
@@ -46,7 +46,7 @@
             program = try Program("python3", ["-c", Self.script, "\(port)", certificate.path, key.path])
         }
 
-        /// Connects, and says what came of it.
+        /// Connects and returns the outcome.
         func connect(resuming: Bool) async throws -> String {
             try program.write(resuming ? "resume\n" : "connect\n")
             return await program.nextLine() ?? "nothing"

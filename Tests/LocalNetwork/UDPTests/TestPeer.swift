@@ -10,7 +10,7 @@
 
     @testable import MeshUDPTransport
 
-    /// A device in a test: its key, whom it trusts, its link and what that told.
+    /// A device in a test: its key, its trusted peers, its link and the link's events.
     final class TestPeer: Sendable {
         let identity: PeerIdentity
         let trusted: TrustedPeers
@@ -52,7 +52,7 @@
             return self
         }
 
-        /// Sends to whoever is connected, waiting for room.
+        /// Sends to the connected peer, and waits for space if necessary.
         func send(_ bytes: [UInt8], on lane: LinkLane = .stream) async throws {
             while true {
                 guard let address = recorder.current else { throw LinkError(.unreachable, "nobody is connected") }
@@ -74,7 +74,7 @@
         return (first, second)
     }
 
-    /// Writes down what a link tells.
+    /// Records the events of a link.
     final class LinkRecorder: LinkObserver {
         struct Log {
             var addresses: [LinkAddress] = []
@@ -95,7 +95,7 @@
         var reasons: [String?] { log.withLock { $0.reasons } }
         var peerIDs: [String?] { log.withLock { $0.peerIDs } }
         var addresses: [LinkAddress] { log.withLock { $0.addresses } }
-        /// Connections at one time, at most.
+        /// The maximum number of connections at one time.
         var mostAtOnce: Int { log.withLock { $0.mostAtOnce } }
         var writableCount: Int { log.withLock { $0.writableCount } }
         func packets(on lane: LinkLane) -> [[UInt8]] { log.withLock { $0.packets[lane] ?? [] } }

@@ -1,7 +1,7 @@
 import MeshStorage
 import Testing
 
-/// The contract as a value, held against a model that is too simple to be wrong: dictionaries of dictionaries.
+/// Compares the contract's value type with a model too simple to be wrong: dictionaries of dictionaries.
 @Suite struct StoreContentsTests {
     @Test(arguments: 0..<200 as Range<UInt64>)
     func `Random batches do to the contents what they do to the model`(seed: UInt64) throws {
@@ -78,7 +78,7 @@ private struct Model: Equatable {
         }
     }
 
-    /// - Returns: false when the operation is not to be accepted.
+    /// - Returns: false if the store must reject the operation.
     mutating func apply(_ operation: StoreBatch.Operation) -> Bool {
         switch operation {
         case .set(let key, let bytes): values[key] = bytes
@@ -100,7 +100,7 @@ private struct Model: Equatable {
     }
 }
 
-/// Batches from a seed.
+/// Generates batches from a seed.
 private struct Steps {
     private var state: UInt64
 
@@ -122,7 +122,7 @@ private struct Steps {
             case 1: batch.removeValue(for: name)
             case 2: batch.erase(name)
             case 3, 4: batch.truncate(name, below: (expected ?? 3) &- min(expected ?? 3, upTo(4)) + upTo(4))
-            // Mostly the right position, now and then another.
+            // Mostly the right position, sometimes another.
             default: batch.append([UInt8(upTo(255))], to: name, at: (expected ?? upTo(5)) + (upTo(40) == 0 ? 1 : 0))
             }
             if let operation = batch.operations.last, case .append(_, let entry) = operation {

@@ -21,7 +21,7 @@ import Testing
                 let position = next.append([1], in: &batch)
                 #expect(!used.contains(position), "seed \(seed): position \(position) is used twice")
             }
-            // One in four is not committed.
+            // One in four isn't committed.
             guard random.next() % 4 > 0 else { continue }
             try store.commit(batch)
             used.formUnion(journal.next..<max(journal.next, next.next))

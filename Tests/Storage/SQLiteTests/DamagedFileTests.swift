@@ -8,11 +8,11 @@
     @Suite("SQLite store: damaged files")
     struct DamagedFileTests {
         private let folder: TemporaryFolder
-        /// What the file holds.
+        /// The contents of the undamaged file.
         private let contents: StoredContents
         private let file: Data
 
-        /// Makes a small store with something of everything in it.
+        /// Creates a small store that contains an example of everything.
         init() throws {
             folder = try TemporaryFolder()
             let store = try SQLiteStore(path: folder.store, sync: .normal)
@@ -34,7 +34,7 @@
         }
 
         /// Opens the store and reads all of it.
-        /// - Returns: nil when it is what was written.
+        /// - Returns: the error's code, or nil if the contents are the original ones.
         private func examine(_ verification: SQLiteStore.Verification = .full) throws -> StorageError.Code? {
             try code {
                 let store = try SQLiteStore(path: folder.store, sync: .normal, verification: verification)
@@ -69,7 +69,7 @@
 
         @Test("A flipped bit anywhere is refused or harmless, and a refused file stays as it is", arguments: 0..<8)
         func flips(bit: Int) throws {
-            // Every byte of the file's header and of the pages' headers; of the rest, a seeded part.
+            // Every byte of the file's header and of the pages' headers, and a seeded sample of the others.
             var generator = SplitMix64(seed: UInt64(bit))
             var refused = 0
             for offset in file.indices

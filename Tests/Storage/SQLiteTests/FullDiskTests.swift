@@ -11,7 +11,7 @@
 
         init() throws { folder = try TemporaryFolder() }
 
-        /// Commits until there is no room.
+        /// Commits until the disk is full.
         /// - Returns: the position that was refused.
         private func fill(_ store: SQLiteStore) throws -> UInt64 {
             for position in UInt64(0)..<10_000 {
@@ -80,7 +80,7 @@
                 try requireHolds(count, store)
                 store.close()
 
-                // Nor can another store be made, and nothing is left of the attempt.
+                // It also can't create another store, and nothing is left of the attempt.
                 let room = FileManager.default.createFile(atPath: ballast.path, contents: nil)
                 #expect(room)
                 let handle = try FileHandle(forWritingTo: ballast)
@@ -91,7 +91,7 @@
                 #expect(try folder.files().keys.sorted() == before)
             }
 
-            /// /dev/full has no room for a file.
+            /// Mounts a small disk, because /dev/full can't hold a file.
             private static func mount(at folder: TemporaryFolder) async throws -> (status: Int32, output: String) {
                 try await Program.run("mount", ["-t", "tmpfs", "-o", "size=400k", "tmpfs", folder.path])
             }

@@ -9,9 +9,9 @@
     @Suite("SQLite store: the log beside the file, and who holds it")
     struct LogTests {
         private let folder: TemporaryFolder
-        /// What was there after each commit.
+        /// The contents after each commit.
         private let history: [StoredContents]
-        /// What a process that was killed has left.
+        /// The files of a process that was killed.
         private let file: Data
         private let log: Data
 
@@ -34,8 +34,8 @@
             store.close()
         }
 
-        /// Opens what a process has left.
-        /// - Returns: how many commits are there; nil when the store is refused.
+        /// Opens the files of a killed process.
+        /// - Returns: the number of commits found, or nil if the store is refused.
         private func reopen(file: Data, log: Data?, _ subject: Comment) throws -> Int? {
             let url = URL(fileURLWithPath: folder.store)
             try file.write(to: url)
@@ -124,7 +124,7 @@
             try store.commit(.filled { $0.set([1], for: "head") })
             try store.suspend()
             try store.suspend()
-            // A write in between changes nothing, and says so.
+            // A write meanwhile changes nothing and throws.
             #expect(try code { try store.commit(.filled { $0.set([2], for: "head") }) } == .unavailable)
             #expect(try code { _ = try store.value(for: "head") } == .unavailable)
             let hold = "db.execute('begin exclusive'); print('h', flush=True)"
@@ -163,8 +163,8 @@
         }
 
         /// Runs a statement on the database in another process.
-        /// - Parameter meanwhile: after its first line, before the end of its input.
-        /// - Returns: what it prints, or what comes after that line.
+        /// - Parameter meanwhile: called after the process has printed its first line and before its input ends.
+        /// - Returns: the output of the process, without the first line if there is a `meanwhile`.
         private func python(_ statement: String, meanwhile: (() throws -> Void)? = nil) async throws -> String {
             let script = """
                 import sqlite3, sys

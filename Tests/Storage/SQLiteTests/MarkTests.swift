@@ -6,7 +6,7 @@
     import MeshTestSupport
     import Testing
 
-    /// The files as a process that was killed after each commit would have left them.
+    /// Uses the files that a process killed after each commit would have left.
     @Suite("SQLite store: a store that is older than it has been")
     struct MarkTests {
         private let folder: TemporaryFolder
@@ -26,8 +26,8 @@
             store.close()
         }
 
-        /// Opens what is in those files and closes it again.
-        /// - Returns: how many commits are there; nil when it is refused as outdated, with the files as they were.
+        /// Opens a store with the given files and closes it again.
+        /// - Returns: the number of commits found, or nil if the store is refused as outdated, with its files unchanged.
         private func reopen(_ files: [String: Data], sync: SQLiteStore.Sync = .full) throws -> Int? {
             for name in try folder.files().keys { try FileManager.default.removeItem(atPath: folder.file(name)) }
             for (name, data) in files { try data.write(to: URL(fileURLWithPath: folder.file(name))) }
@@ -52,7 +52,7 @@
             for length in stride(from: 0, to: log.count - 4096, by: 2_000) {
                 #expect(try reopen(last.merging(["store.sqlite-wal": log.prefix(length)]) { $1 }) == nil)
             }
-            // Whatever the sync with which it is opened next.
+            // This doesn't depend on the sync mode of the next open.
             #expect(try reopen(last.filter { $0.key != "store.sqlite-wal" }, sync: .normal) == nil)
         }
 

@@ -17,7 +17,7 @@
             try code { try SQLiteStore(path: path ?? folder.store).close() }
         }
 
-        /// Requires that opening is refused and that everything in the folder is as it was.
+        /// Requires that opening fails and that all files in the folder are unchanged.
         private func requireRefused(_ expected: StorageError.Code, _ subject: Comment = "") throws {
             let before = try folder.files()
             #expect(try refusal() == expected, subject)
@@ -58,7 +58,7 @@
                 try db.execute(sql: "INSERT INTO song VALUES ('a')")
             }
             if mode == "DELETE" { try queue.close() }
-            // A log that is still in use stays too.
+            // A log that is still in use is also kept.
             try requireRefused(.foreign)
             #expect(try queue.isOpen == false || String.fetchOne(on: queue) == "a")
         }
@@ -142,11 +142,11 @@
                 #expect(try refusal(path: folder.file("new")) == code, "\(String(mode, radix: 8))")
                 try? FileManager.default.removeItem(atPath: folder.file("new"))
             }
-            // Whoever could read it can no longer.
+            // Users that could read the file no longer can.
             #expect(chmod(folder.store, 0o644) == 0)
             #expect(try refusal() == nil)
             #expect(FileAccess(path: folder.store)?.mode == 0o600)
-            // Only root can give a file away.
+            // Only root can change the owner of a file.
             guard geteuid() == 0 else { return }
             for path in [folder.store, folder.path] {
                 #expect(chown(path, 65534, 65534) == 0)
@@ -187,7 +187,7 @@
         }
     }
 
-    /// Permissions do not stop root, so as root this thread gives its rights over files away for as long as it takes.
+    /// Runs the body without root's file permissions. As root, this thread gives them up meanwhile.
     private func asOrdinaryUser(_ body: () throws -> Void) throws {
         guard geteuid() == 0 else { return try body() }
         #if os(Linux)

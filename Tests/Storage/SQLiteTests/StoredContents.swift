@@ -3,7 +3,7 @@
     import MeshStorage
     import Testing
 
-    /// All that a store holds.
+    /// The complete contents of a store.
     struct StoredContents: Equatable {
         var values: [String: [UInt8]] = [:]
         var journals: [String: [StoreEntry]] = [:]
@@ -27,7 +27,7 @@
     }
 
     extension StoreBatch {
-        /// A batch of up to `count` operations on few names, which mostly follows what is there.
+        /// A batch of up to `count` operations on few names, most of which continue the existing contents.
         static func random(
             after contents: StoreContents, count: Int = 6, using generator: inout SplitMix64
         ) -> StoreBatch {
@@ -67,7 +67,7 @@
     }
 
     extension [UInt8] {
-        /// Mostly short, now and then beyond a page.
+        /// Random bytes, mostly few, sometimes more than a page.
         static func random(using generator: inout SplitMix64) -> [UInt8] {
             let limit = [3, 120, 120, 120, 9000].randomElement(using: &generator) ?? 0
             return (0..<Int.random(in: 0...limit, using: &generator)).map { _ in .random(in: 0...255, using: &generator)
@@ -75,7 +75,7 @@
         }
     }
 
-    /// The code of the error that `body` throws; nil when it throws none.
+    /// The code of the error that `body` throws, or nil if it throws none.
     func code(of body: () throws -> Void) throws -> StorageError.Code? {
         do {
             try body()

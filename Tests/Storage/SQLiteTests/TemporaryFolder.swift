@@ -3,7 +3,7 @@
 
     @testable import MeshSQLiteStorage
 
-    /// A folder that is gone with the object.
+    /// A folder that is deleted with the object.
     final class TemporaryFolder {
         let path: String
 
@@ -19,7 +19,7 @@
 
         func file(_ name: String) -> String { path + "/" + name }
 
-        /// Of every file in it, by name; a store's log that is empty does not count.
+        /// The contents of every file in the folder, by name, except an empty log of a store.
         func files() throws -> [String: Data] {
             var files: [String: Data] = [:]
             for name in try FileManager.default.contentsOfDirectory(atPath: path) {

@@ -6,7 +6,7 @@ import MeshTesting
 import MeshWire
 import Testing
 
-/// Every codec rule is shown a codec that breaks it, and nothing else, on purpose.
+/// Each codec rule is tested with a codec that breaks only that rule on purpose.
 @Suite struct BrokenCodecTests {
     @Test func `the codec that all others here are made of keeps every rule`() async {
         let report = await CodecConformance.examine(BrokenCodec(), as: "codec.sound")
@@ -68,18 +68,18 @@ private func reading(_ read: @escaping @Sendable (String, String) throws -> Stri
     BrokenCodec(read: read)
 }
 
-/// JSON, which is easily broken: what is written and read passes through text.
+/// A JSON codec that is easy to break: everything it writes and reads passes through text.
 private struct BrokenCodec: PayloadCodec {
     struct Fault: Error {}
 
     var number: UInt8 = 200
     var write: @Sendable (String) -> String = { $0 }
-    /// The type's name and the text.
+    /// Changes a text before it is decoded. Gets the type's name and the text.
     var read: @Sendable (String, String) throws -> String = { $1 }
     var swallowsErrors = false
-    /// Answers with a workout when what it reads is none.
+    /// Returns a workout for input that isn't one.
     var inventsWorkouts = false
-    /// Writes the same value now one way, now another.
+    /// Writes one value in alternating ways.
     var drifts = false
     private let writeCount = Locked(0)
 

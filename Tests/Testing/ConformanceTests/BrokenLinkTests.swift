@@ -5,9 +5,9 @@ import MeshTesting
 import MeshTransport
 import Testing
 
-/// Every rule for links is shown a link that breaks it on purpose.
+/// Each link rule is tested with a link that breaks it on purpose.
 @Suite struct BrokenLinkTests {
-    /// Which rule must notice which fault. Every fault and every rule occurs.
+    /// The rule that must detect each fault. Every fault and every rule occurs.
     static let noticed: [(fault: LinkFault, rule: String)] = [
         (.offersNothing, "link.lanes.offered"),
         (.changesItsLanes, "link.lanes.constant"),
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    /// A link with every lane, decorated. Two that prove who is there cannot share a name.
+    /// Decorated links with every lane. Two links that prove their peers can't share a name.
     private func fixture(_ fault: LinkFault?, provesPeers: Bool) -> LinkFixture {
         let sound = LinkFixture.inMemory(
             lanes: [

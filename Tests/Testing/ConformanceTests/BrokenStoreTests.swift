@@ -4,7 +4,7 @@ import MeshStorage
 import MeshTesting
 import Testing
 
-/// Every store rule is shown a store that breaks it on purpose.
+/// Each store rule is tested with a store that breaks it on purpose.
 @Suite struct BrokenStoreTests {
     @Test func `The store that all others here are made of keeps every rule`() async {
         let report = await StoreConformance.examine(FaultyStore.factory(.init()), as: "storage.sound")

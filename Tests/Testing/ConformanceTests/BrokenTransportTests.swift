@@ -9,7 +9,7 @@ import MeshWire
 import Testing
 
 @Suite struct BrokenTransportTests {
-    /// Which rule must notice which fault. Every fault and every rule occurs.
+    /// The rule that must detect each fault. Every fault and every rule occurs.
     static let noticed: [(fault: Fault, rule: String)] = [
         (.losesTheStamp, "transport.envelope.intact"),
         (.changesThePayload, "transport.envelope.intact"),
@@ -137,7 +137,7 @@ import Testing
         #expect(report.rows.allSatisfy { $0.detail.contains("NoNetwork") })
     }
 
-    /// A sound link's transports, decorated.
+    /// Decorated transports over a correct link.
     private func fixture(_ fault: Fault?, hasQueue: Bool = false) -> TransportFixture {
         let lanes: [LinkLane: PayloadLimit] = [.stream: .memoryStream, .datagram: .memoryDatagram]
         let queue: [LinkLane: PayloadLimit] = hasQueue ? [.queue: .memoryKept] : [:]

@@ -4,7 +4,7 @@ import MeshTesting
 import MeshWire
 import Testing
 
-/// Every codec of ours keeps every rule.
+/// Each of our codecs keeps every rule.
 @Suite struct CodecConformanceTests {
     static let codecs: [any PayloadCodec] = [
         JSONCodec(), CompactCodec(), CompactCodec(mode: .deterministic, usesDirectPath: false),

@@ -1,7 +1,7 @@
 import MeshBase
 import MeshTransport
 
-/// One way in which a link can be wrong, for the rule that must notice.
+/// Faults of a link, each for the rule that must detect it.
 enum LinkFault: String, CaseIterable, Sendable {
     case offersNothing, changesItsLanes, connectsTwice
     case sendsUnopened, takesStrangers, sendsAfterClosing, takesAnySize, refusesTheLargest, losesAnswers
@@ -11,7 +11,7 @@ enum LinkFault: String, CaseIterable, Sendable {
     case losesWhatWaits, swapsWhatWaits, keepsTheOldest, provesNothing
 }
 
-/// A good link with one fault. Decorates, so that the fault is all that differs.
+/// A correct link with one fault. It decorates the link, so that the fault is the only difference.
 final class FaultyLink: LinkWrapper, LinkObserver {
     private struct State {
         var observer: (any LinkObserver)?
@@ -81,7 +81,7 @@ final class FaultyLink: LinkWrapper, LinkObserver {
         }
     }
 
-    /// - Returns: what was held before.
+    /// - Returns: the packet that was held before.
     private func hold(_ packet: LinkPacket, if isHeld: (LinkPacket?) -> Bool) -> LinkPacket? {
         state.withLock { state in
             defer { state.held = isHeld(state.held) ? packet : nil }
@@ -89,7 +89,7 @@ final class FaultyLink: LinkWrapper, LinkObserver {
         }
     }
 
-    /// Swallows the error that the fault is about.
+    /// Sends without the error that the fault suppresses.
     private func sendPastChecks(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
         let (isOpen, isClosed) = state.withLock { ($0.isOpen, $0.isClosed) }
         do throws(LinkError) {

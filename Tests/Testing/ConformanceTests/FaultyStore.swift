@@ -1,17 +1,17 @@
 import MeshBase
 import MeshStorage
 
-/// A store whose disk is a table in memory, and which can be broken in one way at a time.
+/// A store with one fault at a time. Its disk is a table in memory.
 final class FaultyStore: SessionStore {
     struct Faults: Sendable {
-        /// What a batch becomes before it is committed.
+        /// Changes a batch before it is committed.
         var batch: @Sendable (StoreBatch) -> StoreBatch = { $0 }
         var value: @Sendable ([UInt8]?) -> [UInt8]? = { $0 }
         var catalog: @Sendable (StoreCatalog) -> StoreCatalog = { $0 }
-        /// With the position that was asked for.
+        /// Changes the entries that were read from the given position.
         var entries: @Sendable ([StoreEntry], UInt64) -> [StoreEntry] = { entries, _ in entries }
         var name: @Sendable (String) -> String = { $0 }
-        /// What the disk holds after it was opened, and whether for the first time.
+        /// Changes the contents of a disk when it is opened. The Boolean is true the first time.
         var opened: @Sendable (StoreContents, Bool) throws -> StoreContents = { contents, _ in contents }
         var refusalsThatPass: Set<StorageError.Code> = []
         var ignoresPageSize = false
@@ -21,7 +21,7 @@ final class FaultyStore: SessionStore {
         var acceptsEmptyBatchesWhenClosed = false
     }
 
-    /// What survives a store, by folder.
+    /// The contents that outlive a store, by folder.
     final class Disks: Sendable {
         struct Disk {
             var contents = StoreContents()

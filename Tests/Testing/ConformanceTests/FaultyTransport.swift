@@ -3,7 +3,7 @@ import MeshBase
 import MeshIdentity
 import MeshTransport
 
-/// One way in which a transport can be wrong, for the rule that must notice.
+/// Faults of a transport, each for the rule that must detect it.
 enum Fault: String, CaseIterable, Sendable {
     case losesTheStamp, changesThePayload, deliversTwice, swapsNeighbours, losesOneInTen
     case dropsWhatWaits, storesBestEffort, losesBestEffort
@@ -22,14 +22,14 @@ enum Fault: String, CaseIterable, Sendable {
     case sendsOneByOne, readsForOthers, keepsWhatIsCancelled
 }
 
-/// A good transport with one fault. Decorates, so that the fault is all that differs.
+/// A correct transport with one fault. It decorates the transport, so that the fault is the only difference.
 final class FaultyTransport: TransportWrapper {
     let wrapped: any SessionSyncTransport
     let fault: Fault?
     private let isRelaunched: Bool
-    /// Reads ahead of its own subscribers, as `DiagnosticsSession` once did: what it takes is acknowledged, and then lost.
+    /// Reads ahead of its own subscribers, as `DiagnosticsSession` once did: it acknowledges messages, and then loses them.
     private let relay: TransportInbox?
-    /// Where the fault needs to see what passed before.
+    /// Earlier messages, for faults that depend on them.
     let memory = FaultMemory()
 
     init(_ base: any SessionSyncTransport, _ fault: Fault?, isRelaunched: Bool = false) {
@@ -124,7 +124,7 @@ final class FaultyTransport: TransportWrapper {
         for envelope in envelopes { try await send(envelope, mode: mode, to: peer) }
     }
 
-    /// Swallows or changes the error that the fault is about.
+    /// Sends with the error that the fault suppresses or changes.
     private func sendPastChecks(_ send: @escaping @Sendable () async throws -> Void) async throws {
         if fault == .ignoresCancellation { return try await Task(operation: send).value }
         do {
@@ -168,7 +168,7 @@ final class FaultyTransport: TransportWrapper {
         }
     }
 
-    /// One that relies on the default.
+    /// The batches of a transport that relies on the default.
     func envelopeBatches(where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool) -> EnvelopeBatches {
         guard fault == .readsForOthers else { return wrapped.envelopeBatches(where: isWanted) }
         let envelopes = receiveEnvelopes()
@@ -240,7 +240,7 @@ final class FaultyTransport: TransportWrapper {
     }
 }
 
-/// The stream with each element changed, or left out where `change` gives nil.
+/// The stream with each element changed, or omitted if `change` returns nil.
 private func changed<Element: Sendable>(
     _ stream: AsyncStream<Element>, ends: Bool = true, _ change: @escaping @Sendable (Element) -> Element?
 ) -> AsyncStream<Element> {
@@ -254,7 +254,7 @@ private func changed<Element: Sendable>(
     return result
 }
 
-/// The stream with something after each element, made of the first one and this one.
+/// The stream with another element after each one, made of the first element and that one.
 private func doubled<Element: Sendable>(
     _ stream: AsyncStream<Element>, _ other: @escaping @Sendable (_ first: Element, Element) -> Element = { $1 }
 ) -> AsyncStream<Element> {
@@ -279,7 +279,7 @@ extension AnySessionSyncEnvelope {
     }
 }
 
-/// What a faulty transport remembers of what passed before.
+/// The earlier messages that a faulty transport remembers.
 final class FaultMemory: Sendable {
     private struct State {
         var count = 0
@@ -298,7 +298,7 @@ final class FaultMemory: Sendable {
     func meet(_ stranger: SessionPeer) { state.withLock { $0.strangers.append(stranger) } }
     func jump() { state.withLock { $0.hasJumped = true } }
 
-    /// How often it has been asked before.
+    /// Returns the number of earlier calls.
     func count() -> Int {
         state.withLock { state in
             defer { state.count += 1 }
@@ -306,7 +306,7 @@ final class FaultMemory: Sendable {
         }
     }
 
-    /// Keeps every other envelope and gives it back with the next.
+    /// Keeps every other envelope, and returns it with the next one.
     func pair(_ envelope: AnySessionSyncEnvelope) -> AnySessionSyncEnvelope? {
         state.withLock { state in
             defer { state.held = state.held == nil ? envelope : nil }
@@ -314,7 +314,7 @@ final class FaultMemory: Sendable {
         }
     }
 
-    /// Keeps each envelope and gives back the one before.
+    /// Keeps each envelope, and returns the one before.
     func exchange(_ envelope: AnySessionSyncEnvelope) -> AnySessionSyncEnvelope? {
         state.withLock { state in
             defer { state.held = envelope }
@@ -322,7 +322,7 @@ final class FaultMemory: Sendable {
         }
     }
 
-    /// The stream for the first who asks, silence for the others.
+    /// Returns the stream to the first caller, and a silent one to all others.
     func forFirstOnly<Element: Sendable>(_ stream: AsyncStream<Element>) -> AsyncStream<Element> {
         let isFirst = state.withLock { state in
             state.subscriberCount += 1

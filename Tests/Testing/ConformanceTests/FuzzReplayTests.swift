@@ -5,7 +5,7 @@ import MeshTesting
 import MeshWire
 import Testing
 
-/// What once broke a decoder, and what was made to: `Tests/Fixtures/Fuzz/TARGET`, one input a file.
+/// Inputs that once broke a decoder, or were made to: `Tests/Fixtures/Fuzz/TARGET`, one input per file.
 @Suite struct FuzzReplayTests {
     private static let codecs: [any PayloadCodec] = [CompactCodec(), JSONCodec()]
     private static let folder = Checkout.fixtures.appending(path: "Fuzz")
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func `a target notices a promise that is broken`() throws {
-        /// Reads every event as the same one, whatever was written.
+        /// A codec that can't read the bytes that it writes.
         struct ForgetfulCodec: PayloadCodec {
             let id = PayloadCodecID(number: 200, name: "forgetful")
             func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] { try JSONCodec().encode(value) + [32] }

@@ -7,7 +7,7 @@ import MeshTransport
 import MeshWire
 import Testing
 
-/// Delivery makes a transport that keeps every rule of any link that keeps its own.
+/// Delivery turns any link that keeps the link rules into a transport that keeps the transport rules.
 @Suite struct LinkConformanceTests {
     static let laneSets: [[LinkLane]] = [
         [.stream], [.datagram], [.stream, .datagram], [.queue], [.queue, .latest, .file],

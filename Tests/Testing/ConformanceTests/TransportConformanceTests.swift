@@ -11,7 +11,7 @@ import MeshWire
 import Testing
 
 @Suite struct TransportConformanceTests {
-    /// Those of the pipe are of the tests: its plugins show their links.
+    /// Fixtures of all transports. The tests define those of the pipe, because its plugins contribute only link fixtures.
     static let fixtures: [(plugin: PluginID, fixture: TransportFixture)] = {
         do {
             let bus = try PluginBus {

@@ -29,7 +29,7 @@ extension TransportFixture {
         }
     }
 
-    /// Two pipe transports in real time; the second end starts with `connect`.
+    /// Two pipe transports in real time. `connect` starts the second end.
     static func pipe(_ place: PipePlace) -> TransportFixture {
         TransportFixture(patience: 50_000) { codec in
             var configuration = DeliveryConfiguration()

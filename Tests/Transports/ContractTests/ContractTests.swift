@@ -60,7 +60,7 @@ import Testing
     }
 }
 
-/// Takes everything and brings nothing, with the contract's defaults.
+/// Accepts everything and delivers nothing, with the contract's defaults.
 private struct Silent: SessionSyncTransport {
     let localPeer = SessionPeer(id: "a", deviceClass: .unknown, appInstanceID: "1", topology: .unknown)
     let knownPeers: [SessionPeer] = []
@@ -82,7 +82,7 @@ private struct Silent: SessionSyncTransport {
     func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { AsyncStream { $0.finish() } }
 }
 
-/// Writes so many bytes, whatever the value.
+/// Writes `size` bytes for any value.
 private struct FixedCodec: PayloadCodec {
     let size: Int
     let id = PayloadCodecID(number: 200, name: "fixed")

@@ -4,7 +4,7 @@ import MeshIdentity
 import MeshTransport
 import Testing
 
-/// What waits in an inbox is bounded in bytes too, and one sender's flood is that sender's loss.
+/// An inbox also bounds its bytes. A sender that floods it loses only its own messages.
 @Suite struct InboxBudgetTests {
     private static let piece = 1 << 20
     private let payload = EncodedPayload(bytes: [UInt8](repeating: 1, count: piece), codec: NoCodec())
@@ -79,7 +79,7 @@ import Testing
         let count = (1...500).count { inbox.latestSnapshot(featureID: "phone \($0)") != nil }
         #expect(count == TransportInbox.keptBytesMax / Self.piece - 3)
         for number in 1...3 { #expect(inbox.latestSnapshot(featureID: "watch \(number)") != nil) }
-        // Small ones are bounded by their number, in the same way.
+        // Small snapshots are bounded by their number, in the same way.
         let few = TransportInbox(featureLimit: 10)
         few.deliver(snapshot(1, from: "watch"))
         for number in 1...50 { few.deliver(snapshot(number)) }
@@ -94,7 +94,7 @@ import Testing
     }
 }
 
-/// Nobody looks into these payloads.
+/// A codec for payloads that are never encoded or decoded.
 struct NoCodec: PayloadCodec {
     struct Unread: Error {}
 

@@ -3,7 +3,7 @@ import MeshTransport
 import Testing
 
 @Suite struct LinkWrapperTests {
-    /// A requirement with a default that the wrapper doesn't forward would compile, and not reach the wrapped link.
+    /// A wrapper compiles even if it doesn't forward a requirement with a default. The wrapped link would miss those calls.
     @Test func `A wrapper forwards every requirement of a link`() async throws {
         let spy = SpyLink()
         let wrapper: any TransportLink = BareLink(base: spy)
@@ -27,7 +27,7 @@ private final class BareLink: LinkWrapper {
     init(base: any TransportLink) { self.base = base }
 }
 
-/// Notes which requirements it is asked for.
+/// Records the requirements that are called.
 private final class SpyLink: TransportLink {
     let calls = Locked<[String]>([])
 

@@ -3,7 +3,7 @@ import MeshIdentity
 import MeshTransport
 import Testing
 
-/// Which of two snapshots of a feature an app shows, and sends.
+/// The order that decides which of two snapshots of a feature an app shows, and sends.
 @Suite struct SnapshotOrderTests {
     private let workout = UUID()
     private let meal = UUID()
@@ -20,7 +20,7 @@ import Testing
             state: EncodedPayload(bytes: [], codec: NoCodec()))
     }
 
-    /// A peer of the workout has a clock that is ahead, and the workout's stamps follow it: nothing of the meal was sent.
+    /// Regression: the workout's stamps followed a peer's clock that was ahead, so no snapshot of the meal was sent.
     @Test func `of two sessions the stamps say nothing`() {
         let earlier = snapshot(of: workout, revision: 9, stamp: 732_000, sentAt: 10)
         let later = snapshot(of: meal, revision: 1, stamp: 11_000, sentAt: 11)

@@ -93,7 +93,7 @@ import Testing
         let later = HybridTimestamp(milliseconds: 2)
         let earlier = HybridTimestamp(milliseconds: 1)
         let pairs = [
-            // The same source: its clock may have jumped back.
+            // One source, whose clock may have jumped back.
             (try snapshot(2, Self.metadata(1, causal: 5)), try snapshot(1, Self.metadata(1, causal: 9))),
             (
                 try snapshot(1, Self.metadata(1, stamp: later, causal: 5)),
@@ -105,7 +105,7 @@ import Testing
                 try snapshot(1, Self.metadata(1, causal: 9)),
                 try snapshot(9, Self.metadata(1, from: "watch", stamp: later, causal: 5))
             ),
-            // Another store of the same peer counts anew.
+            // A new store of the same peer restarts its numbers.
             (
                 try snapshot(1, Self.metadata(1, stamp: later, incarnation: 2)),
                 try snapshot(9, Self.metadata(1, stamp: earlier, incarnation: 1))

@@ -5,7 +5,7 @@ import MeshTransport
 import Testing
 
 @Suite struct TransportWrapperTests {
-    /// A requirement with a default that the wrapper doesn't forward would compile, and not reach the wrapped transport.
+    /// A wrapper compiles even if it doesn't forward a requirement with a default. The transport would miss those calls.
     @Test func `A wrapper forwards every requirement of the contract`() async throws {
         let spy = Spy()
         let wrapper: any SessionSyncTransport = Bare(wrapped: spy)
@@ -48,7 +48,7 @@ private struct Bare: TransportWrapper {
     let wrapped: any SessionSyncTransport
 }
 
-/// Notes which requirements it is asked for.
+/// Records the requirements that are called.
 private final class Spy: SessionSyncTransport {
     let calls = Locked<[String]>([])
     private let peer = SessionPeer(id: "a", deviceClass: .unknown, appInstanceID: "1", topology: .unknown)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MeshDelivery
 
-/// Each thing that a peer can make this side hold is filled to its bound, and beyond.
+/// Fills everything that a peer can make this side hold up to its bound, and beyond.
 @Suite struct BudgetTests {
     @Test func `A flood of early numbers holds its bytes and no more, and nothing that was taken is lost`() throws {
         var meeting = try Meeting(on: .datagram)
@@ -19,7 +19,7 @@ import Testing
         #expect(held <= bound && held > bound - SessionSyncMetadata.fixedBytes - 500)
         #expect(meeting.peer.budget[.messages] == held)
         let taken = features.map { feature in (feature, meeting.heldCount(of: feature)) }
-        // What all that waited for comes in, and then what was refused.
+        // The missing messages arrive, then the refused ones.
         for feature in features { try meeting.receive(1, feature: feature) }
         #expect(meeting.peer.budget[.messages] == 0)
         for (feature, count) in taken { #expect(meeting.delivered[feature] == Array(1...UInt64(count + 1))) }
@@ -109,7 +109,7 @@ import Testing
         }
         #expect(meeting.peer.budget[.snapshots] <= PeerBudget.Holding.snapshots.bytesMax)
         #expect(keptCount == PeerBudget.Holding.snapshots.bytesMax / (1_000_100 + SessionSyncMetadata.fixedBytes))
-        // In the place of an earlier one there is room.
+        // A newer snapshot takes the space of an earlier one.
         let again = try largeSnapshot(2, feature: "feature 0", bytes: 1_000_000)
         try meeting.core.receive(again, on: .stream, from: "link", meeting.now)
         #expect(meeting.core.takeDirectives().changes.count == 1)
@@ -125,9 +125,9 @@ import Testing
             let admission = try meeting.core.send(item, mode: .realtimeBestEffort, to: nil, meeting.now)
             if case .accepted = admission { takenCount += 1 }
         }
-        // The last to find room may exceed the bytes.
+        // The last accepted message may exceed the limit in bytes.
         #expect(takenCount == PeerBudget.immediateBytesMax / (1_000_000 + SessionSyncMetadata.fixedBytes) + 1)
-        // Half of it gone, whoever waits is told.
+        // Waiting senders are resumed once half of it has been sent.
         _ = meeting.core.takeDirectives()
         var sentCount = 0
         while !meeting.core.directives.resumesWaiters, meeting.core.nextFrame(for: "link", meeting.now) != nil {
@@ -215,7 +215,7 @@ import Testing
     }
 }
 
-/// A core that has met one peer.
+/// A core that is connected to one peer.
 private struct Meeting {
     var core: DeliveryCore
     var delivered: [String: [UInt64]] = [:]

@@ -7,18 +7,18 @@ import MeshWire
 
 @testable import MeshDelivery
 
-/// Two cores and what lies between them, on one thread and in virtual time, all from one seed.
+/// Two cores and the link between them, on one thread and in virtual time, all from one seed.
 struct CoreWorld {
     struct Conditions {
         var lane = LinkLane.datagram
         var lossRate = 0.3
         var duplicationRate = 0.1
         var reorderingRate = 0.33
-        /// Nanoseconds.
+        /// Latency in nanoseconds.
         var latency: ClosedRange<UInt64> = 5_000_000...50_000_000
-        /// Nanoseconds that the link needs for each frame; what it is given meanwhile waits in it, however much.
+        /// Nanoseconds that the link needs for each frame. Meanwhile any number of frames waits in the link.
         var frameTime: UInt64 = 0
-        /// How often a connection breaks, per thousand steps.
+        /// Probability that a connection breaks in one step.
         var breakRate = 0.0
         var cancelRate = 0.0
         var expiryRate = 0.0
@@ -47,15 +47,15 @@ struct CoreWorld {
     private var freeAt: [UInt64] = [0, 0]
     private var wakes: [UInt64] = [.max, .max]
     private var cores: [DeliveryCore]
-    /// What each side has handed to its caller.
+    /// The messages that each side has handed to its caller.
     private(set) var delivered: [[(feature: String, sequence: UInt64)]] = [[], []]
     private(set) var accepted: [String: [UInt64]] = [:]
     private(set) var withdrawn: Set<String> = []
-    /// Of each side.
+    /// The number of frames that each side has sent.
     private(set) var framesSent = [0, 0]
-    /// The share of frames that a lossy lane loses from now on.
+    /// The fraction of frames that a lossy lane loses from now on.
     var lossRate: Double
-    /// Frames of these sides get lost, on any lane.
+    /// Sides whose frames are lost, on any lane.
     var muted: Set<Side> = []
     private(set) var sequences: [String: UInt64] = [:]
 
@@ -97,14 +97,14 @@ struct CoreWorld {
         for side in Side.allCases { settle(side) }
     }
 
-    /// One end of the connection ends and begins anew, and the other does not notice.
+    /// Ends and restarts one end of the connection, unnoticed by the other end.
     mutating func beginAnew(_ side: Side) {
         cores[side.rawValue].disconnected(Self.address, reason: nil, time)
         cores[side.rawValue].connected(Self.address, as: nil, time)
         settle(side)
     }
 
-    /// - Returns: false when the core says that it is full, or has no peer yet.
+    /// - Returns: false if the core is full or has no peer yet.
     mutating func send(feature: String, options: DeliveryOptions = .init(), from side: Side = .left) throws -> Bool {
         let sequence = (sequences[feature] ?? 0) + 1
         let envelope = try encodedEnvelope(sequence, feature: feature)
@@ -126,7 +126,7 @@ struct CoreWorld {
 
     mutating func noteExpiry(feature: String, sequence: UInt64) { withdrawn.insert("\(feature)#\(sequence)") }
 
-    /// Does everything that is due by then.
+    /// Runs everything that is due within `nanoseconds`.
     mutating func advance(by nanoseconds: UInt64) {
         let target = now + nanoseconds
         while let next = due.nextTime, next <= target, let (time, event) = due.take() {

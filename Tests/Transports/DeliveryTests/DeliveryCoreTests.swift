@@ -6,7 +6,7 @@ import Testing
 
 @testable import MeshDelivery
 
-/// Delivery in virtual time, on lanes that lose, double and reorder, over connections that break.
+/// Delivery in virtual time, on lanes that lose, duplicate and reorder, over connections that break.
 @Suite struct DeliveryCoreTests {
     @Test("M11: everything accepted arrives once and in order", arguments: 0..<12 as Range<UInt64>)
     func reliable(seed: UInt64) throws {
@@ -36,7 +36,7 @@ import Testing
         var conditions = CoreWorld.Conditions(lossRate: 0, duplicationRate: 0, reorderingRate: 0)
         conditions.frameTime = milliseconds * 1_000_000
         var world = CoreWorld(seed: 1, conditions)
-        // One at a time: the round trip is known, of a link on which nothing waits, and nothing of what the link takes at once.
+        // One message at a time, so the core knows the round trip of an idle link but not how much the link takes at once.
         for _ in 0..<1000 {
             #expect(try world.send(feature: "feature"))
             world.advance(by: 200_000_000)
@@ -101,7 +101,7 @@ import Testing
         world.advance(by: 10_000_000_000 + seed * 700_000_000)
         for side in [CoreWorld.Side.left, .right, .left] {
             world.beginAnew(side)
-            // A greeting each way, a probe and its echo.
+            // A hello each way, a probe and its echo.
             world.advance(by: 4 * 50_000_000)
             #expect(world[side].health(of: side.other.id)?.health == .reachable, "seed \(seed): \(side)")
         }
@@ -171,7 +171,7 @@ import Testing
                 }
             }
         }
-        // Who comes back has not left any more.
+        // A peer that returns no longer counts as having left.
         for leaves in [saysFarewell, false] {
             for side in 0...1 { cores[side].connected("link", as: nil, now) }
             try exchange()
@@ -214,7 +214,7 @@ import Testing
         #expect(last?.isReachable == false && last?.hasLeft == false)
     }
 
-    /// Each feature in order, each message at most once, and missing are only those that were withdrawn.
+    /// Checks that each feature is in order, each message arrived at most once, and only withdrawn messages are missing.
     private func check(_ world: CoreWorld, _ seed: UInt64) {
         for (feature, accepted) in world.accepted.sorted(by: { $0.key < $1.key }) {
             let delivered = world.delivered[1].filter { $0.feature == feature }.map(\.sequence)
@@ -227,7 +227,7 @@ import Testing
     }
 
     @Test func `A channel that comes from a store tells where it begins, until the peer says that it knows`() {
-        // What lay before may have been withdrawn, and a peer that holds all the rest would wait for it for ever.
+        // Earlier messages may have been withdrawn. A peer that holds all later messages would never stop waiting for them.
         var channel = OutgoingChannel(ChannelKey(outbox: 1, featureID: "list"), first: 6)
         #expect(channel.needsFloor)
         _ = channel.acknowledge(upTo: 4, beyond: [], messagesWanted: false)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import MeshDelivery
 
-/// What a store is for: both sides may go and come back.
+/// The purpose of a store: both sides may end and return.
 @Suite struct DurabilityTests {
     @Test func `M16: messages that were accepted before a peer was known survive a relaunch`() async throws {
         let store = MemoryStore()
@@ -88,7 +88,7 @@ import Testing
             try await pair.left.send(envelope(sequence), mode: .reliableEventually, to: nil)
         }
         pair.right.abandon()
-        // Its timers may come once more, and the app may hold it still.
+        // Its timers may fire once more, and the app may still hold it.
         pair.settle(.seconds(1))
         let log = Log(try Pair(MemoryWire(), rightStore: store).right.receiveEnvelopes())
         #expect(await log.sequences(3) == [1, 2, 3])
@@ -103,13 +103,13 @@ import Testing
         func send(_ sequence: UInt64) -> Task<Void, any Error> {
             Task { try await pair.left.send(envelope(sequence), mode: .reliableEventually, to: nil) }
         }
-        // One is being written, the other waits for its turn.
+        // One message is being written, the other waits for its turn.
         let first = send(1)
         await eventually { store.isWriting }
         let second = send(2)
         await eventually { archive.notedCount >= 2 }
         let written = Locked<Int?>(nil)
-        // On a thread of its own, because it blocks.
+        // On a separate thread, because it blocks.
         Thread.detachNewThread {
             pair.left.abandon()
             written.withLock { $0 = store.commitCount }
@@ -176,7 +176,7 @@ import Testing
         #expect(await log.sequences(2) == [1, 3])
     }
 
-    /// The receipt of the first one is written again after a failure. The second waited for that, and nothing else came.
+    /// Regression: the receipt of the first send was rewritten after a failure, and the second send waited for it.
     @Test(.timeLimit(.minutes(1)))
     func `A store that fails makes a send throw, whatever else is to be written again`() async throws {
         let store = FailingStore()
@@ -291,7 +291,7 @@ import Testing
     }
 }
 
-/// A store in memory that refuses to write when it is told to.
+/// An in-memory store that refuses to write while `fails` is true.
 final class FailingStore: SessionStore {
     private let base = MemoryStore()
     private let isFailing = Locked(false)
@@ -314,7 +314,7 @@ final class FailingStore: SessionStore {
     func close() {}
 }
 
-/// A store whose writes take as long as it is slow.
+/// A store whose writes wait while `isSlow` is true.
 private final class SlowStore: SessionStore {
     private struct State {
         var commitCount = 0

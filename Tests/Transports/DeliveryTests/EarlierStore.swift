@@ -1,8 +1,8 @@
 import MeshStorage
 import Testing
 
-/// Stores that were written by the version before an outbox lived for one launch. The left side has sent messages 1 to 3 and a
-/// snapshot, and accepted 4 and 5. On the right all that has arrived still waits for a subscriber.
+/// Stores that were written by the last version whose outboxes outlived a launch. The left side has sent messages 1 to 3 and
+/// a snapshot, and accepted 4 and 5. On the right, everything that arrived still waits for a subscriber.
 enum EarlierStore {
     static func left() throws -> MemoryStore { try store(leftText) }
     static func right() throws -> MemoryStore { try store(rightText) }

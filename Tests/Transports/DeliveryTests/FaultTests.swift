@@ -5,8 +5,8 @@ import MeshStorage
 import MeshTransport
 import Testing
 
-/// One test for each fault of the references that delivery removes. A scenario says whether all is well; it has to be with
-/// our rules and must not be with the reference's.
+/// One test for each fault of the reference libraries that delivery fixes. A scenario returns true if all is well.
+/// It must do so with our rules, and not with the reference's.
 @Suite struct FaultTests {
     private func expect(_ ours: Bool, _ reference: Bool) {
         #expect(ours)
@@ -21,7 +21,7 @@ import Testing
         var reference = ReferenceCarrier()
         reference.connect()
         for sequence in 1...3 as ClosedRange<UInt64> {
-            // The second is taken by a connection that breaks before it gets through.
+            // A connection takes the second message, and breaks before it delivers it.
             if sequence == 2 { pair.wire.setRoom(0) }
             reference.linkIsBroken = sequence == 2
             try await pair.left.send(envelope(sequence), mode: .reliableEventually, to: nil)
@@ -74,7 +74,7 @@ import Testing
         wire.connect()
         second.settle()
         reference.connect()
-        // All that the reference's callers know is that each of their sends returned.
+        // Callers of the reference only know that each of their sends returned.
         expect(
             await log.sequences(accepted.count) == accepted && accepted == Array(1...200),
             reference.delivered == Array(1...250))
@@ -152,13 +152,13 @@ import Testing
     }
 }
 
-/// The rules of the library that this one follows, with its faults: what waits is capped in memory and forgets its oldest
-/// silently, best effort falls back to a queue that lasts, a send that the link lost is over, snapshots reach who
-/// listens at that moment.
+/// The rules of the reference library, with its faults. Its queue is bounded and in memory, and silently drops the oldest
+/// message. Best effort falls back to a lasting queue. A send that the link lost isn't repeated. Snapshots reach only the
+/// current subscribers.
 private struct ReferenceCarrier {
     var linkIsBroken = false
     private(set) var delivered: [UInt64] = []
-    /// What its caller takes for delivered: every send that returned.
+    /// The messages that its caller assumes are delivered: every send that returned.
     private(set) var saidDelivered: [UInt64] = []
     private var isConnected = false
     private var pending: [UInt64] = []
@@ -186,7 +186,7 @@ private struct ReferenceCarrier {
         for index in subscribers.indices { subscribers[index].append(revision) }
     }
 
-    /// What a new subscriber finds.
+    /// Adds a subscriber and returns the snapshots that it receives at once.
     mutating func subscribe() -> [UInt64] {
         subscribers.append([])
         return subscribers[subscribers.count - 1]

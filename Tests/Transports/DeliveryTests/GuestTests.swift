@@ -13,9 +13,9 @@ private let other = UUID(uuid: (0x07, 0, 0, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 
 private let reliable = SessionDeliveryMode.reliableEventually
 private let bestEffort = SessionDeliveryMode.realtimeBestEffort
 
-/// What passes between a side and a peer that it knows as a guest only. Each rule is shown beside the same without it.
+/// Messages between a side and a peer that it knows only as a guest. Each rule is tested with a guest and without.
 @Suite struct GuestTests {
-    /// - Parameter end: where the other side is a guest, of the workout.
+    /// - Parameter end: the end at which the other side is a guest of the workout.
     static func pair(
         guestAt end: LinkAddress?, leftStore: (any SessionStore)? = nil, configuration: DeliveryConfiguration = .init()
     ) throws -> Pair {
@@ -26,7 +26,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
         return pair
     }
 
-    /// One of each kind that is not of the workout.
+    /// Sends one message of each kind that doesn't belong to the workout.
     static func foreign(_ mode: SessionDeliveryMode, from sender: LinkTransport, to peer: SessionPeer?) async throws {
         let id = sender.localPeer.id
         try await sender.send(envelope(1, feature: "score", from: id), mode: mode, to: peer)
@@ -56,7 +56,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
         #expect(
             await requests.atLeast(isGuest ? 1 : 2).map(\.sessionID) == (isGuest ? [sessionID] : [other, sessionID]))
         #expect((pair.right.latestPeerSnapshot(featureID: "score") == nil) == isGuest)
-        // Neither told twice nor sent again and again.
+        // Not reported twice, and not sent again and again.
         pair.wire.disconnect()
         pair.wire.connect()
         pair.settle(.seconds(10))
@@ -90,7 +90,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
         let pair = try Self.pair(guestAt: isGuest ? "left" : nil)
         let (envelopes, snapshots) = (Log(pair.right.receiveEnvelopes()), Log(pair.right.receiveSnapshots()))
         let requests = Log(pair.right.receiveSnapshotRequests())
-        // Published before it came, and after.
+        // Published before the peer connects, and after.
         try await pair.left.sendSnapshot(snapshot(6, feature: "score"), mode: .latestSnapshot, to: nil)
         pair.wire.connect()
         pair.settle()
@@ -133,7 +133,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
         try await pair.left.sendSnapshot(snapshot(3), mode: .latestSnapshot, to: peer("right"))
         pair.settle(.seconds(10))
         #expect(await snapshots.atLeast(1).map(\.revision) == [3])
-        // Now it may have it.
+        // Now the guest is admitted to the score too.
         pair.left.admitGuests(["right"], toSession: sessionID, featureID: "score")
         pair.settle()
         #expect(await snapshots.atLeast(2).map(\.revision) == [3, 2])
@@ -168,7 +168,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
         #expect(await envelopes.sequences(3) == [1, 2, 3])
         #expect(envelopes.all.count == 3)
         #expect(await diagnostics.has { if case .dropped(6, _) = $0 { true } else { false } })
-        // Paired anew, it gets what is sent from then on.
+        // After pairing again, the peer receives messages that are sent from then on.
         pair.wire.disconnect()
         pair.wire.setGuests(at: [])
         pair.wire.connect()
@@ -265,7 +265,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
             #expect(again.knownPeers.isEmpty)
             try await sendMuch()
         } else {
-            // Who is no guest is owed all of it, and does not come.
+            // A peer that isn't a guest is owed all messages, and doesn't come.
             await #expect(throws: SessionSyncError.queueFull(limit: 8)) { try await sendMuch() }
         }
         again.admitGuests(["right"], toSession: sessionID, featureID: "workout")
@@ -284,16 +284,16 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
         func scope(_ feature: String) -> Guests.Scope { Guests.Scope(sessionID: sessionID, featureID: feature) }
         func ids(_ range: Range<Int>) -> Set<String> { Set(range.map { String(format: "peer %03d", $0) }) }
         #expect(guests.admit(ids(10..<70), to: scope("a")).refused == [])
-        // Those of another session take no further room.
+        // Guests who are also in another session take no further space.
         #expect(guests.admit(ids(20..<72), to: scope("b")).refused == [])
         let (hasChanged, refused) = guests.admit(ids(0..<72), to: scope("a"))
         #expect(hasChanged)
         #expect(Set(refused) == ids(2..<10))
         #expect(guests.all == ids(0..<2).union(ids(10..<72)))
         #expect(guests.all.count == Guests.peersMax)
-        // The same again changes nothing.
+        // Admitting the same guests again changes nothing.
         #expect(!guests.admit(ids(0..<72), to: scope("a")).hasChanged)
-        // Room that is left is taken.
+        // New guests get the remaining space.
         #expect(guests.admit([], to: scope("b")).hasChanged)
         #expect(guests.admit(ids(0..<64), to: scope("a")).refused == [])
         for number in 0..<20 {
@@ -316,7 +316,7 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
     }
 }
 
-/// A link that has no guests.
+/// A link that doesn't support guests.
 private final class Unasking: TransportLink {
     let lanes: [LinkLane: PayloadLimit] = [.stream: .deliveryMessage]
     func open(_ observer: any LinkObserver) {}

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MeshDelivery
 
-/// Frames that nobody in order sends: numbers at the ends of their range, reports about what was never sent, floods.
+/// Frames that no correct peer sends: numbers at the ends of their range, reports about messages never sent, floods.
 @Suite struct HostilityTests {
     @Test("Whatever a peer says, the core stands and stays within its bounds", arguments: 0..<60 as Range<UInt64>)
     func anything(seed: UInt64) throws {
@@ -52,7 +52,7 @@ import Testing
         #expect(isBounded)
     }
 
-    /// Finds a bound that was let go, or a name that nobody checks, with its first seeds.
+    /// Detects a missing bound, or a name that isn't checked, within its first seeds.
     @Test(
         "A hostile peer that floods can't send as another peer and fills no memory", arguments: 0..<10 as Range<UInt64>)
     func liar(seed: UInt64) throws {
@@ -80,7 +80,7 @@ import Testing
                 try meet()
             }
             let directives = core.takeDirectives()
-            // A failure tells what it is about, and the core holds megabytes.
+            // The booleans are computed first: a failure prints its operands, and the core holds megabytes.
             let isOwn = directives.arrivals.flatMap(\.senderIDs).allSatisfy { $0 == "right" }
             let isBounded = core.isWithinBudgets
             #expect(isOwn)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// One kind of message over and over, with numbers that count on, in one feature or in many.
+    /// One kind of message repeated with rising numbers, in one feature or in many.
     private func flood(_ random: inout SplitMix64) throws -> [WireFrame] {
         let source = ["right", "right", "phone", "left"][Int(random.upTo(3))]
         let payload = EncodedPayload(
@@ -159,7 +159,7 @@ import Testing
 
     private func feature(_ random: inout SplitMix64) -> String { "feature \(random.upTo(4))" }
 
-    /// Small mostly, and now and then at an end of the range.
+    /// A number that is mostly small, and sometimes at an end of its range.
     private func number(_ random: inout SplitMix64) -> UInt64 {
         switch random.upTo(9) {
         case 0: 0

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MeshDelivery
 
-/// Frames that leave together, and reports that leave with them.
+/// Frames that are sent in one packet, and reports that are sent with them.
 @Suite struct JoiningTests {
     /// The messages of each packet that an end has sent.
     private func sent(_ wire: MemoryWire, from address: LinkAddress) throws -> [[WireMessage]] {
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Two peers that have met, over datagrams of the size that is safe on any network.
+    /// Two connected peers, over datagrams of the size that is safe on any network.
     private func pair(_ earlierVersions: Set<CoreWorld.Side> = []) throws -> Pair {
         let pair = try Pair(MemoryWire(lanes: [.datagram: .udpSafe]), earlierVersions: earlierVersions)
         pair.wire.connect()
@@ -91,7 +91,7 @@ import Testing
         let log = Log(pair.right.receiveEnvelopes())
         try await pair.left.send(envelope(1), mode: .reliableEventually, to: nil)
         pair.wire.setRoom(0)
-        // The clock would never come to an end if each of its calls asked for another one at once.
+        // The clock would never run out of calls if each call requested another one at once.
         pair.settle(.seconds(60))
         #expect(pair.clock.pendingCount <= 8)
         pair.wire.setRoom(nil)

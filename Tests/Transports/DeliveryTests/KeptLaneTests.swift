@@ -9,7 +9,7 @@ import Testing
 
 @testable import MeshDelivery
 
-/// Lanes that the platform keeps, alone and beside live ones, over relaunches of either side.
+/// Lanes that the platform keeps, alone and in addition to live ones, over relaunches of either side.
 @Suite struct KeptLaneTests {
     @Test func `A side that comes back as the same installation is greeted anew, and reached`() async throws {
         let wire = KeptWire([.queue])
@@ -34,7 +34,7 @@ import Testing
         let left = try wire.launch("left", clock)
         let earlier = try wire.launch("right", clock)
         clock.advance(by: .seconds(1))
-        // The platform has handed it over; the app dies before it says so.
+        // The platform has handed it over. The app dies before it acknowledges it.
         wire.holdsBack = true
         try await left.send(envelope(1), mode: .reliableEventually, to: nil)
         clock.advance(by: .seconds(1))
@@ -144,7 +144,7 @@ import Testing
         clock.advance(by: .seconds(1))
         #expect(await log.sequences(1) == [1])
 
-        // The link says that there is a connection, and the handshake has not ended.
+        // The link reports a connection, and the handshake hasn't ended.
         wire.isDeaf = true
         wire.connect()
         try await left.send(envelope(2), mode: .realtimeBestEffort, to: nil)
@@ -169,7 +169,7 @@ import Testing
         #expect(await log.sequences(1) == [1])
     }
 
-    /// A process held 2 and 3, because 1 was missing, said so on a lane that the platform keeps, and ended.
+    /// A process held 2 and 3 because 1 was missing, reported this on a lane that the platform keeps, and ended.
     @Test func `Early messages that a process reported on a kept lane are offered to the next launch`()
         async throws
     {
@@ -196,7 +196,7 @@ import Testing
         #expect(await log.sequences(3) == [1, 2, 3])
     }
 
-    /// It was handed to the platform, and gone with the life of either side before the other had it.
+    /// The snapshot was handed to the platform, and lost before it arrived because one side ended.
     @Test func `A newest snapshot that was handed over and lost is offered again once the peer answers`() async throws {
         let wire = KeptWire([.datagram, .queue, .latest])
         let clock = ManualClock()
@@ -285,7 +285,7 @@ import Testing
         wire.connect()
         let log = Log(right.receiveEnvelopes())
         try await left.send(envelope(1), mode: .reliableEventually, to: nil)
-        // It is in no lane yet.
+        // The message isn't in any lane yet.
         #expect(left.shell.state.withLock { $0.core.awaitsAcknowledgements })
         clock.advance(by: .seconds(10))
         #expect(!left.shell.state.withLock { $0.core.awaitsAcknowledgements })
@@ -293,7 +293,7 @@ import Testing
     }
 }
 
-/// Two ends, `left` and `right`, and a platform between them that keeps packets for an end that is not there.
+/// Two ends, `left` and `right`, and a platform between them that keeps packets for an absent end.
 final class KeptWire: Sendable {
     private struct End {
         var observer: (any LinkObserver)?
@@ -321,7 +321,7 @@ final class KeptWire: Sendable {
         self.lanes = Dictionary(uniqueKeysWithValues: lanes.map { ($0, .deliveryMessage) })
     }
 
-    /// Datagrams are lost.
+    /// True if datagrams are lost.
     var isDeaf: Bool {
         get { state.withLock { $0.isDeaf } }
         set { state.withLock { $0.isDeaf = newValue } }
@@ -330,20 +330,20 @@ final class KeptWire: Sendable {
         get { state.withLock { $0.tellsUndelivered } }
         set { state.withLock { $0.tellsUndelivered = newValue } }
     }
-    /// What is queued is not handed over.
+    /// True if the platform doesn't hand over queued packets.
     var holdsBack: Bool {
         get { state.withLock { $0.holdsBack } }
         set { state.withLock { $0.holdsBack = newValue } }
     }
-    /// What is handed over on the lane `latest` comes to nobody.
+    /// True if packets on the lane `latest` are lost.
     var losesLatest: Bool {
         get { state.withLock { $0.losesLatest } }
         set { state.withLock { $0.losesLatest = newValue } }
     }
     var queuedCount: Int { state.withLock { $0.queuedCount } }
-    /// Handed over on the lane `latest`, greetings not among them.
+    /// The number of packets handed over on the lane `latest`, without hellos.
     var snapshotCount: Int { state.withLock { $0.snapshotCount } }
-    /// Packets on live lanes, of both ends.
+    /// The number of packets on live lanes, of both ends.
     var liveCount: Int { state.withLock { $0.liveCount } }
 
     func loseHeldBack() {
@@ -400,7 +400,7 @@ final class KeptWire: Sendable {
         while let packet = nextQueued(end, observer) { observer.received(packet.bytes, on: .queue, from: "other") }
     }
 
-    /// What waits comes before what is sent meanwhile.
+    /// The next queued packet. An end gets all queued packets before those that are sent meanwhile.
     private func nextQueued(_ end: String, _ observer: any LinkObserver) -> LinkPacket? {
         state.withLock { state in
             guard state.ends[end]?.queue.isEmpty == false else {

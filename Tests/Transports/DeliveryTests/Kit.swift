@@ -8,32 +8,32 @@ import MeshTesting
 import MeshTransport
 import MeshWire
 
-/// Two links that hand packets straight to each other, on the thread of the sender.
+/// Two links that hand packets directly to each other, on the sender's thread.
 final class MemoryWire: Sendable {
     private struct State {
         var isConnected = false
         var observers: [LinkAddress: any LinkObserver] = [:]
-        /// Whose the observers are: a link that another one has followed closes nothing.
+        /// The owners of the observers: a link that has been replaced doesn't close the connection.
         var links: [LinkAddress: ObjectIdentifier] = [:]
-        /// What the ends do not take: the packets that are left before a link says `full`; nil for any number.
+        /// The number of packets that the links accept before they report `full`, or nil for any number.
         var room: Int?
-        /// An end that can send no more, and has not been told so yet.
+        /// An end that can't send any more, and doesn't know it yet.
         var severed: LinkAddress?
-        /// What was sent before both ends knew of the connection, or is held on its way.
+        /// Packets sent before both ends knew of the connection, or held in flight.
         var early: [(packet: LinkPacket, from: LinkAddress, to: LinkAddress)]?
         var launchCount: UInt64 = 0
-        /// The frames that the ends have sent, kept once a test has asked for them.
+        /// The packets that the ends have sent. Recorded once a test has called `takeSent()`.
         var sent: [(packet: LinkPacket, from: LinkAddress)]?
-        /// Whom each end has been told to let in, in the order of the calls.
+        /// The peers that each end was asked to admit, in the order of the calls.
         var admitted: [LinkAddress: [Set<String>]] = [:]
     }
 
     private let state = Locked(State())
     let lanes: [LinkLane: PayloadLimit]
 
-    /// Whether the ends are told who is there.
+    /// True if the wire gives each end the other's peer id.
     let provesPeers: Bool
-    /// The ends at which the other side is there as a guest only.
+    /// The ends at which the other side is only a guest.
     private let guestEnds: Locked<Set<LinkAddress>>
 
     init(
@@ -45,7 +45,7 @@ final class MemoryWire: Sendable {
         guestEnds = Locked(ends)
     }
 
-    /// How many pairs have been on this wire, the next among them.
+    /// The number of pairs so far on this wire, including the next one.
     fileprivate func nextLaunch() -> UInt64 {
         state.withLock { state in
             state.launchCount += 1
@@ -53,14 +53,14 @@ final class MemoryWire: Sendable {
         }
     }
 
-    /// From the next connection on.
+    /// Takes effect with the next connection.
     func setGuests(at ends: Set<LinkAddress>) { guestEnds.withLock { $0 = ends } }
     func admitted(at address: LinkAddress) -> [Set<String>] { state.withLock { $0.admitted[address] ?? [] } }
     fileprivate func admit(_ peerIDs: Set<String>, at address: LinkAddress) {
         state.withLock { $0.admitted[address, default: []].append(peerIDs) }
     }
 
-    /// What the ends have sent since this was asked last.
+    /// The packets that the ends have sent since the last call.
     func takeSent() -> [(packet: LinkPacket, from: LinkAddress)] {
         state.withLock { state in
             defer { state.sent = [] }
@@ -101,7 +101,7 @@ final class MemoryWire: Sendable {
         deliverHeld()
     }
 
-    /// In the order in which it was sent, and what is sent meanwhile after it.
+    /// Delivers packets in the order in which they were sent, followed by those that are sent meanwhile.
     private func deliverHeld() {
         while let (packet, from, observer) = nextHeld() {
             observer?.received(packet.bytes, on: packet.lane, from: from)
@@ -129,10 +129,10 @@ final class MemoryWire: Sendable {
         }
     }
 
-    /// What is sent is on its way from now on, and arrives with the end.
+    /// Holds packets in flight from now on. They arrive when the connection ends.
     func hold() { state.withLock { $0.early = [] } }
 
-    /// One end closes: the other can send no more at once, and hears later what was on its way and then of the end.
+    /// Stops an end from sending, because the other end closed. Later the end gets the packets in flight, then the end.
     func sever(_ address: LinkAddress) { state.withLock { $0.severed = address } }
 
     func disconnectAfterWhatIsHeld() {
@@ -141,7 +141,7 @@ final class MemoryWire: Sendable {
         disconnect()
     }
 
-    /// So many packets are taken before the links say that they are full; nil for any number.
+    /// Sets the number of packets that the links accept before they report `full`, or nil for any number.
     func setRoom(_ room: Int?) {
         state.withLock { $0.room = room }
         guard room != 0 else { return }
@@ -257,7 +257,7 @@ struct Pair {
     func settle(_ duration: Duration = .milliseconds(100)) { clock.advance(by: duration) }
 }
 
-/// What a stream has brought so far. The stream's producers have finished their turn when this is asked.
+/// The elements that a stream has brought so far. Tests read it after the stream's producers have finished.
 final class Log<Element: Sendable>: Sendable {
     private let elements = Locked<[Element]>([])
     private let task: Task<Void, Never>
@@ -276,13 +276,13 @@ final class Log<Element: Sendable>: Sendable {
 
     var all: [Element] { elements.withLock { $0 } }
 
-    /// Waits for so many.
+    /// Waits for at least `count` elements.
     func atLeast(_ count: Int) async -> [Element] {
         await eventually { all.count >= count }
         return all
     }
 
-    /// Waits as long for one of them.
+    /// Waits for an element that matches, for as long as `atLeast(_:)` does.
     func has(_ predicate: (Element) -> Bool) async -> Bool {
         await eventually { all.contains(where: predicate) }
         return all.contains(where: predicate)

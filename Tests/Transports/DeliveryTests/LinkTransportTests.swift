@@ -133,7 +133,7 @@ import Testing
     }
 }
 
-/// What lies between the last step of delivery and whoever reads.
+/// The buffers between the last step of delivery and a subscriber.
 @Suite struct BackpressureTests {
     @Test func `Without a subscriber the sender waits, and the first subscriber gets everything`() async throws {
         let pair = try Pair()

@@ -6,7 +6,7 @@ import Testing
 
 /// One side's view of a peer that announces its silence, in seconds.
 @Suite struct PeerStandingTests {
-    /// A standing at a moment, driven in seconds.
+    /// Drives a standing through time, in seconds.
     private final class Bench {
         var standing: PeerStanding
         private(set) var lastProbe: UInt32 = 0
@@ -46,8 +46,8 @@ import Testing
 
         func hears(at time: Double) -> Bool { standing.noteFrame(now: nanoseconds(time)) }
 
-        /// Probes whenever one is due until the peer is gone.
-        /// - Returns: when that is.
+        /// Sends each due probe until the peer is gone.
+        /// - Returns: the time at which the peer is gone, in seconds.
         func probeUntilGone() -> Double {
             var time = due
             while standing.health != .gone, time < 1000 {

@@ -5,7 +5,7 @@ import MeshTransport
 import MeshWire
 import Testing
 
-/// What a transport makes of a link that proves who is there.
+/// Behavior of a transport over a link that proves the identity of each peer.
 @Suite struct ProvenPeerTests {
     @Test(arguments: [SessionDeliveryMode.realtimeBestEffort, .reliableEventually])
     func `An event that names another sender is refused, and no other event is lost`(mode: SessionDeliveryMode)
@@ -52,7 +52,7 @@ import Testing
         #expect(await log.atLeast(2).map(\.revision) == [1, 3])
         #expect(pair.right.latestPeerSnapshot(featureID: "forged") == nil)
         #expect(await diagnostics.refused("it sent a snapshot that names 'phone' as its sender"))
-        // Its number is taken: it does not come again and again.
+        // Its number counts as received, so the sender doesn't repeat it.
         pair.wire.disconnect()
         pair.wire.connect()
         pair.settle(.seconds(10))
@@ -93,7 +93,7 @@ import Testing
 }
 
 extension Log where Element == SessionDiagnosticEvent {
-    /// Waits for the refusal of something that 'left' has sent.
+    /// Waits until a message from 'left' has been rejected for the given reason.
     func refused(_ reason: String) async -> Bool {
         await has { if case .rejected("left", reason) = $0 { true } else { false } }
     }

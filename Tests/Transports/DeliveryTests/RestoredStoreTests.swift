@@ -9,7 +9,7 @@ import Testing
 
 @testable import MeshDelivery
 
-/// Both sides have stores and are launched again and again; some stores go back to an earlier copy of themselves.
+/// Both sides have stores and relaunch again and again. Some stores go back to an earlier copy of themselves.
 @Suite struct RestoredStoreTests {
     @Test(arguments: LinkKind.allCases)
     func `A store that went back loses no message that is sent from then on`(kind: LinkKind) async throws {
@@ -30,7 +30,7 @@ import Testing
         try ends.launch("left")
         try await ends.send(101...103)
         await ends.expect(Array(1...8) + [101, 102, 103])
-        // What the copy had not seen acknowledged, the peer has; and that is told once.
+        // The peer has the messages that the copy considers unacknowledged. The store's reset is reported once.
         #expect(ends.left?.shell.state.withLock { $0.core.peers[0].outstandingCount } == 0)
         #expect(await ends.told { if case .storeWentBack("right") = $0 { true } else { false } } == 1)
     }
@@ -201,7 +201,7 @@ import Testing
 
     private let now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)
 
-    /// A core that has met `right`.
+    /// A core that has a connection to `right`.
     private func meeting(isDurable: Bool) throws -> DeliveryCore {
         var settings = DeliveryCore.Settings(lanes: [.stream], codec: 2, codecs: [2])
         settings.isDurable = isDurable
@@ -223,7 +223,7 @@ enum LinkKind: CaseIterable {
     case stream, datagram, kept
 }
 
-/// Two devices whose apps are launched and killed, in virtual time.
+/// Two devices whose apps launch and are killed, in virtual time.
 private final class Ends {
     let clock = ManualClock()
     let memory: MemoryWire
@@ -272,7 +272,7 @@ private final class Ends {
         clock.advance(by: .milliseconds(100))
     }
 
-    /// All launches of the right side together get these, and nothing else within half a minute.
+    /// Expects that the launches of the right side together receive these, and nothing else within half a minute.
     func expect(_ sequences: [UInt64], _ location: SourceLocation = #_sourceLocation) async {
         await turns(1000 + 100 * sequences.count) { self.arrivals.reduce(0) { $0 + $1.all.count } >= sequences.count }
         clock.advance(by: .seconds(30))
@@ -281,14 +281,14 @@ private final class Ends {
         #expect(received == sequences, sourceLocation: location)
     }
 
-    /// How often the left side has told that.
+    /// The number of matching events that the left side has reported.
     func told(_ predicate: (SessionDiagnosticEvent) -> Bool) async -> Int {
         await turns { self.diagnostics.contains { $0.all.contains(where: predicate) } }
         return diagnostics.flatMap(\.all).count(where: predicate)
     }
 }
 
-/// Time is virtual: what is to come needs other tasks' turns only.
+/// Lets other tasks run until the condition holds. Time is virtual, so nothing else is needed.
 private func turns(_ count: Int = 1000, _ condition: () -> Bool) async {
     for _ in 0..<count where !condition() { await Task.yield() }
 }

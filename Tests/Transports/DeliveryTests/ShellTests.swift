@@ -8,7 +8,7 @@ import Testing
 
 @testable import MeshDelivery
 
-/// What the shell owes the clock, the store and the link.
+/// Duties of the shell towards the clock, the store and the link.
 @Suite struct ShellTests {
     @Test func `However much passes, few calls of the clock are to come`() async throws {
         let pair = try Pair()
@@ -55,7 +55,7 @@ import Testing
                 })
         }
         let second = try accepted(2)
-        // Another thread's send, at the worst moment.
+        // Another thread sends, at the worst moment.
         store.duringCommit = {
             archive.note([second])
             write()
@@ -106,7 +106,7 @@ import Testing
         let link = ReconnectingLink()
         let transport = try LinkTransport(localPeer: peer("left"), link: link, clock: ManualClock())
         try transport.start()
-        // The greeting goes out; within that send the connection is replaced, and the new one takes nothing.
+        // The transport sends its hello. During that send the connection is replaced, and the new one is full.
         link.observer?.connected("peer", as: nil)
         #expect(link.log == ["taken", "full"])
         link.observer?.writable("peer")
@@ -117,17 +117,17 @@ import Testing
     func `An error of the old connection doesn't block a new one that begins`(
         _ code: LinkError.Code
     ) throws {
-        // Where a platform keeps packets, both connections are one place.
+        // On a platform that keeps packets, both connections have one address.
         let link = ReconnectingLink([.datagram: .deliveryMessage, .queue: .deliveryMessage], refusal: code)
         let transport = try LinkTransport(localPeer: peer("left"), link: link, clock: ManualClock())
         try transport.start()
         link.observer?.connected("peer", as: nil)
-        // The new one never says that it has room, since it has not refused anything.
+        // The new connection never reports that it is writable, because it hasn't refused anything.
         #expect(link.log == ["\(code)", "taken"])
     }
 }
 
-/// A store in memory during whose first commit something else happens.
+/// An in-memory store that runs a hook during its first commit.
 private final class BusyStore: SessionStore {
     private let base = MemoryStore()
     private let hook = Locked<(@Sendable () throws -> Void)?>(nil)
@@ -152,7 +152,7 @@ private final class BusyStore: SessionStore {
     func close() {}
 }
 
-/// Replaces its connection while the first packet is being sent. Then it refuses that packet, or has no room for the second.
+/// Replaces its connection while the first packet is being sent. Then it refuses that packet, or is full for the second.
 private final class ReconnectingLink: TransportLink {
     private struct State {
         var observer: (any LinkObserver)?

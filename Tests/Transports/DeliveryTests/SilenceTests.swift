@@ -5,7 +5,7 @@ import Testing
 
 @testable import MeshDelivery
 
-/// Two cores that have nothing to say to each other, with peers of this version and of the one before.
+/// Two idle cores, with peers of this version and of the one before.
 @Suite struct SilenceTests {
     private static let second: UInt64 = 1_000_000_000
     private static let lossless = CoreWorld.Conditions(lossRate: 0, duplicationRate: 0, reorderingRate: 0)
@@ -42,7 +42,7 @@ import Testing
         #expect(health(world) == [.reachable, .reachable])
     }
 
-    /// Mutes one side or both, at a moment that the seed draws.
+    /// Mutes one side or both, at a moment that depends on the seed.
     @Test(arguments: [LinkLane.stream, .datagram], 0..<20 as Range<UInt64>)
     func `A peer that dies silently is noticed within 60 s, and a side that isn't heard learns of it`(
         lane: LinkLane, seed: UInt64

@@ -5,7 +5,7 @@ import MeshTransport
 import MeshWire
 import Testing
 
-/// Best-effort events that are sent, and arrive, together: what is looked at once for all of them holds for each.
+/// Best-effort events that are sent, and arrive, in batches. A check made once per batch must hold for each event.
 @Suite struct TogetherTests {
     private static let lanes: [[LinkLane: PayloadLimit]] = [
         [.stream: .deliveryMessage], [.datagram: ScenarioDatagram.limit],

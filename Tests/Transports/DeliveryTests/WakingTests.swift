@@ -6,7 +6,7 @@ import MeshTestSupport
 import MeshTransport
 import Testing
 
-/// Nobody is woken while the transport's lock is held.
+/// The transport never wakes a subscriber while it holds its lock.
 @Suite struct WakingTests {
     @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
     @Test func `While a subscriber is being woken, a cancellation handler elsewhere calls the transport`() async throws
@@ -29,7 +29,7 @@ import Testing
         await eventually { executor.isIdle }
         executor.onWake {
             Thread.detachNewThread { subscriber.cancel() }
-            // Only who waits for itself takes so long.
+            // Only a deadlock takes this long.
             let isInTime = hasCalled.wait(timeout: .now() + 600) == .success
             inTime.withLock { $0 = isInTime }
         }
@@ -40,7 +40,7 @@ import Testing
     }
 }
 
-/// Runs its tasks on a queue, and says when one is woken, on the thread that wakes it.
+/// Runs its tasks on a queue. Calls a hook when a task is woken, on the thread that wakes it.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 private final class WatchedExecutor: TaskExecutor {
     private struct State {
@@ -53,7 +53,7 @@ private final class WatchedExecutor: TaskExecutor {
     private let queue = DispatchQueue(label: "watched executor")
     private let state = Locked(State())
 
-    /// Whether what was begun waits for something.
+    /// True if every job that began has ended, so the tasks wait for something.
     var isIdle: Bool { state.withLock { $0.begun > 0 && $0.begun == $0.ended } }
     var hasWoken: Bool { state.withLock { $0.hasWoken } }
 

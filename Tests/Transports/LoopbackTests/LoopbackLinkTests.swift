@@ -3,7 +3,7 @@ import MeshLoopbackTransport
 import MeshTransport
 import Testing
 
-/// The bare link.
+/// The link alone, without a transport.
 @Suite struct LoopbackLinkTests {
     private final class Witness: LinkObserver {
         let words = Locked<[String]>([])

@@ -142,7 +142,7 @@ import Testing
     }
 }
 
-/// Writes a text as its bytes, so that a size is easy to foretell.
+/// Writes a text as its bytes, so that its size is easy to predict.
 private struct RawTextCodec: PayloadCodec {
     let id = PayloadCodecID(number: 200, name: "raw-text")
 
@@ -180,7 +180,7 @@ private struct Unencodable: Codable {
         var sequences: [UInt64] = []
         for await envelope in envelopes { sequences.append(envelope.metadata.sequence) }
         #expect(sequences == [1, 2, 3])
-        // The events end with the transport.
+        // The stream of events ends with the transport.
         transport = nil
         var stalledCount = 0
         for await event in events { if case .stalled = event { stalledCount += 1 } }

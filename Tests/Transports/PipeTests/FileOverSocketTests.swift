@@ -8,13 +8,13 @@ import Testing
 @testable import MeshFileTransfer
 @testable import MeshPipeTransport
 
-/// Files over a real socket, whose lane loses nothing: disks that take their time, or stand still, cost no bytes.
+/// Files over a real socket, whose lane is lossless. Disks that are slow, or stop for a while, lose no bytes.
 @MainActor @Suite struct FileOverSocketTests {
     private static let fileBytes = 8 << 20
 
     fileprivate enum Slow: CaseIterable { case nobody, reader, writer, both }
 
-    /// Takes 5 ms a call, and once a second and a half, on a thread of its own.
+    /// Blocks for 5 ms per call, and for 1.5 seconds on the 40th.
     private nonisolated static func wait(_ calls: Locked<Int>) {
         let number = calls.withLock { count in
             count += 1

@@ -4,7 +4,7 @@ import MeshTransport
 
 @testable import MeshPipeTransport
 
-/// Writes down what a link tells, and lets a test follow it.
+/// Records the events of a link, and lets a test follow them.
 final class LinkRecorder: LinkObserver {
     enum Event: Hashable, Sendable {
         case found(LinkAddress)
@@ -17,7 +17,7 @@ final class LinkRecorder: LinkObserver {
 
     private let channel = AsyncStream.makeStream(of: Event.self)
     private let iterator: Locked<AsyncStream<Event>.Iterator?>
-    /// Addresses that are connected now.
+    /// Addresses that are currently connected.
     private let current = Locked<Set<LinkAddress>>([])
 
     private let whenChanged: @Sendable () -> Void
@@ -66,7 +66,7 @@ extension LinkRecorder {
         return event
     }
 
-    /// Passes over everything up to that event.
+    /// Returns the first event that matches, and discards those before it.
     @discardableResult
     func first(where isWanted: (Event) -> Bool) async -> Event? {
         while let event = await next() {
@@ -82,7 +82,7 @@ extension LinkRecorder {
         return nil
     }
 
-    /// The next bytes, so many and no more; passes over what is said meanwhile.
+    /// The next `count` bytes. Discards other events meanwhile.
     func bytes(_ count: Int) async -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < count, let event = await next() {
@@ -91,7 +91,7 @@ extension LinkRecorder {
         return bytes
     }
 
-    /// What arrives up to the end, and how that is told.
+    /// The bytes up to the end of the connection, and the reason given for the end.
     func untilEnd() async -> (bytes: [UInt8], reason: String?) {
         var bytes: [UInt8] = []
         while let event = await next() {
@@ -112,7 +112,7 @@ extension LinkPacket {
 
 extension PipeLink {
     /// Sends over a pair of descriptors.
-    /// - Returns: why it was not taken.
+    /// - Returns: the code of the refusal, or nil if the link took the packet.
     func refusal(of packet: LinkPacket) -> LinkError.Code? {
         do {
             try send(packet, to: "pipe")
@@ -134,7 +134,7 @@ struct LinkEnd {
 
     func open() throws { try link.open(recorder) }
 
-    /// Sends everything, waiting for room as often as it takes, and takes so many bytes.
+    /// Sends all packets, waits for space as often as necessary, and receives `count` bytes.
     func exchange(_ packets: [LinkPacket], expecting count: Int) async -> [UInt8] {
         var (rest, bytes, isFull) = (packets[...], [UInt8](), false)
         while true {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MeshPipeTransport
 
-/// A link over descriptors: what passes, and every way to end.
+/// A link over descriptors: the bytes that pass, and every way to end.
 @Suite struct PipeLinkTests {
     static func ends(overSocket: Bool) throws -> (LinkEnd, LinkEnd) {
         guard overSocket else {
@@ -17,12 +17,12 @@ import Testing
         return (try LinkEnd(pair.0, pair.0), try LinkEnd(pair.1, pair.1))
     }
 
-    /// A link whose two descriptors the test holds the other ends of.
+    /// A link whose descriptors end in the test.
     struct Tapped {
         let end: LinkEnd
-        /// What the link reads.
+        /// The test writes here, and the link reads it.
         let feed: Int32
-        /// What the link writes.
+        /// The link writes here, and the test reads it.
         let tap: Int32
 
         init() throws {
@@ -85,7 +85,7 @@ import Testing
         let tapped = try Tapped()
         try tapped.end.open()
         _ = await tapped.end.recorder.connection()
-        // More than a pipe holds: the writer has to wait for the tap.
+        // More than a pipe holds, so the writer has to wait for the tap.
         let first = [UInt8](repeating: 1, count: 150_000)
         try tapped.end.link.send(.stream(first), to: "pipe")
         for _ in 0..<1000 { try tapped.end.link.send(.stream([UInt8](repeating: 2, count: 64)), to: "pipe") }
@@ -110,7 +110,7 @@ import Testing
             }
         }
         #expect(error?.code == .full)
-        // The buffer, and what the pipe itself holds.
+        // The buffer's capacity, and that of the pipe itself.
         #expect(acceptedBytes <= PipeStream.bufferBytes + (1 << 20))
         async let written = Plumbing.readAll(tapped.tap)
         #expect(await tapped.end.recorder.next() == .writable("pipe"))
@@ -167,7 +167,7 @@ import Testing
         let unused = try Tapped()
         await unused.end.link.close()
         #expect(throws: LinkError.self) { try unused.end.open() }
-        // Both were closed with their links.
+        // The links closed both of their descriptors.
         #expect(await Plumbing.readAll(unused.tap) == [])
         for descriptor in [tapped.feed, tapped.tap, unused.feed, unused.tap] { close(descriptor) }
     }
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    /// - Returns: what was taken.
+    /// - Returns: the bytes that the link took.
     private static func sendUntilRefused(_ link: PipeLink) -> [UInt8] {
         var taken: [UInt8] = []
         for number in 0..<100_000 as Range<UInt64> {
@@ -241,7 +241,7 @@ import Testing
             let (input, output) = (try Plumbing.pipe(), try Plumbing.pipe())
             end = try LinkEnd(input.read, output.write)
             await Plumbing.write(sent, to: input.write)
-            // The input stays open: only writing finds out, by EPIPE, and by a SIGPIPE that must not be deadly.
+            // The input stays open. Only writing reveals the end: by EPIPE, and by a SIGPIPE that must not kill the process.
             close(output.read)
         }
         try end.open()

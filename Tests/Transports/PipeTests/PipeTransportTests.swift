@@ -10,7 +10,7 @@ import Testing
 
 @testable import MeshPipeTransport
 
-/// A whole transport over pipes and sockets. What delivery does over any link has its own tests.
+/// A complete transport over pipes and sockets. The delivery over any link has its own tests.
 @Suite struct PipeTransportTests {
     static func transport(
         _ id: String, _ endpoint: PipeEndpoint, store: (any SessionStore)? = nil
@@ -76,9 +76,9 @@ import Testing
         #expect(phone.statistics.bytesReceived <= watch.statistics.bytesSent)
     }
 
-    /// Sends as fast as the transport takes, and expects each in its order.
-    /// - Parameter breaks: the connection does: with nobody there a full queue throws, and what was not accepted is for the
-    ///   sender to keep.
+    /// Sends as fast as the transport takes messages, and expects each in its order.
+    /// - Parameter breaks: true if the connection breaks. While it is broken a full queue throws, and the sender keeps the
+    ///   messages that weren't accepted.
     static func exchange(
         from sender: PipeSessionSyncTransport, to stream: AsyncStream<AnySessionSyncEnvelope>,
         _ sequences: ClosedRange<UInt64>, breaks: Bool = false
@@ -130,7 +130,7 @@ import Testing
             let whole = ends.last { $0 <= cut }.map { ends.firstIndex(of: $0)! } ?? 0
             let expected: [UInt64] = whole >= 5 ? [1, 2] : whole >= 2 ? [1] : []
             #expect(await drain(envelopes).map(\.metadata.sequence) == expected, "cut at \(cut)")
-            // Somebody learns of a frame that was cut, and of a peer that never greeted.
+            // A frame that was cut and a peer that sent no hello are reported.
             let isInOrder = ends.contains(cut) && whole >= 1
             #expect(await drain(diagnostics).rejections.isEmpty == isInOrder, "cut at \(cut)")
             #expect(tapped.transport.knownPeers.map(\.id) == (whole >= 1 ? ["phone"] : []), "cut at \(cut)")
@@ -167,7 +167,7 @@ import Testing
     func garbage(seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         var frames = try Self.connection()
-        // Anywhere: in place of the greeting, between frames, or as a changed byte within one.
+        // Anywhere: in place of the hello, between frames, or as a changed byte within one.
         let place = Int(random.upTo(UInt64(frames.count - 1)))
         if seed % 2 == 0 {
             frames.insert((0..<200).map { _ in UInt8(truncatingIfNeeded: random.next()) }, at: place)
@@ -184,7 +184,7 @@ import Testing
         tapped.diagnostics.finish()
         let rejections = await drain(diagnostics).rejections
         #expect(!rejections.isEmpty, "seed \(seed)")
-        // The input may also end within a frame that garbage has announced; then there is nobody to say farewell to.
+        // Garbage may announce a frame, and the input may end within it. Then no peer is left for a goodbye.
         guard !rejections.contains(where: { $0.contains("ended within a frame") }) else { return }
         guard case .goodbye(let goodbye)? = try Sample.messages(in: written).last else {
             Issue.record("no farewell, seed \(seed)")
@@ -268,11 +268,11 @@ import Testing
         try watch.start()
         _ = await met.first { $0.isReachable }
         let breaking = Task {
-            // Each time the next connection lets wait for longer.
+            // The next connection takes longer each time.
             var breaks = 0
             for await change in phone.reachabilityChanges() where change.isReachable && breaks < 6 {
                 breaks += 1
-                // In the midst of what is under way, the side taking turns.
+                // Breaks while messages are in flight, the sides taking turns.
                 let link = (breaks.isMultiple(of: 2) ? watch : phone).link
                 await Task.yield()
                 for stream in link.connections { stream.interrupt() }
@@ -292,8 +292,8 @@ import Testing
         let phone = try Self.transport("phone", .meeting(path: place.path))
         try phone.start()
         var next: UInt64 = 1
-        // Without a store the next watch would not know what the last one had, and be sent it again if the phone was not
-        // told in time.
+        // Without a store the next watch wouldn't know which messages the last one had. The phone would send them again if it
+        // didn't get the acknowledgement in time.
         let store = MemoryStore()
         for round in 0..<3 {
             let watch = try Self.transport("watch", .meeting(path: place.path), store: store)
@@ -306,7 +306,7 @@ import Testing
             var received = envelopes.makeAsyncIterator()
             for sequence in (next - 10)..<next {
                 var envelope = await received.next()
-                // What a taker was not known to be done with comes again, and it leaves that out.
+                // The phone repeats messages whose receiver may not have handled them. The test skips those.
                 while let earlier = envelope?.metadata.sequence, earlier < next - 10 {
                     envelope = await received.next()
                 }

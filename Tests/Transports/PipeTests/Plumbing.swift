@@ -14,7 +14,7 @@ import Testing
 enum Plumbing {
     struct Failed: Error {}
 
-    /// A pipe whose ends nobody closes but who takes them.
+    /// A pipe. The caller closes its ends.
     static func pipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]
         guard Foundation.pipe(&ends) == 0 else { throw Failed() }
@@ -52,14 +52,14 @@ enum Plumbing {
         return descriptor
     }
 
-    /// A process that says what it hears, and the ends of the pipes to it and from it, which are the caller's to close.
+    /// Starts a process that echoes its input. The caller closes the ends of the pipes to it and from it.
     static func startEcho() throws -> (Process, to: Int32, from: Int32) {
         try startingAlone {
             let (input, output, process) = (try pipe(), try pipe(), Process())
             process.executableURL = URL(fileURLWithPath: "/bin/cat")
             process.standardInput = FileHandle(fileDescriptor: input.read, closeOnDealloc: false)
             process.standardOutput = FileHandle(fileDescriptor: output.write, closeOnDealloc: false)
-            // What would keep the other end of a pipe open.
+            // These would keep the other end of a pipe open.
             defer { for descriptor in [input.read, output.write] { close(descriptor) } }
             for descriptor in [input.write, output.read] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
             try process.run()
@@ -67,7 +67,7 @@ enum Plumbing {
         }
     }
 
-    /// Everything until the other side closes.
+    /// All bytes until the other side closes.
     static func readAll(_ descriptor: Int32) async -> [UInt8] {
         await onOwnThread {
             var bytes: [UInt8] = []
@@ -80,7 +80,7 @@ enum Plumbing {
         }
     }
 
-    /// Writes in pieces of that size and leaves the descriptor open.
+    /// Writes the bytes in pieces of at most `pieces` bytes, and leaves the descriptor open.
     static func write(_ bytes: [UInt8], to descriptor: Int32, pieces: Int = .max) async {
         await onOwnThread {
             var rest = bytes[...]
@@ -100,7 +100,7 @@ enum Plumbing {
     }
 }
 
-/// A socket's path in a folder of its own.
+/// A socket's path in a separate folder.
 final class Place: Sendable {
     let folder: String
     var path: String { folder + "/socket" }
@@ -130,7 +130,7 @@ struct JSONTestCodec: PayloadCodec {
     }
 }
 
-/// Peers and messages.
+/// Sample peers and messages.
 enum Sample {
     static let session = UUID(uuid: (7, 0, 0, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 1))
 
@@ -169,7 +169,7 @@ enum Sample {
         .hello(WireHello(peer: peer(id), codecs: codecs))
     }
 
-    /// The frames of one connection, each by itself.
+    /// The frames of one connection, as separate arrays.
     static func frames(_ messages: [WireMessage]) throws -> [[UInt8]] {
         var encoder = FrameEncoder(codec: JSONTestCodec(), compression: .stored, interning: true)
         var frames: [[UInt8]] = []
@@ -177,7 +177,7 @@ enum Sample {
         return frames
     }
 
-    /// What a peer wrote.
+    /// The messages that a peer wrote.
     static func messages(in bytes: [UInt8]) throws -> [WireMessage] {
         var decoder = FrameStreamDecoder(codecs: try CodecTable([JSONTestCodec()]))
         decoder.append(bytes)
@@ -187,13 +187,13 @@ enum Sample {
     }
 }
 
-/// A transport named watch whose two descriptors the test holds the other ends of.
+/// A transport named watch whose descriptors end in the test.
 struct Tapped {
     let transport: PipeSessionSyncTransport
     let diagnostics = Topic<SessionDiagnosticEvent>()
-    /// What the transport reads.
+    /// The test writes here, and the transport reads it.
     let feed: Int32
-    /// What the transport writes.
+    /// The transport writes here, and the test reads it.
     let tap: Int32
 
     init() throws {
@@ -205,8 +205,8 @@ struct Tapped {
         tap = output.read
     }
 
-    /// Ends the input and waits until the transport has let go of its descriptors.
-    /// - Returns: everything that it wrote.
+    /// Ends the input and waits until the transport has closed its descriptors.
+    /// - Returns: everything that the transport wrote.
     func finish(closesFeed: Bool = true) async -> [UInt8] {
         if closesFeed { close(feed) }
         defer { close(tap) }
@@ -214,7 +214,7 @@ struct Tapped {
     }
 }
 
-/// Everything that a stream holds up to its end.
+/// All elements of a stream, up to its end.
 func drain<Element: Sendable>(_ stream: AsyncStream<Element>) async -> [Element] {
     var elements: [Element] = []
     for await element in stream { elements.append(element) }

@@ -8,12 +8,12 @@ import Testing
 enum Stranger {
     static let isPossible = geteuid() == 0
     static let needsRoot: Comment = "needs root, to become another user"
-    /// The user who owns nothing.
+    /// A user that owns nothing.
     static let user: UInt32 = 65534
 
     /// - Parameters:
-    ///   - script: Python, run as the other user; `path` is what it is given, and what it prints are lines.
-    ///   - line: what it says first.
+    ///   - script: Python, run as the other user. `path` is its argument, and it prints lines.
+    ///   - line: the first line that it must write.
     static func start(_ script: String, at path: String, says line: String? = nil) async throws -> Program {
         let prologue = """
             import os, socket, sys, fcntl, signal
@@ -31,7 +31,7 @@ enum Stranger {
         return program
     }
 
-    /// Listens at the path, and says how many bytes each that connects has sent by its end.
+    /// Listens at the path, and reports how many bytes each connection has sent by its end.
     static let listens = """
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(path)
@@ -43,7 +43,7 @@ enum Stranger {
             say(f"{count} bytes")
         """
 
-    /// Connects to the path, and says how many bytes came by the end.
+    /// Connects to the path, and reports how many bytes it received by the end.
     static let connects = """
         connection, count = socket.socket(socket.AF_UNIX), 0
         connection.connect(path)
@@ -51,7 +51,7 @@ enum Stranger {
         say(f"{count} bytes")
         """
 
-    /// Holds the lock beside the path.
+    /// Holds the lock file of the path.
     static let locks = """
         lock = os.open(path + ".lock", os.O_RDWR | os.O_CREAT, 0o666)
         fcntl.flock(lock, fcntl.LOCK_EX)

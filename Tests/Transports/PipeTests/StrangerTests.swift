@@ -6,9 +6,9 @@ import Testing
 
 @testable import MeshPipeTransport
 
-/// Another user's process on the same machine is not let in, whichever side it takes.
+/// A process of another user on the same machine isn't admitted, whether it listens or connects.
 @Suite(.enabled(if: Stranger.isPossible, Stranger.needsRoot)) struct StrangerTests {
-    /// As /tmp is: everybody may make files, nobody may remove another's.
+    /// A folder with the mode of /tmp: every user may create files, and none may remove another's.
     private func sharedPlace() throws -> Place {
         let place = try Place()
         #expect(chmod(place.folder, 0o1777) == 0)
@@ -25,7 +25,7 @@ import Testing
             let stranger = try await Stranger.start(script, at: place.path, says: line)
             defer { stranger.terminate() }
             for endpoint in Self.endpoints(place.path) {
-                // Who connects makes no lock, and finds nobody there.
+                // A connecting link makes no lock, and finds no listener there.
                 if script == Stranger.locks, endpoint == .connecting(path: place.path) { continue }
                 let transport = try PipeSessionSyncTransport(localPeer: Sample.peer("phone"), over: endpoint)
                 let error = #expect(throws: PipeError.self, "\(endpoint)") { try transport.start() }
@@ -56,7 +56,7 @@ import Testing
         diagnostics.finish()
         #expect(await drain(events).rejections.first?.contains("user \(Stranger.user)") == true)
 
-        // Nor is its socket taken for one that a dead process has left.
+        // The link doesn't mistake the other user's socket for one that a dead process left.
         let listener = try PipeLink(.listening(path: place.path))
         let error = #expect(throws: PipeError.self) { try listener.open(LinkRecorder()) }
         #expect(error?.code == .otherUser)
@@ -72,7 +72,7 @@ import Testing
         let link = try PipeLink(.meeting(path: place.path))
         var refusals = link.refusals().makeAsyncIterator()
         try link.open(recorder)
-        // The mode alone would keep all out but root.
+        // With its original mode, the socket would reject everyone but root.
         #expect(chmod(place.path, 0o666) == 0)
         let stranger = try await Stranger.start(Stranger.connects, at: place.path)
         defer { stranger.terminate() }

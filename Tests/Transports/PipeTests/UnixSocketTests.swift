@@ -5,7 +5,7 @@ import Testing
 
 @testable import MeshPipeTransport
 
-/// Links over Unix sockets: who listens, who connects, and who takes over.
+/// Links over Unix sockets: roles at the start, and successors when the listener leaves.
 @Suite struct UnixSocketTests {
     struct Member {
         let link: PipeLink
@@ -54,7 +54,7 @@ import Testing
             await oneTooMany.recorder.untilEnd().reason == "the other side ended the connection before it sent anything"
         )
         #expect(listener.recorder.connections.count == PipeLink.connectionsMax)
-        // It keeps trying, and takes the place of one that leaves, under an address that nobody had.
+        // It keeps trying, and replaces a member that leaves, under an address not used before.
         await members[3].link.close()
         let address = try #require(await listener.recorder.connection())
         let earlier = (0..<PipeLink.connectionsMax).map { LinkAddress("unix:\($0)") }
@@ -83,7 +83,7 @@ import Testing
 
     @Test func `The socket of a process that has gone is replaced`() async throws {
         let place = try Place()
-        // What a killed process leaves: both files, and nobody behind them.
+        // A killed process leaves both files, without a listener.
         let dead = try UnixSocketPath(place.path).listen(backlog: 1)
         close(dead)
         try Data().write(to: URL(fileURLWithPath: place.path + ".lock"))
@@ -102,16 +102,16 @@ import Testing
         let second = try PipeLink(.listening(path: place.path))
         let error = #expect(throws: PipeError.self) { try second.open(LinkRecorder()) }
         #expect(error?.description == "addressInUse: another process listens at \(place.path)")
-        // The first was not disturbed.
+        // The first listener wasn't disturbed.
         let connector = try Member(.connecting(path: place.path))
         #expect(await connector.recorder.connection() == "unix:0")
         await connector.link.close()
         await listener.link.close()
-        // Now there is room.
+        // Now the address is free.
         try second.open(LinkRecorder())
         await second.close()
 
-        // Somebody who knows nothing of our claims.
+        // A process that doesn't use our lock files.
         let stranger = try UnixSocketPath(place.path).listen(backlog: 4)
         let third = try PipeLink(.listening(path: place.path))
         let refusal = #expect(throws: PipeError.self) { try third.open(LinkRecorder()) }
@@ -203,7 +203,7 @@ import Testing
         var change = changes.stream.makeAsyncIterator()
         while members.count > 1 {
             while Self.listener(of: members) == nil { await change.next() }
-            // Mostly the one that listens.
+            // Most of the time the listener leaves.
             let listener = try #require(Self.listener(of: members))
             let gone = members.remove(at: random.upTo(3) == 0 ? 0 : listener)
             await gone.link.close()
@@ -212,7 +212,7 @@ import Testing
         #expect(place.contents == [])
     }
 
-    /// The one that listens, once all others are connected to it and to nobody else.
+    /// The index of the listener, once all others are connected to it and only to it.
     private static func listener(of members: [Member]) -> Int? {
         let listeners = members.indices.filter { members[$0].link.isListening }
         guard listeners.count == 1, let listener = listeners.first else { return nil }

@@ -6,7 +6,7 @@ import MeshTestSupport
 import MeshTransport
 import Testing
 
-/// Peers by the letters a, b, c … and what they send.
+/// Peers named by the letters a, b, c …, and the messages that they send.
 enum Party {
     static let session = UUID(uuidString: "00000000-0000-8000-8000-000000000007")!
 
@@ -21,7 +21,7 @@ enum Party {
     }
 
     static func envelope(_ sequence: UInt64, from id: String, feature: String = "workout") -> AnySessionSyncEnvelope {
-        // The initializer throws nothing today.
+        // The initializer doesn't throw today.
         try! AnySessionSyncEnvelope(
             SessionSyncEnvelope(metadata: metadata(sequence, from: id, feature: feature), payload: "event"))
     }
@@ -46,11 +46,11 @@ extension ScenarioSessionSyncTransport {
             Party.snapshot(revision, from: localPeer.id, feature: feature), mode: .latestSnapshot, to: peer)
     }
 
-    /// What it is told of reachability until it closes, in order.
+    /// The transport's reachability changes until it closes, in order.
     func told(of peer: SessionPeer) -> Listener<SessionPeerReachability> { Listener(reachabilityChanges()) }
 }
 
-/// Everything that a stream brings, as it comes.
+/// Collects the elements of a stream as they arrive.
 final class Listener<Element: Sendable>: Sendable {
     private let heard = Locked<[Element]>([])
     private let task: Task<Void, Never>
@@ -61,7 +61,7 @@ final class Listener<Element: Sendable>: Sendable {
 
     deinit { task.cancel() }
 
-    /// Waits until so many have come; the task that takes them out of the stream needs its turn.
+    /// Waits until `count` elements have come. The task that takes them out of the stream needs time to run.
     func first(_ count: Int, sourceLocation: SourceLocation = #_sourceLocation) async -> [Element] {
         await eventually { heard.withLock { $0.count >= count } }
         let elements = heard.withLock { $0 }
@@ -69,7 +69,7 @@ final class Listener<Element: Sendable>: Sendable {
         return elements
     }
 
-    /// Everything, once the transport has been closed.
+    /// All elements, once the transport has closed.
     func all() async -> [Element] {
         await task.value
         return heard.withLock { $0 }

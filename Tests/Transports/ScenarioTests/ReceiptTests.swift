@@ -5,7 +5,7 @@ import MeshScenarioTransport
 import MeshTransport
 import Testing
 
-/// A receipt says that the peer has a message, and not that a feature has dealt with it.
+/// A receipt means that the peer has a message, not that a feature has handled it.
 @Suite struct ReceiptTests {
     private let a = Party.peer("a")
     private let b = Party.peer("b")
@@ -31,7 +31,7 @@ import Testing
         #expect(slow == prompt, "in a minute, for 64 messages over datagrams")
     }
 
-    /// Bytes in a minute from the sender of 64 messages, over datagrams of which none are lost.
+    /// The bytes that the sender of 64 messages sends in a minute, over lossless datagrams.
     private func bytesSent(isRead: Bool) async throws -> Int {
         let network = ScenarioNetwork(seed: 1)
         let transports = try [a, b].map {

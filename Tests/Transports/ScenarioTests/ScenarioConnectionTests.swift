@@ -4,7 +4,7 @@ import MeshScenarioTransport
 import MeshTransport
 import Testing
 
-/// Partitions, lies, and what they do to connections.
+/// Effects of partitions and false reports on connections.
 @Suite struct ScenarioConnectionTests {
     private func pair(seed: UInt64 = 1) -> (network: ScenarioNetwork, a: Witness, b: Witness) {
         let network = ScenarioNetwork(seed: seed)
@@ -135,7 +135,7 @@ import Testing
         #expect(a.words == [.connected("b")] && b.words == [.connected("a")] && c.words == [])
     }
 
-    /// Three links talk on every lane over a bad network with partitions, lies and relaunches.
+    /// Runs three links on every lane over a bad network with partitions, false reports and relaunches.
     private func run(seed: UInt64) -> [ScenarioTraceEntry] {
         let network = ScenarioNetwork(seed: seed, conditions: .rough)
         var lanes = ScenarioLanes.paired

@@ -4,7 +4,7 @@ import MeshScenarioTransport
 import MeshTransport
 import Testing
 
-/// What a bare link does to packets.
+/// A link without a transport, and its effect on packets.
 @Suite struct ScenarioLinkTests {
     private func pair(
         seed: UInt64 = 1, _ conditions: ScenarioConditions = .calm,

@@ -5,10 +5,10 @@ import MeshScenarioTransport
 import MeshTransport
 import Testing
 
-/// What decoders that remember a connection rely on: between two announcements everything is of one stream, from its
+/// Decoders that remember a connection rely on this: between two announcements all bytes belong to one stream, from its
 /// first byte.
 @Suite struct ScenarioStreamTests {
-    /// Counts bytes from 0 on each connection, and expects the same of the other side.
+    /// Counts bytes from 0 on each connection, and expects that the other side does too.
     private final class Counter: LinkObserver {
         struct Side {
             var isConnected = false

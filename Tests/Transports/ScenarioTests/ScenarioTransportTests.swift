@@ -7,7 +7,7 @@ import MeshStorage
 import MeshTransport
 import Testing
 
-/// Transports over a scenario network: what delivery makes of its links.
+/// Transports over a scenario network: delivery on top of its links.
 @Suite struct ScenarioTransportTests {
     let a = Party.peer("a")
     let b = Party.peer("b")
@@ -53,7 +53,7 @@ import Testing
         let watch = network.makeTransport(localPeer: b)
         let heard = Listener(watch)
         network.runUntilIdle()
-        // Out of reach it can't measure the sender's clock anew.
+        // A disconnected peer can't measure the sender's clock again.
         network.partition([a], [b])
         try await phone.send(
             Party.envelope(3, from: "a"), mode: .reliableEventually, to: nil,
@@ -309,7 +309,7 @@ import Testing
     }
 }
 
-/// Partitions and lies as transports see them.
+/// Partitions and false reports, as transports see them.
 @Suite struct ScenarioReachabilityTests {
     let a = Party.peer("a")
     let b = Party.peer("b")

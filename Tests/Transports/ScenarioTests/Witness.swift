@@ -3,7 +3,7 @@ import MeshIdentity
 import MeshScenarioTransport
 import MeshTransport
 
-/// A peer at a bare link: remembers what it is told.
+/// A peer at a link without a transport. It records the link's calls.
 final class Witness: LinkObserver {
     enum Word: Hashable, Sendable {
         case found(String)
@@ -33,12 +33,12 @@ final class Witness: LinkObserver {
 
     var words: [Word] { told.withLock { $0 } }
 
-    /// What it was told beside bytes.
+    /// All calls except received bytes.
     var news: [Word] {
         words.filter { if case .received = $0 { false } else { true } }
     }
 
-    /// Whole packets, or pieces of the stream.
+    /// Complete packets, or pieces of the stream.
     func packets(_ lane: LinkLane = .datagram) -> [[UInt8]] {
         words.compactMap { word in
             guard case .received(let bytes, lane, _) = word else { return nil }
@@ -63,6 +63,6 @@ final class Witness: LinkObserver {
     func failed(_ reason: String) { note(.failed) }
 }
 
-/// Two bytes that say a number.
+/// A number as two bytes.
 func packet(_ number: Int) -> [UInt8] { [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)] }
 func number(_ packet: [UInt8]) -> Int { packet.count == 2 ? Int(packet[0]) << 8 | Int(packet[1]) : -1 }

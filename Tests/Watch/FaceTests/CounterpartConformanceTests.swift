@@ -24,7 +24,7 @@ import Testing
         }
         let fixture = try #require(
             bus.contributions(to: .transportFixtures).first { $0.plugin == transport }?.value)
-        // Other tests use the same thread, so real time says nothing. Tests/suite ends a process that hangs.
+        // Other tests use the same thread, so real time isn't reliable. Tests/suite ends a process that hangs.
         let report = await TransportConformance.examine(
             fixture.wrapped { CounterpartTransport(silentOver: $0) }, as: transport, limit: .seconds(86_400))
         #expect(report.failures == [])

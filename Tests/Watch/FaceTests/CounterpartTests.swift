@@ -23,7 +23,7 @@ struct CounterpartTests {
         try await fleet.set(1, on: .phone)
         await fleet.run { fleet.states[.phone]?.isSynced == true }
         if isAsked {
-            // The session says that somebody is there, who answers nothing: it is asked what it speaks, again and again.
+            // The session reports a counterpart that doesn't answer. The phone repeats its question about the frames it supports.
             fleet.kill(.watch)
             let silent = try #require(fleet.pair.watch.relaunch())
             silent.activate()
@@ -52,7 +52,7 @@ struct CounterpartTests {
         for _ in 0..<200 where bench.session.sendMessageDataCallCount == 0 { await turns() }
         #expect(bench.session.sendMessageDataCallCount == 1)
         #expect(bench.transport.knownPeers.isEmpty)
-        // Whoever asked is one, until it is answered.
+        // A counterpart that has sent a request is a peer until it is answered.
         let request = try WireRequest(request: Add(left: 1, right: 1))
         bench.transport.take(.request(request, .userInfo, reply: nil))
         #expect(bench.transport.knownPeers.map(\.id) == [CounterpartTransport.counterpart.id])
@@ -78,7 +78,7 @@ struct CounterpartTests {
         for await change in changes where change.peer?.id == CounterpartTransport.counterpart.id {
             told.append(change.isReachable)
         }
-        // Every change is told once, in the order in which they were made.
+        // Every change is reported once, in order.
         #expect(told.last == isOld)
         #expect(zip(told, told.dropFirst()).count { $0 == $1 } == 0)
     }
@@ -99,7 +99,7 @@ struct CounterpartTests {
     @Test func `what is found while an earlier finding is written is what stays written`() async throws {
         let store = SlowStore()
         let transport = Counterpart(store: store).transport
-        // Meanwhile another writer would have the time to be first.
+        // Meanwhile another writer would have enough time to be first.
         store.duringFirst { transport.setDialect(.mesh) }
         transport.setDialect(.reference)
         for _ in 0..<2000 where store.written.count < 2 { await turns() }
@@ -124,7 +124,7 @@ struct CounterpartTests {
     }
 }
 
-/// A store in which the first commit takes its time.
+/// A store whose first commit is slow.
 private final class SlowStore: SessionStore {
     private struct State {
         var during: (@Sendable () -> Void)?
@@ -163,7 +163,7 @@ private final class SlowStore: SessionStore {
 
 private struct Numbered: Error { let number: Int }
 
-/// A counterpart over a session that stands in and answers nothing, whose mesh has no peers.
+/// A counterpart over a mock session that answers nothing, whose mesh has no peers.
 @MainActor
 private struct Counterpart {
     let clock = ManualClock()

@@ -60,7 +60,7 @@ struct EndToEndTests {
         await pair.run { pair.watch.counter?.value.count == 8 && pair.watch.title?.value.name == "8" }
         try pair.watch.counter?.update(Counter(count: 9))
         await pair.run { pair.phone.counter?.value.count == 9 }
-        // Nothing of it stays in the context under the names that WatchConnectivitySwift has for it.
+        // None of it stays in the context under WatchConnectivitySwift's names.
         await pair.run(for: .seconds(5))
         for device in [pair.pair.phone, pair.pair.watch] {
             let keys = device.session?.applicationContext.keys.filter { $0.hasPrefix("WatchConnectivitySwift.") }
@@ -83,7 +83,7 @@ struct EndToEndTests {
         }
     }
 
-    /// By how long after it was begun the sender's app ends: before the system has it, under way, and when it has arrived.
+    /// The sender's app ends before the system has the file, during the transfer, or after its arrival.
     @Test(arguments: [0, 1000, 5000]) func `a file outlives its sender's app, and comes once`(
         milliseconds: Int
     ) async throws {
@@ -97,7 +97,7 @@ struct EndToEndTests {
         pair.phone.end()
         pair.phone.device.kill()
         await pair.run(for: .milliseconds(500))
-        // Its files are looked through before the session is active.
+        // The app checks its files before the session is active.
         pair.pair.conditions.activationDelay = .seconds(1) ... .seconds(1)
         pair.launch(pair.phone)
         await pair.run { pair.watch.files.withLock { $0.count } == 1 }

@@ -3,7 +3,7 @@ import SessionMeshWatchConnectivity
 import Testing
 
 @Suite struct ErrorTests {
-    /// Every code of WatchConnectivity, and what WatchConnectivitySwift made of it.
+    /// Every code of WatchConnectivity, and the error that WatchConnectivitySwift mapped it to.
     private static let table: [(Int, @Sendable (WatchConnectionError) -> Bool)] = [
         (7001, isSessionError), (7002, isSessionError), (7003, isSessionError), (7004, { $0 == .notActivated }),
         (7005, { $0 == .notPaired }), (7006, { $0 == .watchAppNotInstalled }), (7007, { $0 == .notReachable }),

@@ -3,8 +3,8 @@ import MeshBase
 import SessionMeshWatchConnectivity
 import Testing
 
-/// The faults of WatchConnectivitySwift that an app meets at the connection. Each rule is a check that says what is
-/// wrong, or nothing; that library's own rule must be found at fault by it.
+/// The faults of WatchConnectivitySwift that an app meets at the connection. Each rule is a check that returns a complaint or
+/// nil. It must find the fault in a model of that library's own rule.
 @MainActor
 @Suite("Faults of the reference, at the connection")
 struct FaultTests {
@@ -46,7 +46,7 @@ struct FaultTests {
         #expect(bench.events.all.contains(.recoveryAttempted))
         #expect(session.activateCallCount == activations + 1)
         #expect(wrongAboutStuckSession(bench.events.all.last(where: \.isRecoveryOutcome)) == nil)
-        // It works again, and that is proved.
+        // The session works again, and the app gets proof of it.
         session.autoReply = true
         try await bench.finish { await bench.connection.attemptRecovery() }
         await bench.run { bench.events.all.contains(.recoverySucceeded) }
@@ -160,7 +160,7 @@ struct FaultTests {
         async throws
     {
         let bench = Bench(MockWCSession())
-        // Being activated is a reason to try again, and to say so again.
+        // The activation triggers another attempt, and another report.
         await bench.run { bench.events.all.contains(.sessionActivated) }
         let state = SharedState(initialValue: Title(), connection: bench.connection)
         try state.update(Title(name: String(repeating: "x", count: 300_000)))

@@ -2,9 +2,9 @@ import Foundation
 import MeshBase
 import SessionMeshWatchConnectivity
 
-// Small models of what WatchConnectivitySwift 5 does, for the tests of its faults: each must be found at fault.
+// Small models of the behavior of WatchConnectivitySwift 5. The tests of its faults must find the fault in each.
 
-/// Counts failures, whatever they say.
+/// Counts all failures, regardless of their error.
 final class CountingHealth: Sendable {
     private let failures = Locked(0)
 
@@ -15,7 +15,7 @@ final class CountingHealth: Sendable {
     }
 }
 
-/// Recovers by activating the session: when that is active, all is well.
+/// Recovers by activating the session, and reports success once it is active.
 struct HopefulRecovery {
     let session: any WCSessionProviding
 
@@ -25,7 +25,7 @@ struct HopefulRecovery {
     }
 }
 
-/// Observes only what is a `WCSession`.
+/// Observes only sessions that are a `WCSession`.
 final class PickyObserver: Sendable {
     let isReachable: Locked<Bool>
     private let session: any WCSessionProviding
@@ -38,7 +38,7 @@ final class PickyObserver: Sendable {
     func look() { if session is WCSession { isReachable.withLock { $0 = session.isReachable } } }
 }
 
-/// A multicast whose subscribers keep everything, and which nobody ends.
+/// A multicast that never ends. Its subscribers buffer everything.
 final class EndlessStream<Element: Sendable>: Sendable {
     private let subscribers = Locked<[AsyncStream<Element>.Continuation]>([])
     private let waiting = Locked(0)
@@ -54,12 +54,12 @@ final class EndlessStream<Element: Sendable>: Sendable {
         for subscriber in subscribers.withLock({ $0 }) { subscriber.yield(element) }
     }
 
-    /// For a subscriber that reads nothing.
+    /// The number of elements that wait for a subscriber that reads nothing.
     var waitingCount: Int { waiting.withLock { $0 } }
     var hasEnded: Bool { false }
 }
 
-/// Sends whatever it is given.
+/// Sends anything that it is given.
 struct TrustingSender {
     let session: any WCSessionProviding
 

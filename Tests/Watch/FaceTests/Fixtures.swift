@@ -5,7 +5,7 @@ import MeshTransport
 import SessionMeshWatchConnectivity
 import Testing
 
-/// An app's connection over a session that stands in, in virtual time.
+/// An app's connection over a stand-in session, in virtual time.
 @MainActor
 struct Bench<Session: WCSessionProviding>: VirtualBench {
     let clock: ManualClock
@@ -29,7 +29,7 @@ struct Bench<Session: WCSessionProviding>: VirtualBench {
 
 let here = SessionPeer(id: "phone", deviceClass: .phone, appInstanceID: "1", topology: .pairedCompanion)
 
-/// Everything that a stream has brought.
+/// Collects all elements of a stream.
 @MainActor
 final class Recorder<Element> {
     private(set) var all: [Element] = []

@@ -7,11 +7,11 @@ import Testing
 
 @testable import SessionMeshWatchConnectivity
 
-/// Requests that were sent as the mesh sends them, and are kept for a counterpart that did not understand.
+/// Requests in the mesh's frames that are kept for a counterpart that didn't understand them.
 @MainActor
 @Suite("A kept request goes to an old app only while its caller waits")
 struct KeptRequestTests {
-    /// A phone that has met an updated watch, and is launched again while the watch's app is not running.
+    /// A phone that has met an updated watch, and relaunches while the watch's app isn't running.
     private func phone(in fleet: Fleet) async throws -> WatchConnection {
         try fleet.launchNew(.phone)
         try fleet.launchNew(.watch)

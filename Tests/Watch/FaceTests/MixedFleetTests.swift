@@ -73,7 +73,7 @@ struct MixedFleetTests {
         let answer = try JSONDecoder().decode(WireResponse.self, from: try #require(sent.withLock { $0.first }))
         #expect(answer.requestID == Self.id)
         #expect(try answer.decodeSuccess(as: Int.self) == 5)
-        // The same request once more, as a message and in the context.
+        // The phone receives the request again, as a message and in the context.
         let reply = Locked<Data?>(nil)
         bench.session.simulateReceivedMessage(Data(Self.message.utf8)) { data in reply.withLock { $0 = data } }
         await bench.run { reply.withLock { $0 } != nil }
@@ -94,7 +94,7 @@ struct MixedFleetTests {
         for round in 1...3 {
             bench.session.simulateReceivedApplicationContext([
                 "WatchConnectivitySwift.Request": recent, "other": round,
-                // From half an hour ago.
+                // Half an hour old.
                 "WatchConnectivitySwift.FireAndForget.\(UUID())": Data(
                     OldApp.request("Add", #"{"left":1,"right":1}"#, isFireAndForget: true, at: bench.clock.wall - 1800)
                         .utf8),
@@ -204,7 +204,7 @@ struct MixedFleetTests {
         #expect(pair.watch.seen.responses == [ids[0]: "5", ids[1]: "7"])
     }
 
-    /// That library writes and reads plain JSON, whatever the app's coders are.
+    /// WatchConnectivitySwift writes and reads plain JSON, regardless of the app's coders.
     @Test func `an updated phone with coders of its own works with an old watch, both ways`() async throws {
         for coders in Self.ownCoders {
             let pair = try MixedPair(encoder: coders.encoder, decoder: coders.decoder)
@@ -228,7 +228,7 @@ struct MixedFleetTests {
         let iso = (encoder: JSONEncoder(), decoder: JSONDecoder())
         iso.encoder.dateEncodingStrategy = .iso8601
         iso.decoder.dateDecodingStrategy = .iso8601
-        // Reads the other library's dates as well, as dates 31 years earlier.
+        // It also reads the other library's dates, but as dates 31 years earlier.
         let unix = (encoder: JSONEncoder(), decoder: JSONDecoder())
         unix.encoder.dateEncodingStrategy = .secondsSince1970
         unix.decoder.dateDecodingStrategy = .secondsSince1970
@@ -277,7 +277,7 @@ struct MixedFleetTests {
         await pair.run {
             pair.watch.seen.states["Counter"].map { String(decoding: $0, as: UTF8.self) } == #"{"count":3}"#
         }
-        // Its context still says 2, and says it again with everything else that changes there.
+        // The old watch's context still contains 2, and sends it again with every other change of the context.
         try pair.watch.set(#"{"name":"two"}"#, for: "Title")
         await pair.run { title.value.name == "two" }
         #expect(counter.value.count == 3)
@@ -340,7 +340,7 @@ struct MixedFleetTests {
 
 struct Unknown: WatchRequest { typealias Response = Int }
 
-/// A session that answers what a test says.
+/// A session that answers as the test specifies.
 final class OddSession: WCSessionProviding, @unchecked Sendable {
     private let state = Locked<(reply: @Sendable (Data) -> Data, applicationContext: [String: Any])>(({ $0 }, [:]))
     private weak var held: (any WCSessionDelegate)?
@@ -350,7 +350,7 @@ final class OddSession: WCSessionProviding, @unchecked Sendable {
         set { state.withLock { $0.reply = newValue } }
     }
 
-    /// Whether it is told apart from what a test says.
+    /// True if the session answers the hello itself, and not as the test specifies.
     let hello = Locked(true)
     var answersHello: Bool {
         get { hello.withLock { $0 } }
@@ -397,7 +397,7 @@ final class OddSession: WCSessionProviding, @unchecked Sendable {
     }
 }
 
-/// An app's own, which notes what is left to it.
+/// The app's own delegate, which records the calls that are left to it.
 final class AppDelegate: NSObject, WCSessionDelegate, @unchecked Sendable {
     let noted = Locked<[String]>([])
 

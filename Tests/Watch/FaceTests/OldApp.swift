@@ -2,14 +2,14 @@ import Foundation
 import MeshBase
 import SessionMeshWatchConnectivity
 
-/// An app with WatchConnectivitySwift 5, as far as its counterpart can tell: its frames, in that library's own words,
-/// and what it does with those that come.
+/// An app with WatchConnectivitySwift 5, as its counterpart sees it: it sends and handles frames as that library does, and
+/// in its format.
 final class OldApp: NSObject, WCSessionDelegate, @unchecked Sendable {
     struct Seen: Sendable {
         var requests: [String] = []
         var responses: [UUID: String] = [:]
         var states: [String: Data] = [:]
-        /// States that were set here since they came.
+        /// States that were set here since they were received.
         var isSetHere: Set<String> = []
         var files: [String] = []
         var notUnderstood = 0
@@ -17,9 +17,9 @@ final class OldApp: NSObject, WCSessionDelegate, @unchecked Sendable {
 
     let session: WCSession
     private let noted = Locked(Seen())
-    /// What a request of that type is answered with, in JSON.
+    /// The answers to requests, in JSON, by request type.
     let answers = Locked<[String: String]>([:])
-    /// Of the requests that have an answer, in JSON.
+    /// The payloads of the requests that had an answer, in JSON.
     let payloads = Locked<[String]>([])
 
     init(_ session: WCSession) {
@@ -57,7 +57,7 @@ final class OldApp: NSObject, WCSessionDelegate, @unchecked Sendable {
         try session.updateApplicationContext(context)
     }
 
-    /// What that library shows of a state: what has come last, or has been set here since.
+    /// The value that WatchConnectivitySwift shows for a state: the last one received, or one set here since.
     func shown(_ key: String) -> Data? {
         let full = "WatchConnectivitySwift.\(key)"
         if noted.withLock({ $0.isSetHere.contains(key) }) { return session.applicationContext[full] as? Data }

@@ -3,9 +3,9 @@ import MeshBase
 import SessionMeshWatchConnectivity
 import Testing
 
-// An app that was written for WatchConnectivitySwift 5: nothing in it has changed but the import. It uses every public
-// name as that library's documentation does, and compiling is its first test. The imports of the platform's own
-// framework, which such a file may have beside it, are not needed: this module brings what stands for it.
+// An app that was written for WatchConnectivitySwift 5. Only its import has changed. It uses every public name as that
+// library's documentation does, and its first test is that it compiles. Such a file may also import the platform's own
+// framework. That import isn't needed here, because this module provides the substitutes.
 
 // MARK: - Requests
 
@@ -56,7 +56,7 @@ final class AppCoordinator {
         setupHandlers()
     }
 
-    /// As an app makes its connection.
+    /// Makes the connection as an app does.
     static func makeDefaultConnection() -> WatchConnection { WatchConnection() }
 
     static func makeConnection(dates: JSONEncoder.DateEncodingStrategy) -> WatchConnection {
@@ -233,7 +233,7 @@ final class RecipeViewModel {
 
 // MARK: - Its previews and tests
 
-/// A session of the app's own: the members of `WCSession` that the protocol names, and no others.
+/// A session of the app's own, with only those members of `WCSession` that the protocol names.
 final class FlakySession: WCSessionProviding, @unchecked Sendable {
     private let system = WCSession.default
     weak var delegate: (any WCSessionDelegate)?
@@ -357,7 +357,7 @@ struct ReferenceContract {
         #expect(WatchConnectionError(error: WatchConnectionError.timeout) == .timeout)
     }
 
-    /// What everything is that travels, or is a key.
+    /// Requires that a type is Codable, Hashable and Sendable, as everything that is sent or used as a key is.
     private func copy<Value: Codable & Hashable & Sendable>(_ value: Value) throws -> Value {
         try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
     }

@@ -6,7 +6,7 @@ import Testing
 @MainActor
 @Suite("A phone and a watch, whatever happens to them")
 struct SeededTests {
-    /// The first, and those that have found something.
+    /// The first seeds, and those that have found a fault.
     private nonisolated static let seeds: [UInt64] = Array(1...120) + [151, 230, 313, 377, 429, 479, 580]
 
     @Test(arguments: seeds)
@@ -22,8 +22,8 @@ struct SeededTests {
         #expect(found > 0)
     }
 
-    /// Twelve things are done or happen, then all is well again: everything that was accepted on the lane that keeps it
-    /// has run, nothing has run twice, and the states are the same.
+    /// Runs twelve random actions or events, then ends all disturbances. By then everything accepted on the durable lane must
+    /// have run, nothing may have run twice, and the states must be equal.
     private func wrong(seed: UInt64, remembers: Bool = true) async throws -> String? {
         let pair = try PhoneAndWatch(seed: seed, remembers: remembers)
         var random = SplitMix64(seed: seed)
@@ -82,7 +82,7 @@ extension PhoneAndWatch {
             && apps.allSatisfy { app in app.expected.isSubset(of: app.lines.withLock { Set($0) }) }
     }
 
-    /// nil when all is as it should be.
+    /// The first violation, or nil.
     fileprivate var complaint: String? {
         for app in apps {
             let lines = app.lines.withLock { $0 }
@@ -96,7 +96,7 @@ extension PhoneAndWatch {
 }
 
 extension PairBench {
-    /// In longer steps.
+    /// Advances the time in longer steps.
     fileprivate func runFast(for duration: Duration) async {
         let end = pair.elapsed + duration
         while pair.elapsed < end {

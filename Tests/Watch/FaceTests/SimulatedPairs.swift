@@ -3,7 +3,7 @@ import MeshBase
 import SessionMeshWatchConnectivity
 import Testing
 
-/// A simulated pair's time.
+/// A bench whose time is that of a simulated pair.
 @MainActor
 protocol PairBench: VirtualBench {
     var pair: SimulatedWatchPair { get }
@@ -17,7 +17,7 @@ extension PairBench {
 
 struct NotLaunched: Error {}
 
-/// A folder that goes with whoever holds it.
+/// A folder that is deleted with the object.
 final class TemporaryFolder: Sendable {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("WatchConnection-\(UUID().uuidString)")
 
@@ -56,7 +56,7 @@ struct MixedPair: PairBench {
         return url
     }
 
-    /// The watch's app gets this library.
+    /// Updates the watch's app to this library.
     func updateWatch() throws -> WatchConnection {
         guard let session = pair.watch.relaunch() else { throw NotLaunched() }
         let configuration = WatchConnection.Configuration(

@@ -3,17 +3,17 @@ import MeshBase
 import SessionMeshWatchConnectivity
 import Testing
 
-/// A phone and a watch, both with this library, as two isolated apps: each has a store and a folder of its own, and
-/// nothing else outlives a launch.
+/// A phone and a watch, both with this library, as two isolated apps. Each has its own store and folder, and nothing else
+/// outlives a launch.
 @MainActor
 final class PhoneAndWatch: PairBench {
-    /// An app: what it makes when it is launched, and what it notes.
+    /// An app: the objects that it makes at launch, and the values that it records.
     @MainActor
     final class App {
         let device: SimulatedDevice
         let peer: SessionPeer
         private var store = MemoryStore()
-        /// Whether what it has written outlives a launch.
+        /// True if its store outlives a launch.
         private let remembers: Bool
         private let choice: WatchConnection.Configuration.Store?
         private var gate: GatedStore?
@@ -22,13 +22,13 @@ final class PhoneAndWatch: PairBench {
         private(set) var counter: SharedState<Counter>?
         private(set) var title: SharedState<Title>?
         private(set) var events: Recorder<DiagnosticEvent>?
-        /// Across launches.
+        /// Values recorded across launches.
         let lines = Locked<[Int]>([])
         let sums = Locked<[Int]>([])
         let files = Locked<[String]>([])
         private let clock: any DeliveryClock
 
-        /// Lines that must arrive here.
+        /// Lines that must arrive at this app.
         var expected: Set<Int> = []
 
         init(
@@ -43,7 +43,7 @@ final class PhoneAndWatch: PairBench {
             self.clock = clock
         }
 
-        /// What the app's own code does first.
+        /// Runs the app's own code at launch.
         func begin(_ session: WCSession) {
             end()
             if !remembers { store = MemoryStore() }
@@ -72,14 +72,14 @@ final class PhoneAndWatch: PairBench {
             self.connection = connection
         }
 
-        /// The process is gone, and with it everything in it.
+        /// Ends the process with everything in it.
         func end() {
             gate?.shut()
             connection?.abandon()
             letGo()
         }
 
-        /// The process goes on, without what it made.
+        /// Releases the app's objects while the process continues.
         func letGo() { (connection, counter, title, events) = (nil, nil, nil, nil) }
     }
 
@@ -88,7 +88,7 @@ final class PhoneAndWatch: PairBench {
     let watch: App
     private let folder: TemporaryFolder
 
-    /// - Parameter store: what both apps choose in place of a store of the test's own.
+    /// - Parameter store: the store that both apps choose instead of the test's own.
     init(
         seed: UInt64 = 1, _ conditions: SimulatedWatchConditions = .calm, watches: Int = 1, remembers: Bool = true,
         store: WatchConnection.Configuration.Store? = nil
@@ -102,7 +102,7 @@ final class PhoneAndWatch: PairBench {
             pair.watch, there, folder.url.appendingPathComponent("watch"), clock: pair.clock, remembers: remembers,
             choice: store)
         for app in [phone, watch] {
-            // Also when the system launches it.
+            // This also runs when the system launches the app.
             app.device.onLaunch { [weak app] session in
                 Task { @MainActor in app?.begin(session) }
             }
@@ -122,7 +122,7 @@ final class PhoneAndWatch: PairBench {
         return url
     }
 
-    /// Lets the apps find out that they speak the same frames.
+    /// Waits until the apps have found out that they use the same frames.
     func meet() async {
         await run { [phone, watch] in
             [phone, watch].allSatisfy { $0.connection?.requests.isReachable() == true }
@@ -132,7 +132,7 @@ final class PhoneAndWatch: PairBench {
     func connection(_ app: App) throws -> WatchConnection { try #require(app.connection) }
 }
 
-/// The store of one launch: of what comes after its end, nothing is written.
+/// The store of one launch. It ignores all writes after the launch has ended.
 private final class GatedStore: SessionStore {
     private let store: MemoryStore
     private let isShut = Locked(false)

@@ -3,7 +3,7 @@ import MeshBase
 import SessionMeshWatchConnectivity
 import Testing
 
-/// What apps that used WatchConnectivitySwift test of themselves, with its sessions for tests and previews.
+/// Tests as apps with WatchConnectivitySwift write them, with its sessions for tests and previews.
 @MainActor
 @Suite("Stand-in sessions answer as WatchConnectivitySwift does")
 struct StandInTests {

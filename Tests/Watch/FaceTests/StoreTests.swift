@@ -13,7 +13,7 @@ struct StoreTests {
 
     private var file: String { folder.url.appendingPathComponent("Connection.sqlite").path }
 
-    /// Of an app without a counterpart.
+    /// The connection of an app without a counterpart.
     private func connection(
         _ session: any WCSessionProviding = WCSession(), _ store: WatchConnection.Configuration.Store = .default
     ) -> WatchConnection {
@@ -35,7 +35,7 @@ struct StoreTests {
     }
 
     #if SQLite
-        /// The disk takes its own time, in which that of the pair goes by.
+        /// Virtual time to wait. It is long, because it passes while the real disk is slow.
         private static let patience = Duration.seconds(1200)
 
         @Test func `without a choice, what was never handed over and what was changed are there after a relaunch`()

@@ -14,7 +14,7 @@ struct UpgradeTests {
             let fleet = Fleet(remembers: remembers)
             try await fleet.begin()
             let second = first.other
-            // Each has set it; the first to be updated set it last.
+            // Both have set the value. The first one to be updated set it last.
             try await fleet.set(2, on: second)
             try await fleet.set(5, on: first)
             try fleet.launchNew(first)
@@ -113,7 +113,7 @@ struct RollbackTests {
         fleet.old[.watch]?.answers.withLock { $0["Add"] = "5" }
         if isRelaunched { try fleet.launchNew(.phone) }
         let phone = try #require(fleet.connections[.phone])
-        // An idle connection is probed every 310 seconds.
+        // The app probes an idle connection every 310 seconds.
         await fleet.run(within: .seconds(340)) { phone.counterpartIsOld }
         #expect(try await fleet.finish { try await phone.send(Add(left: 2, right: 3)) } == 5)
         try await fleet.set(4, on: .phone)
@@ -164,7 +164,7 @@ final class Fleet: PairBench {
 
     private func device(_ side: Side) -> SimulatedDevice { side == .phone ? pair.phone : pair.watch }
 
-    /// Both have WatchConnectivitySwift 5.
+    /// Launches both apps with WatchConnectivitySwift 5.
     func begin() async throws {
         for side in [Side.phone, .watch] { try launchOld(side) }
         await run(for: .seconds(2))
@@ -201,7 +201,7 @@ final class Fleet: PairBench {
         await run(for: .seconds(5))
     }
 
-    /// What is shown there.
+    /// The value that the app shows.
     func value(_ side: Side) -> Int? {
         if let state = states[side] { return state.value.count }
         guard let app = old[side] else { return nil }

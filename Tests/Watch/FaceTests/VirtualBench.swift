@@ -2,11 +2,11 @@ import MeshBase
 import SessionMeshWatchConnectivity
 import Testing
 
-/// Virtual time, which moves a little whenever every task has done what it can.
+/// Virtual time, which advances a little after all tasks have run as far as they can.
 @MainActor
 protocol VirtualBench {
     var elapsed: Duration { get }
-    /// For failures: what makes the same happen again.
+    /// A description for failures, with everything needed to reproduce them.
     var world: String { get }
     func advance()
 }
@@ -43,7 +43,7 @@ extension VirtualBench {
         return try await task.value
     }
 
-    /// What a call throws.
+    /// The error that a call throws.
     func failure<Value: Sendable>(of body: @escaping @MainActor () async throws -> Value) async -> WatchConnectionError?
     {
         do {
@@ -60,7 +60,7 @@ extension VirtualBench {
     }
 }
 
-/// Lets every task do what it can: what is behind another one in the queue runs after it.
+/// Lets every task run as far as it can, including tasks that wait behind others in the queue.
 func turns() async {
     for _ in 0..<12 {
         await Task.yield()

@@ -17,7 +17,7 @@ import Testing
     let fixtures = bus.contributions(to: .linkFixtures)
     #expect(fixtures.count == 1)
     for fixture in fixtures {
-        // Other tests use the same thread, so real time says nothing. Tests/suite ends a process that hangs.
+        // Other tests use the same thread, so real time isn't reliable. Tests/suite ends a process that hangs.
         let report = await TransportConformance.examine(
             fixture.value, as: fixture.plugin, limit: .seconds(86_400))
         #expect(report.failures == [])

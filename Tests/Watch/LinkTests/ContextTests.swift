@@ -5,9 +5,9 @@ import MeshSimulatedWatch
 import MeshWatchConnectivityTransport
 import Testing
 
-/// The one application context, and who writes it.
+/// The single application context, and its writers.
 @Suite struct ContextTests {
-    /// What somebody does who has something in the context: sets a key of its own.
+    /// Sets a key in the context, as one of its users does.
     typealias Setter = (_ key: String, _ value: Data) throws -> Void
 
     @Test func `W10 two keys that are set together both arrive, and those that were there before stay`() throws {
@@ -23,7 +23,7 @@ import Testing
             } != nil)
     }
 
-    /// The rule: whatever is set is in the context that arrives, beside what others have set, the app itself among them.
+    /// The rule: every key that is set is in the context that arrives, together with the keys of others, even the app's.
     private func complaint(
         about make: (WCSession, SimulatedWatchClock) throws -> Setter
     ) throws -> String? {
@@ -129,6 +129,6 @@ import Testing
         return (pair, multiplexer.context, watch)
     }
 
-    /// Sessions hold their delegates weakly.
+    /// Multiplexers that must live as long as their sessions, because sessions hold their delegates weakly.
     private static let kept = Locked<[WatchSessionMultiplexer]>([])
 }

@@ -2,9 +2,9 @@ import Foundation
 import MeshBase
 import MeshSimulatedWatch
 
-// Small models of the rules that this library replaces: each test of a fault runs against its model too, and finds it out.
+// Small models of the rules that this library replaces. Each test of a fault must also find the fault in its model.
 
-/// M14: forwards to whoever had the slot when it was made.
+/// M14: forwards to the delegate that was set when this one was made.
 final class CapturingDelegate: NSObject, WCSessionDelegate, @unchecked Sendable {
     private let forwarded: (any WCSessionDelegate)?
     private let isMesh: ([String: Any]) -> Bool
@@ -31,7 +31,7 @@ final class CapturingDelegate: NSObject, WCSessionDelegate, @unchecked Sendable 
     }
 }
 
-/// W10: everybody keeps a context of his own, read when he was made, and writes the whole of it.
+/// W10: each user keeps its own context, read when it was made, and always writes all of it.
 final class SeparateContexts {
     private let session: WCSession
     private var context: [String: Any]

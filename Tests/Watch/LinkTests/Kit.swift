@@ -3,7 +3,7 @@ import MeshBase
 import MeshSimulatedWatch
 import MeshWatchConnectivityTransport
 
-/// An app's own delegate, which writes down what it is told.
+/// An app's own delegate, which records its calls.
 final class Recorder: NSObject, WCSessionDelegate, Sendable {
     private struct Record {
         var activations: [WCSessionActivationState] = []
@@ -24,7 +24,7 @@ final class Recorder: NSObject, WCSessionDelegate, Sendable {
     }
 
     var activations: [WCSessionActivationState] { record.withLock { $0.activations } }
-    /// The keys of each.
+    /// The keys of each user info.
     var userInfos: [[String]] { record.withLock { $0.userInfos } }
     var contexts: [[String]] { record.withLock { $0.contexts } }
     var messages: [[String]] { record.withLock { $0.messages } }
@@ -66,7 +66,7 @@ final class TestListener: WatchSessionListener {
     func take(_ content: WatchSessionContent) -> Bool { body(content) }
 }
 
-/// As somebody might write one for a test: it tells its delegate nothing, and takes no context.
+/// A session as an app's author might write it for a test. It never calls its delegate, and refuses every context.
 final class InjectedSession: WCSessionProviding, @unchecked Sendable {
     private let reachable = Locked(false)
     private let counterpart = Locked<String?>("paired")
@@ -76,7 +76,7 @@ final class InjectedSession: WCSessionProviding, @unchecked Sendable {
     let sentMessages = Locked<[Data]>([])
     weak var delegate: (any WCSessionDelegate)?
 
-    /// - Parameter activationError: why it is never activated; nil when it is from the beginning.
+    /// - Parameter activationError: the reason why it is never activated, or nil if it is active from the beginning.
     init(activationError: WCError? = nil) { self.activationError = activationError }
 
     var activationState: WCSessionActivationState { activationError == nil ? .activated : .notActivated }

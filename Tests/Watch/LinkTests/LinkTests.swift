@@ -7,7 +7,7 @@ import MeshTransport
 import MeshWatchConnectivityTransport
 import Testing
 
-/// The link by itself: what it makes of a session.
+/// The link alone, over a session.
 @Suite struct LinkTests {
     @Test func `A device is found when the session is activated, and connected while it is reachable`() throws {
         let ends = try Ends()
@@ -20,7 +20,7 @@ import Testing
         #expect(ends.phone.told == ["found", "connected", "disconnected", "connected"])
     }
 
-    /// A counterpart could name a key more with each context, and all of them stayed.
+    /// Regression: a counterpart could add a key with each context, and all of them were kept.
     @Test func `Of contexts the newest is remembered, and what it repeats isn't passed on again`() throws {
         let ends = try Ends()
         let prefix = WatchSessionMultiplexer.prefix + "link.0./"
@@ -33,7 +33,7 @@ import Testing
         try take(["a": 1, "b": 2])
         try take(["b": 2])
         #expect(ends.phone.told.suffix(2) == ["latest 1", "latest 2"])
-        // A packet of an earlier context may arrive once more. Delivery refuses it.
+        // A packet of an earlier context may be passed on once more. Delivery rejects it.
         try take(["a": 1, "b": 2])
         #expect(ends.phone.told.suffix(2) == ["latest 2", "latest 1"])
     }
@@ -233,7 +233,7 @@ import Testing
     }
 }
 
-/// A link on each device, and what it tells.
+/// A link on each device, and the events that it reports.
 final class Ends {
     let pair: SimulatedWatchPair
     let phone: End
@@ -271,7 +271,7 @@ final class End: LinkObserver {
     init(_ device: SimulatedDevice) { self.device = device }
 
     var told: [String] { record.withLock { $0.told } }
-    /// The one found last.
+    /// The address found last.
     var address: LinkAddress? { record.withLock { $0.address } }
     var link: WatchConnectivityLink? {
         get { record.withLock { $0.link } }

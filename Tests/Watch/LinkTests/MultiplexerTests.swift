@@ -4,11 +4,11 @@ import MeshSimulatedWatch
 import MeshWatchConnectivityTransport
 import Testing
 
-/// The one delegate slot and those who share it.
+/// The single delegate slot and the objects that share it.
 @Suite struct MultiplexerTests {
     enum Step: CaseIterable { case mesh, app, activation }
 
-    /// What shares the slot: makes itself of a session, and says whether it has got something of the mesh's.
+    /// Creates a user of the slot for a session. It calls `onMesh` when it gets something that belongs to the mesh.
     typealias Sharer = @Sendable (WCSession, _ onMesh: @escaping @Sendable () -> Void) -> AnyObject
 
     @Test func `M14 the app's delegate and the mesh both get what is theirs, in every order of construction`() {
@@ -16,8 +16,8 @@ import Testing
         #expect(complaint(about: Self.capturing) != nil)
     }
 
-    /// The rule: whoever comes first, what is the mesh's reaches the mesh, and everything else the app's own delegate, also
-    /// after the session was activated anew.
+    /// The rule: in every order of construction, the mesh gets what belongs to it, and the app's own delegate gets everything
+    /// else, even after the session was reactivated.
     private func complaint(about sharer: Sharer) -> String? {
         for order in Self.orders {
             let pair = SimulatedWatchPair(seed: 1, conditions: .ideal, watches: 2)
@@ -40,7 +40,7 @@ import Testing
             if meshCount.withLock({ $0 }) != 1 { return "\(order): the mesh missed what is its own" }
             if app.userInfos != [["app"]] { return "\(order): the app got \(app.userInfos)" }
 
-            // Another watch and back: the session is activated anew.
+            // Switching to another watch and back reactivates the session.
             pair.switchTo(pair.watches[1])
             pair.runUntilIdle()
             pair.switchTo(pair.watch)

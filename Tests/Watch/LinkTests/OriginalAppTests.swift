@@ -7,7 +7,7 @@ import MeshTransport
 import MeshWatchConnectivityTransport
 import Testing
 
-/// An app that was written for the original library: its engine, an adapter of its own, and no store.
+/// An app that was written for the reference library: its engine, an adapter of its own, and no store.
 @MainActor
 private final class OriginalApp {
     struct Reducer: SessionSyncReducer {
@@ -21,7 +21,7 @@ private final class OriginalApp {
     private let clock: SimulatedWatchClock
     private var engine: Engine
     private var tasks: [Task<Void, Never>] = []
-    /// What the screen shows: what the engine's calls have returned.
+    /// The screen's content: the results of the engine's calls.
     private(set) var shown: [String] = []
     private(set) var failures: [String] = []
 
@@ -84,7 +84,7 @@ private final class OriginalApp {
         }
     }
 
-    /// As shipping adapters make it: by hand, without a stamp. An app that has nothing says nothing.
+    /// Publishes a snapshot as shipping adapters do: built manually, without a stamp. An app that has no events sends nothing.
     private func publish() {
         let store = engine.store
         guard !store.lastSequenceByPeerID.isEmpty else { return }
@@ -111,10 +111,10 @@ private final class OriginalApp {
     }
 }
 
-/// The original's calls over WatchConnectivity, by apps that keep nothing.
+/// The reference's calls over WatchConnectivity, by apps that keep nothing.
 @MainActor
 @Suite struct OriginalAppTests {
-    /// More of them: `MESH_WATCH_SEEDS=200`, from `MESH_WATCH_FROM` on.
+    /// The seeds. For more, set `MESH_WATCH_SEEDS=200`, and `MESH_WATCH_FROM` for the first.
     nonisolated static let seeds: [UInt64] = {
         let environment = ProcessInfo.processInfo.environment
         let first = UInt64(environment["MESH_WATCH_FROM"] ?? "") ?? 0
@@ -130,7 +130,7 @@ private final class OriginalApp {
         #expect(run.phone.sorted() == run.taps.sorted(), "seed \(seed)")
     }
 
-    /// Both people tap about five times a second, often at the same moment: events cross all the time.
+    /// Both users tap about five times a second, often at the same moment, so events cross all the time.
     private func run(_ seed: UInt64) async throws -> (phone: [String], watch: [String], taps: [String]) {
         let world = World(seed: seed, .calm)
         var random = SplitMix64(seed: seed)

@@ -7,7 +7,7 @@ import MeshTransport
 import MeshWatchConnectivityTransport
 import Testing
 
-/// The whole transport, on both devices.
+/// The complete transport, on both devices.
 @Suite struct TransportTests {
     @Test(arguments: [SessionDeliveryMode.realtimeBestEffort, .reliableEventually])
     func `Each side receives messages from the other`(mode: SessionDeliveryMode) async throws {

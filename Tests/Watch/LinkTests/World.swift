@@ -8,7 +8,7 @@ import MeshTestSupport
 import MeshTransport
 import MeshWatchConnectivityTransport
 
-/// A phone and a watch with an app of ours on each, in virtual time: two instances that share nothing but the pair.
+/// A phone and a watch with one of our apps on each, in virtual time: two instances that share nothing but the pair.
 final class World: Sendable {
     enum Side: CaseIterable {
         case phone, watch
@@ -24,7 +24,7 @@ final class World: Sendable {
         stores = hasStores ? [.phone: MemoryStore(), .watch: MemoryStore()] : nil
     }
 
-    /// Both apps in the foreground, and met.
+    /// A world in which both apps run in the foreground and have met.
     static func running(
         seed: UInt64 = 1, _ conditions: SimulatedWatchConditions = .ideal, hasStores: Bool = false
     ) throws -> World {
@@ -42,7 +42,7 @@ final class World: Sendable {
         return try begin(side, session)
     }
 
-    /// What the app does when it is launched, by whomever.
+    /// Runs the app's launch code, regardless of what launched it.
     @discardableResult
     func begin(_ side: Side, _ session: WCSession) throws -> WatchConnectivitySessionSyncTransport {
         var configuration = DeliveryConfiguration.watchConnectivity
@@ -58,7 +58,7 @@ final class World: Sendable {
         return transport
     }
 
-    /// As the system ends apps: without a word.
+    /// Kills the app without notice, as the system does.
     func kill(_ side: Side) {
         device(side).kill()
         let transport = transports.withLock { $0.removeValue(forKey: side) }
@@ -107,7 +107,7 @@ func snapshot(
             state: [String(repeating: "x", count: byteCount)], peerSequenceVector: [World.peer(side).id: revision]))
 }
 
-/// What a stream has brought so far.
+/// The elements that a stream has brought so far.
 final class Log<Element: Sendable>: Sendable {
     private let elements = Locked<[Element]>([])
     private let task: Task<Void, Never>
@@ -121,7 +121,7 @@ final class Log<Element: Sendable>: Sendable {
 
     var all: [Element] { elements.withLock { $0 } }
 
-    /// Waits for so many.
+    /// Waits for at least `count` elements.
     func atLeast(_ count: Int) async -> [Element] {
         await eventually { all.count >= count }
         return all

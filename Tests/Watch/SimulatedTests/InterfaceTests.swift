@@ -2,7 +2,7 @@ import Foundation
 import MeshSimulatedWatch
 import Testing
 
-// The part between the marks is written as an app for Apple's framework writes it, with every public name.
+// The code between the marks uses every public name as an app for Apple's framework does.
 
 // MARK: - App code
 
@@ -127,7 +127,7 @@ final class ConnectivityManager: NSObject, WCSessionDelegate, @unchecked Sendabl
     }
 }
 
-/// Nothing but what Apple requires on watchOS.
+/// Implements only the methods that Apple requires on watchOS.
 final class BareDelegate: NSObject, WCSessionDelegate {
     func session(
         _ session: WCSession, activationDidCompleteWith activationState: WCSessionActivationState,

@@ -36,7 +36,7 @@ import Testing
         case .suspended: running.pair.watch.suspend()
         default: running.pair.watch.kill()
         }
-        running.phone.send(1)  // The phone does not know yet.
+        running.phone.send(1)  // The phone doesn't know yet.
         running.pair.runUntilIdle()
         running.phone.send(2)
         running.pair.runUntilIdle()

@@ -2,9 +2,9 @@ import Foundation
 import MeshBase
 import MeshSimulatedWatch
 
-/// One random life of a phone and two watches: what their users and apps do, and what must hold whatever the system does.
+/// One random run of a phone and two watches: the actions of users and apps, and the invariants of the system.
 final class Schedule: Sendable {
-    /// What all launches of the app on one device have seen, by where it came from.
+    /// Everything that all launches of the app on one device have received, by origin.
     struct Record: Sendable {
         var userInfos: [Int] = []
         var contexts: [Int] = []
@@ -12,7 +12,7 @@ final class Schedule: Sendable {
         var files = 0
         var finished: [Int: WCError.Code?] = [:]
         var finishedFiles: [WCError.Code?] = []
-        /// By message: how often its sender has heard of it.
+        /// The number of answers or errors that each message's sender got.
         var answers: [Int: Int] = [:]
     }
 
@@ -25,7 +25,7 @@ final class Schedule: Sendable {
     private let last = Locked(0)
     private let file: URL?
 
-    // Of each device what its apps have handed to the system, in order.
+    // The items that each device's apps have handed to the system, in order.
     private let sentUserInfos = Locked([[Int]](repeating: [], count: 3))
     private let sentContexts = Locked([Int](repeating: 0, count: 3))
     private let sentFiles = Locked([Int](repeating: 0, count: 3))
@@ -145,7 +145,7 @@ final class Schedule: Sendable {
         }
     }
 
-    /// Nothing goes wrong any more, and everybody is there, with each watch in turn.
+    /// Ends all faults, and lets each watch in turn finish its exchange with the phone.
     private func settle() {
         pair.conditions = .ideal
         for watch in pair.watches { watch.isInRange = true }

@@ -22,7 +22,7 @@ import Testing
             totals.crashesWhileDelivering += counts.crashesWhileDelivering
             totals.wakes += counts.wakes
         }
-        // The schedules do what they are for.
+        // The schedules really cover these cases.
         #expect(totals.userInfosDelivered > 10_000 && totals.messagesDelivered > 3_000)
         #expect(totals.contextsDelivered > 3_000 && totals.crashesWhileDelivering > 100 && totals.wakes > 500)
     }

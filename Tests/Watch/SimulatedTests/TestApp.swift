@@ -3,7 +3,7 @@ import Foundation
 import MeshBase
 import MeshSimulatedWatch
 
-/// An app that writes down what it is told.
+/// An app that records the calls of its delegate.
 final class TestApp: NSObject, WCSessionDelegate, @unchecked Sendable {
     enum Event: Hashable, Sendable {
         case activated(WCSessionActivationState, WCError.Code?)
@@ -25,9 +25,9 @@ final class TestApp: NSObject, WCSessionDelegate, @unchecked Sendable {
     let session: WCSession
     private let log = Locked<[Event]>([])
     private let mainThreadCalls = Locked(0)
-    /// Called before an event is written down, from within the call.
+    /// Called before an event is recorded, from within the delegate's call.
     let onEvent = Locked<(@Sendable (Event) -> Void)?>(nil)
-    /// Whether requests are answered, with the number plus 100.
+    /// True if requests are answered, with the number plus 100.
     let answers = Locked(true)
     let heldReplies = Locked<[([String: Any]) -> Void]>([])
 
@@ -132,7 +132,7 @@ struct Running {
 
 struct NotLaunched: Error {}
 
-/// Whether this is where the main actor's code runs.
+/// True if the current code runs where the main actor's code does.
 var isMainThread: Bool {
     _ = mainQueueMark
     return Thread.isMainThread || DispatchQueue.getSpecific(key: mainQueueKey) == true

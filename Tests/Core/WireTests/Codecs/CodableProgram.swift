@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an `encode(to:)` may do with an encoder, as a value: tests run over all small programs.
+/// Calls that an `encode(to:)` may make on an encoder, as a value: tests run over all small programs.
 struct CodableProgram: Encodable, Sendable, CustomStringConvertible {
     indirect enum Call: Sendable {
         case keyed([Field])
@@ -73,7 +73,7 @@ struct CodableProgram: Encodable, Sendable, CustomStringConvertible {
                 var nested = container.nestedUnkeyedContainer(forKey: AnyName(name))
                 try run(elements, in: &nested)
             case .superValue(let name, let calls):
-                // A function of its own, because JSONEncoder adds the value when the encoder goes away.
+                // A separate function, because JSONEncoder adds the value when the encoder is deallocated.
                 try run(calls, on: name.map { container.superEncoder(forKey: AnyName($0)) } ?? container.superEncoder())
             case .failing(let name): try? container.encode(Failing(), forKey: AnyName(name))
             }
@@ -129,7 +129,7 @@ struct AnyName: CodingKey {
     init?(intValue: Int) { nil }
 }
 
-/// Whatever a message holds, read without knowing its type.
+/// Any message, read without knowing its type.
 indirect enum AnyValue: Decodable, Equatable {
     case null
     case number(Int)
@@ -160,8 +160,8 @@ extension DecodingError.Context {
 // MARK: - All small programs
 
 extension CodableProgram {
-    /// All programs of one container with at most two fields or elements, and of two containers with at most one; then
-    /// a sample of these as a field, an element and a single value of another.
+    /// All programs of one container with at most two fields or elements, and of two containers with at most one. In addition,
+    /// a sample of these as a field, an element and a single value of another program.
     static let all: [CodableProgram] = {
         let (short, long) = (calls(2), calls(1))
         let programs = (short.map { [$0] } + pairs(long)).map(CodableProgram.init)
@@ -196,7 +196,7 @@ extension CodableProgram {
             .value("super", .number(8)),
         ]
 
-    /// All calls with at most that many fields or elements.
+    /// All calls with at most `count` fields or elements.
     private static func calls(_ count: Int) -> [Call] {
         let fields = [[]] + leafFields.map { [$0] } + (count > 1 ? pairs(leafFields) : [])
         let elements = [[]] + leafElements.map { [$0] } + (count > 1 ? pairs(leafElements) : [])

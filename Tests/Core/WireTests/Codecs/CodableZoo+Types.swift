@@ -1,8 +1,8 @@
-// Over 500 lines on purpose: one list of every shape that Codable can take, read from top to bottom.
+// Over 500 lines on purpose: one list of every shape that Codable can take, in one place.
 
 import Foundation
 
-// The types of the zoo: each does with Codable what some app does.
+// The types of the zoo. Each uses Codable as some app does.
 
 struct Leaf: Codable, Hashable, Sendable {
     var number = 1
@@ -212,7 +212,7 @@ struct LateNested: Codable, Hashable, Sendable {
     }
 }
 
-/// Asks its encoder for two keyed containers, which are one record.
+/// Requests two keyed containers from its encoder. They form one record.
 struct TwoContainers: Codable, Hashable, Sendable {
     var a: Int
     var b: Int
@@ -238,7 +238,7 @@ struct TwoContainers: Codable, Hashable, Sendable {
     }
 }
 
-/// Reads in another order than it writes.
+/// Reads its fields in an order other than the one it writes.
 struct Reversed: Codable, Hashable, Sendable {
     var a: Int
     var b: String
@@ -289,7 +289,7 @@ struct NumberList: Codable, Hashable, Sendable {
     }
 }
 
-/// Writes an array as a whole and reads it one by one.
+/// Writes an array in one call and reads it element by element.
 struct BlockByElement: Codable, Hashable, Sendable {
     var values: [Double]
 
@@ -307,7 +307,7 @@ struct BlockByElement: Codable, Hashable, Sendable {
     }
 }
 
-/// Writes one by one and reads as a whole.
+/// Writes an array element by element and reads it in one call.
 struct BlockByArray: Codable, Hashable, Sendable {
     var values: [Int16]
 
@@ -321,7 +321,7 @@ struct BlockByArray: Codable, Hashable, Sendable {
     init(from decoder: any Decoder) throws { values = try decoder.singleValueContainer().decode([Int16].self) }
 }
 
-/// Keys that are structs, known at run time only.
+/// Uses structs as coding keys, known at run time only.
 struct StructKeys: Codable, Hashable, Sendable {
     var values: [String: Int]
 
@@ -384,7 +384,7 @@ struct SuperKeyed: Codable, Hashable, Sendable {
     }
 }
 
-/// A list of different kinds.
+/// A list of elements of different types.
 struct Mixed: Codable, Hashable, Sendable {
     var number: Int
     var text: String
@@ -407,7 +407,7 @@ struct Mixed: Codable, Hashable, Sendable {
         number = try container.decode(Int.self)
         text = try container.decode(String.self)
         guard container.currentIndex == 2, container.count == 4 else { throw CancellationError() }
-        // The rest is left unread.
+        // The other elements are left unread.
     }
 }
 
@@ -437,7 +437,7 @@ struct ExplicitNil: Codable, Hashable, Sendable {
     }
 }
 
-/// A value that encodes as nil although it is there.
+/// A value that exists but encodes as nil.
 struct BoxedNil: Codable, Hashable, Sendable {
     var value: Int?
 
@@ -454,7 +454,7 @@ struct BoxedNil: Codable, Hashable, Sendable {
     }
 }
 
-/// Reads less than it has written, inside a list and a record.
+/// Reads less than it wrote, inside a list and a record.
 struct PartialReader: Codable, Hashable, Sendable {
     var a: Int
     var b: Int
@@ -495,7 +495,7 @@ struct PartialReader: Codable, Hashable, Sendable {
     }
 }
 
-/// More coding keys than one byte can tell apart.
+/// More coding keys than one byte can number.
 struct ManyCases: Codable, Hashable, Sendable {
     var values: [Int: Int]
 

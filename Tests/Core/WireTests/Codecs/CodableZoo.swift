@@ -1,7 +1,7 @@
 import Foundation
 import MeshTesting
 
-/// One value of a type, whatever the type; tests run over all of them.
+/// One value of any type. Tests run over all of them.
 struct Specimen: Sendable, CustomStringConvertible {
     let name: String
     let visit: @Sendable (any SpecimenVisitor) throws -> Void
@@ -18,7 +18,7 @@ protocol SpecimenVisitor {
     func visit<Value: Codable & Equatable & Sendable>(_ value: Value) throws
 }
 
-/// A value of every shape that Codable can take.
+/// Values of every shape that Codable can take.
 enum CodableZoo {
     static let specimens: [Specimen] =
         scalars + optionals + collections + structs + enums + handWritten

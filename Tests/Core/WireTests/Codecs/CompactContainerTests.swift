@@ -3,7 +3,7 @@ import Testing
 
 @testable import MeshWire
 
-/// Keyed containers are lent again and again; whoever still has one must not find another record in it.
+/// The codec reuses keyed containers. A value that still holds one must not find another record in it.
 @Suite struct CompactContainerTests {
     private static let codec = CompactCodec(usesDirectPath: false)
 
@@ -26,7 +26,7 @@ import Testing
     @Test func `A container that outlives its value is not lent to the next one`() throws {
         for _ in 0..<3 {
             let keeper = Keeper()
-            // All of them stay until the message is complete.
+            // All of them are kept until the message is complete.
             let values = (0..<4).map { Keeping(value: $0, keeper: keeper) }
             let bytes = try Self.codec.encode(values)
             #expect(keeper.containers.count == 4)
@@ -136,7 +136,7 @@ private struct Keeping: Encodable {
     }
 }
 
-/// Keeps its container as long as it lives itself.
+/// Keeps its container for its own lifetime.
 private final class KeptReader: Decodable {
     let fields: KeyedDecodingContainer<Chain.Keys>
     let value: Int

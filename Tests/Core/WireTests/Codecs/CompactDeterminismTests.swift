@@ -17,7 +17,7 @@ import Testing
         var keyed: [NamedKey: [Color: Int]] = [:]
     }
 
-    /// The same elements, put in another order into tables of another capacity.
+    /// Equal elements are inserted in another order, into tables of another capacity.
     @Test(arguments: 0..<40 as Range<UInt64>, [true, false])
     func `Equal values give equal bytes`(seed: UInt64, direct: Bool) throws {
         let codec = CompactCodec(mode: .deterministic, usesDirectPath: direct)
@@ -52,7 +52,7 @@ import Testing
         #expect(try codec.encode(left) == codec.encode(right))
     }
 
-    /// A key written twice must not bring back the order in memory.
+    /// A key that is written twice must not bring back the in-memory order.
     @Test(arguments: 0..<20 as Range<UInt64>) func `Irregular values of sets are sorted too`(seed: UInt64) throws {
         struct Irregular: Encodable {
             let value: Unordered

@@ -5,14 +5,14 @@ import Testing
 
 @testable import MeshWire
 
-/// Types whose Codable form the codec writes and reads itself: the bytes are those that their own coding asks for, and
-/// any other bytes are read as that coding would.
+/// Types whose Codable form the codec writes and reads itself. It writes the bytes that their own coding would, and reads
+/// any other bytes as that coding would.
 @Suite struct CompactFormTests {
     private let codec = CompactCodec(mode: .deterministic, usesDirectPath: false)
 
     // MARK: - Decimals
 
-    /// What Foundation spells out, under the same names.
+    /// The fields that Foundation encodes for a decimal, under the same names.
     private struct Spelled: Codable {
         var exponent: Int32
         var length: UInt32 = 1
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// Written as an integer, in a list that is no block.
+    /// A digit that is written as an integer, in a list that isn't a block.
     private struct Digit: Codable {
         var value: Int
 
@@ -40,7 +40,7 @@ import Testing
 
     private let price = Decimal(string: "12.5") ?? 0
 
-    /// Goes through the type's own coding.
+    /// A wrapper that uses the type's own coding.
     private struct Own<Value: Codable & Equatable>: Codable, Equatable {
         var value: Value
 
@@ -109,7 +109,7 @@ import Testing
                 try outer.encode([[value]], forKey: .later)
             }
 
-            /// Leaves the reader inside, before a field that nothing reads.
+            /// Leaves the reader inside, before a field that isn't read.
             init(from decoder: any Decoder) throws {
                 let outer = try decoder.container(keyedBy: Keys.self)
                 let inner = try outer.nestedContainer(keyedBy: InnerKeys.self, forKey: .inner)
@@ -171,7 +171,7 @@ import Testing
 
     @Test func `A message doesn't depend on the messages before it`() throws {
         let first = try codec.encode(Person())
-        // More messages than a table of texts tells apart.
+        // More messages than a table of texts can number.
         for _ in 0..<70_000 where try codec.encode(Person()) != first { Issue.record("the bytes changed") }
         for _ in 0..<3 {
             #expect(try codec.decode(Person.self, from: first) == Person())

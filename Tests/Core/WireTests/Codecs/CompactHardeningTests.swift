@@ -6,7 +6,7 @@ import Testing
 
 @testable import MeshWire
 
-/// Bytes from outside: whatever they are, decoding ends in a value or in a typed error, and in little memory.
+/// Untrusted bytes: decoding ends in a value or in a typed error, and uses little memory.
 @Suite struct CompactHardeningTests {
     static let codecs = [CompactCodec(), CompactCodec(usesDirectPath: false)]
 
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test func `Elements of a byte each that are large in memory are refused`() throws {
-        // 200,000 times nil, where every nil takes as much memory as the whole struct.
+        // 200,000 times nil. In memory each nil takes as many bytes as the complete struct.
         let bytes =
             [WireKind.list.rawValue, 0xc0, 0x9a, 0x0c] + [UInt8](repeating: WireKind.nil.rawValue, count: 200_000)
         #expect(MemoryLayout<SampleWorkout.Segment?>.stride > 64)
@@ -245,7 +245,7 @@ private struct Cut: SpecimenVisitor {
     }
 }
 
-/// Every place of a short message, some of a long one.
+/// Every position of a short message, and some of a long one.
 private func strideOver(_ count: Int) -> StrideTo<Int> { stride(from: 0, to: count, by: max(1, count / 400)) }
 
 private struct Flip: SpecimenVisitor {

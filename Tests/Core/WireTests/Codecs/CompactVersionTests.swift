@@ -5,7 +5,7 @@ import Testing
 
 @testable import MeshWire
 
-/// Two versions of an app, on either path, and what each makes of the other's bytes.
+/// Two versions of an app read each other's bytes, on either path.
 @Suite struct CompactVersionTests {
     static let codecs = [CompactCodec(), CompactCodec(usesDirectPath: false)]
 
@@ -129,7 +129,7 @@ import Testing
 
 // MARK: - The direct path
 
-/// The first version of a type, the next one, and one that knows Codable only.
+/// The first version of a type, the next one, and a version that supports only Codable.
 @Suite struct WireCodableTests {
     struct First: WireCodable, Codable, Equatable {
         var index = 7

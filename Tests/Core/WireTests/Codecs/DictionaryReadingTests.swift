@@ -3,7 +3,7 @@ import Testing
 
 @testable import MeshWire
 
-/// Dictionaries are made with room for the fields that a look ahead counts, and their names are read in one step.
+/// The reader counts fields ahead to reserve capacity for a dictionary, and reads their names in one step.
 @Suite struct DictionaryReadingTests {
     private let codec = CompactCodec()
 

@@ -4,12 +4,12 @@ import Testing
 
 @testable import MeshWire
 
-/// The short cuts of the direct path: heads of two bytes, fields that are absent, strings and cases that repeat.
+/// Shortcuts of the direct path: heads of two bytes, absent fields, repeated strings and repeated cases.
 @Suite struct DirectRecordTests {
     private enum Color: String, CaseIterable, Codable, WireValue { case red, green, blue, transparent }
     private enum Light: String, CaseIterable, Codable, WireValue { case red, amber, green }
 
-    /// More fields than one byte numbers, some of them absent.
+    /// More fields than one byte can number, some of them absent.
     private struct Wide: Codable, Equatable, WireCodable {
         enum WireKeys: Int, CodingKey {
             case first = 1
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// The same fields, read from the last to the first.
+    /// The fields of `Wide`, read from the last to the first.
     private struct Backwards: WireCodable {
         var wide = Wide(0)
 
@@ -110,7 +110,7 @@ import Testing
         let mixed = zip(colors, zip(lights, texts)).map { Mixed(color: $0, text: $1.1, light: $1.0) }
         let bytes = try CompactCodec().encode(direct: mixed)
         #expect(try decode([Mixed].self, bytes) == mixed)
-        // Each text once: all but the first few elements take their heads and numbers only.
+        // Each text is written once: all but the first few elements take only their heads and numbers.
         let more = try CompactCodec().encode(direct: mixed + mixed)
         #expect(more.count - bytes.count <= 12 * mixed.count + 1)
         #expect(try codec.encode(mixed) == CompactCodec(mode: .deterministic).encode(direct: mixed))
@@ -154,7 +154,7 @@ import Testing
         #expect(lights.map(\.light) == [.amber, .red])
     }
 
-    /// Skips the fields in which the texts are written first.
+    /// Skips the fields that contain the texts for the first time.
     private struct LightOnly: WireCodable {
         let light: Light
 
@@ -192,7 +192,7 @@ import Testing
                     #expect(read.value == value)
                     #expect(read.remaining == padded.count - plain.count)
                 }
-                // A longer spelling of the same number, as others may write it.
+                // A longer encoding of the same number, as another implementation may write it.
                 guard plain.count < 9 else { continue }
                 let long = plain.dropLast() + [plain[plain.count - 1] | 0x80, 0x80, 0]
                 for padded in [Array(long), long + [UInt8](repeating: 1, count: 9)] where long.count <= 10 {
@@ -205,7 +205,7 @@ import Testing
         #expect(throws: WireError.self) { try readVarint([UInt8](repeating: 0xFF, count: 12)) }
     }
 
-    /// A record, or a number in its place, as an older version wrote it.
+    /// A record, or a plain number in its place, as an older version wrote it.
     private struct Marker: Equatable, WireCodable {
         enum WireKeys: Int, CodingKey { case place = 1 }
 

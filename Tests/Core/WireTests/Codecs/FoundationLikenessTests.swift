@@ -4,7 +4,7 @@ import Testing
 
 @testable import MeshWire
 
-/// Where Codable leaves a choice, every codec does what Foundation's JSON encoder does.
+/// If Codable leaves a choice, every codec behaves as Foundation's JSON encoder does.
 @Suite struct FoundationLikenessTests {
     private static let foundation: JSONEncoder = {
         let encoder = JSONEncoder()
@@ -16,7 +16,7 @@ import Testing
         CompactCodec(), CompactCodec(mode: .deterministic, usesDirectPath: false, namesFirst: true), JSONCodec(),
     ]
 
-    /// A program that uses two kinds of container for one value stops the process in Foundation; codecs throw.
+    /// A program that uses two kinds of container for one value traps in Foundation. Our codecs throw.
     @Test func `Every small program of containers gives the same result as Foundation's JSON encoder`() throws {
         var (compared, refused) = (0, 0)
         for program in CodableProgram.all {
@@ -35,7 +35,7 @@ import Testing
                     guard read != wanted else { continue }
                     Issue.record("\(codec.id): \(read) instead of \(wanted): \(program)")
                 } catch let error as WireError where error.code == .encodingFailed && !(codec is CompactCodec) {
-                    // Refused, not lost.
+                    // Rejected, not lost.
                 } catch {
                     Issue.record("\(codec.id): \(error): \(program)")
                 }
@@ -45,7 +45,7 @@ import Testing
         #expect(compared > 5_000 && refused > 5_000, "\(compared) compared, \(refused) refused")
     }
 
-    /// Whether Foundation gets through: an `EncodedShape` throws where it stops the process.
+    /// True if Foundation completes the program: an `EncodedShape` throws where Foundation would trap.
     private static func isRegular(_ program: CodableProgram) -> Bool {
         let rules = EncodedShape.Rules(depthMax: 100, isValue: { EncodedShape.isStandard($0) })
         return (try? EncodedShape.make(program, rules)) != nil
@@ -127,7 +127,7 @@ private final class Derived: Base {
     }
 }
 
-/// All keys have one name.
+/// Keys that all have the same name.
 private struct Alike: Codable, Hashable, CodingKeyRepresentable {
     var number: Int
 

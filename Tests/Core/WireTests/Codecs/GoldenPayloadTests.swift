@@ -3,9 +3,9 @@ import MeshTestSupport
 import MeshWire
 import Testing
 
-/// Compares what the codecs write with committed bytes, and reads those.
+/// Compares the output of the codecs with committed bytes, and reads these bytes back.
 ///
-/// `SESSIONMESH_UPDATE_FIXTURES=1 swift test --filter GoldenPayloadTests` writes the files anew.
+/// `SESSIONMESH_UPDATE_FIXTURES=1 swift test --filter GoldenPayloadTests` rewrites the files.
 @Suite("Golden payloads", .serialized)
 struct GoldenPayloadTests {
     private static let folder = Checkout.fixtures.appending(path: "Payloads")
@@ -17,7 +17,7 @@ struct GoldenPayloadTests {
             let place = Self.folder.appending(path: payload.name + file.suffix)
             if Self.environment["SESSIONMESH_UPDATE_FIXTURES"] == "1" { try Data(file.bytes).write(to: place) }
             let golden = Array(try Data(contentsOf: place))
-            // Foundations differ in how they print JSON; it is for the readers in other languages.
+            // Versions of Foundation print JSON differently. The JSON files are for readers in other languages.
             if place.pathExtension != "json" { #expect(file.bytes == golden, "\(file.suffix)") }
             #expect(try file.isRead(golden), "\(file.suffix)")
         }
@@ -36,7 +36,7 @@ struct GoldenPayloadTests {
         let script = Checkout.interop.appending(path: "decode_payloads.py").path
         let (status, text) = try await Program.run("python3", ["-B", "-X", "utf8", script, Self.folder.path])
         let isRequired = Self.environment["CI"] == "true"
-        // What env says when there is no such program.
+        // The status of `env` if there is no such program.
         if status == 127, !isRequired { return print("skipped: python3 is missing (payloads)") }
         #expect(status == 0, "\(text)")
     }

@@ -49,7 +49,7 @@ struct GoldenScalars: WireCodable, Codable, Equatable, Sendable {
     }
 }
 
-/// The least or the greatest of every width.
+/// The minimum or the maximum of every width.
 struct GoldenIntegers: WireCodable, Codable, Equatable, Sendable {
     var int8: Int8 = .min
     var int16: Int16 = .min
@@ -96,7 +96,7 @@ struct GoldenIntegers: WireCodable, Codable, Equatable, Sendable {
     }
 }
 
-/// What Foundation brings, beside what takes the direct path.
+/// Foundation types that don't use the direct path.
 struct GoldenFoundation: Codable, Equatable, Sendable {
     var url = URL(string: "https://example.org/a?b=c#d")
     var amounts = [Decimal(string: "273.15"), Decimal(string: "-0.00000000000000000001"), 1000]
@@ -188,7 +188,7 @@ struct GoldenOptionals: WireCodable, Codable, Equatable, Sendable {
     }
 }
 
-/// A record in a record; names and strings repeat.
+/// A record in a record, with names and strings that repeat.
 struct GoldenRecord: WireCodable, Codable, Equatable, Sendable {
     struct Inner: WireCodable, Codable, Equatable, Sendable {
         var kind = "running"
@@ -222,7 +222,7 @@ struct GoldenRecord: WireCodable, Codable, Equatable, Sendable {
     }
 }
 
-/// Every kind of container that an `encode(to:)` may ask for.
+/// Every kind of container that an `encode(to:)` may request.
 struct GoldenContainers: Codable, Equatable, Sendable {
     enum Keys: String, CodingKey { case record, list, leaf, own, single }
 

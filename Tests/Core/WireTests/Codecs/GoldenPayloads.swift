@@ -7,7 +7,7 @@ import Testing
 /// A value whose bytes in every codec are committed under Tests/Fixtures/Payloads.
 struct GoldenPayload: Sendable, CustomTestStringConvertible {
     let name: String
-    /// What each file holds, and whether what a file holds is read as the value.
+    /// The contents of each file, and a check that given contents decode to the value.
     let files: @Sendable () throws -> [(suffix: String, bytes: [UInt8], isRead: ([UInt8]) throws -> Bool)]
 
     var testDescription: String { name }
@@ -21,7 +21,7 @@ struct GoldenPayload: Sendable, CustomTestStringConvertible {
         files = { try Self.files(value) }
     }
 
-    /// - Parameter numbers: of the fields, by their names, for what the direct path means.
+    /// - Parameter numbers: the numbers of the fields on the direct path, by field name.
     init<Value: WireValue & Codable & Equatable & Sendable>(
         _ name: String, _ value: Value, direct numbers: [String: Int]
     ) {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MeshWire
 
-/// Field names that travel once a connection.
+/// Field names that are sent once per connection.
 @Suite("Names of a connection")
 struct ConnectionNameTests {
     private static let codecs = try! CodecTable([Sample.codec, CompactCodec(), JSONCodec()])
@@ -18,7 +18,7 @@ struct ConnectionNameTests {
         let first = try link.frame(Tap.pause(at: 0), 0)
         let later = try (1...20).map { try link.frame(Tap.pause(at: Double($0)), $0).count }
         #expect(first.count > 100)
-        // Differences of times vary by a byte or two.
+        // Time differences vary by a byte or two.
         #expect(later.allSatisfy { $0 <= 40 }, "\(later)")
         #expect(try link.taps() == (0...20).map { Tap.pause(at: Double($0)) })
     }
@@ -66,7 +66,7 @@ struct ConnectionNameTests {
     @Test("a full table writes further names in full")
     func overflow() throws {
         var link = Link()
-        // Keys of a dictionary are names too.
+        // Keys of a dictionary count as names.
         let keys = (0..<50).map { group in
             Dictionary(uniqueKeysWithValues: (0..<30).map { ("key \(group * 30 + $0)", $0) })
         }
@@ -125,7 +125,7 @@ struct ConnectionNameTests {
 
     @Test("one name twice in a list is two names")
     func duplicates() throws {
-        // As no writer of this library makes it: names 1 and 2 are both `a`.
+        // No writer of this library produces this: names 1 and 2 are both `a`.
         let payload: [UInt8] = [19, 2, 1, 97, 1, 97, 5, 8, 2, 0]
         var link = Link()
         let relayed = EncodedPayload(bytes: payload, codec: CompactCodec())
@@ -187,7 +187,7 @@ struct ConnectionNameTests {
             var link = Link()
             for second in 0..<4 { try link.send(Tap.lap(index: second, note: "n"), second) }
             var bytes = Array(link.stream)
-            // Past the first frame's metadata, and the checksums mended.
+            // Changes the last bytes of each body, past its metadata, and corrects the checksums.
             var offset = 0
             var mended: [UInt8] = []
             while offset < bytes.count {
@@ -272,7 +272,7 @@ private struct Link: ~Copyable {
     }
 }
 
-/// A record with any fields, always through Codable.
+/// A record with any fields, which never uses the direct path.
 private struct Fields: Codable {
     let fields: [String: Int]
 

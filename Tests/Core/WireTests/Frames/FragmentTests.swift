@@ -59,7 +59,7 @@ struct FragmentTests {
         reassembler.expire(now: .seconds(6))
         #expect(reassembler.heldBytes == 0)
         #expect(reassembler.droppedCount == 1)
-        // The last piece now begins a frame that never completes.
+        // The last piece now starts a frame that never completes.
         #expect(try reassembler.receive(try #require(datagrams.last), now: .seconds(6)) == nil)
     }
 

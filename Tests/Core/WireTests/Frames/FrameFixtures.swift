@@ -2,7 +2,7 @@ import Foundation
 import MeshIdentity
 import MeshWire
 
-/// A codec of this folder's own, so that frames are tested without any real one.
+/// A codec for these tests only, so that they don't depend on a real one.
 struct PlainCodec: PayloadCodec {
     var id = PayloadCodecID(number: 200, name: "plain")
 
@@ -108,7 +108,7 @@ enum Sample {
 }
 
 extension WireMessage {
-    /// Everything that it says, in a form that can be compared.
+    /// The complete content, in a form that can be compared.
     var essence: String {
         switch self {
         case .hello(let hello): return "\(hello)"
@@ -132,7 +132,7 @@ extension EncodedPayload {
 }
 
 extension SessionSyncMetadata {
-    /// Every field, times as their bits.
+    /// All fields, with times as their bits.
     var essence: String {
         let causal = causalTimestamp.timeIntervalSinceReferenceDate.bitPattern
         return """

@@ -31,7 +31,7 @@ struct FrameTests {
         enum WorkoutEvent: Codable, Sendable {
             case pause(at: Date)
         }
-        // The longer form of compact: through Codable, with the names of the case and its field.
+        // The longer compact form: through Codable, with the names of the case and its field.
         let codec = CompactCodec()
         func size(_ encoder: inout FrameEncoder, _ metadata: SessionSyncMetadata) throws -> Int {
             let event = SessionSyncEnvelope(
@@ -113,7 +113,7 @@ extension Sample {
         return essences
     }
 
-    /// A frame around any body, in good order on the outside.
+    /// A frame around any body, with a valid header and checksum.
     static func frame(
         kind: UInt8, codec: UInt8 = codec.id.number, flags: UInt8 = 0, body: [UInt8]
     ) -> [UInt8] {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import MeshWire
 
-/// Compares what the library writes with committed bytes, and what it reads from them with committed JSON.
+/// Compares the bytes that the library writes with committed bytes, and their decoded form with committed JSON.
 ///
-/// `SESSIONMESH_UPDATE_FIXTURES=1 swift test --filter GoldenFrameTests` writes the files anew.
+/// `SESSIONMESH_UPDATE_FIXTURES=1 swift test --filter GoldenFrameTests` rewrites the files.
 @Suite("Golden frames", .serialized)
 struct GoldenFrameTests {
     static let folder = Checkout.fixtures.appending(path: "Wire")
@@ -46,7 +46,7 @@ struct GoldenFrameTests {
     func python() async throws {
         let script = Checkout.interop.appending(path: "decode_frames.py").path
         let (status, text) = try await Program.run("python3", ["-B", script, Self.folder.path])
-        // What env says when there is no such program.
+        // The status of `env` if there is no such program.
         if status == 127, ProcessInfo.processInfo.environment["CI"] != "true" {
             return print("skipped: python3 is missing (frames)")
         }
@@ -54,7 +54,7 @@ struct GoldenFrameTests {
         #expect(text.contains("\(GoldenVector.all.count + GoldenVector.refused.count) files"))
     }
 
-    /// Foundations differ in the spaces that they print.
+    /// Parses JSON, because versions of Foundation print different spaces.
     private static func parsed(_ json: Data) throws -> NSDictionary? {
         try JSONSerialization.jsonObject(with: json) as? NSDictionary
     }
@@ -63,7 +63,7 @@ struct GoldenFrameTests {
 // MARK: - Description
 
 extension GoldenFrameTests {
-    /// What a stream of frames says, or why it is refused, as JSON.
+    /// The content of a stream of frames, or the error that rejects it, as JSON.
     static func describe(_ bytes: [UInt8]) throws -> Data {
         let options: JSONSerialization.WritingOptions = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
         let object: [String: Any]
@@ -172,7 +172,7 @@ extension SessionPeer {
 }
 
 extension SessionSyncMetadata {
-    /// Numbers of 64 bits as strings, doubles as their bits.
+    /// Fields for JSON, with 64-bit numbers as strings and doubles as their bits.
     fileprivate var description: [String: Any] {
         [
             "protocolVersion": protocolVersion, "sessionID": sessionID.uuidString, "featureID": featureID,

@@ -63,7 +63,7 @@ extension GoldenVector {
             refused("fragments-damaged") { try cut(try alone(envelope(Sample.metadata()), nil).dropLast() + [0]) },
         ] + ofConnection.map { vector in refused("fragments-\(vector.name)") { try cut(try vector.make()) } }
 
-    /// Frames that are in order on a connection, and only there.
+    /// Frames that are valid on a connection only.
     static let ofConnection: [GoldenVector] = [
         GoldenVector(name: "identity") { try stream([envelope(Sample.metadata())], .stored) },
         GoldenVector(name: "names") {
@@ -76,7 +76,7 @@ extension GoldenVector {
 
     private static let ten = [UInt8](repeating: 7, count: 10)
 
-    /// Envelopes by name and by number, with marks and without, a snapshot and reports.
+    /// Envelopes by name and by number, with and without marks, a snapshot and reports.
     private static func connection(_ compression: CompressionPolicy) throws -> [UInt8] {
         let codec = CompactCodec(mode: .deterministic)
         var encoder = FrameEncoder(codec: codec, compression: compression, interning: true)
@@ -97,7 +97,7 @@ extension GoldenVector {
         return writer.array()
     }
 
-    /// Two large frames in pieces, which take turns with each other and with those of a connection.
+    /// Two large frames in pieces, interleaved with each other and with the frames of a connection.
     private static func pieces() throws -> [UInt8] {
         let limit = PayloadLimit(id: "golden", bytes: 256, summary: "", source: "")
         var fragmenter = FrameFragmenter(limit: limit, firstMessage: .max)
@@ -118,7 +118,7 @@ extension GoldenVector {
 
     private static let text = #"{"note":"\#(String(repeating: "up and down ", count: 40))"}"#
 
-    /// In pieces of 32 bytes.
+    /// Cuts a frame into pieces of 32 bytes.
     private static func cut(_ frame: [UInt8]) throws -> [UInt8] {
         var fragmenter = FrameFragmenter(limit: PayloadLimit(id: "golden", bytes: 64, summary: "", source: ""))
         return try fragmenter.fragments(of: frame).flatMap { $0 }
@@ -129,7 +129,7 @@ extension GoldenVector {
         return try encoder.encode(message, mark: mark)
     }
 
-    /// An envelope behind that mark.
+    /// An envelope after the mark.
     private static func marked(_ mark: [UInt8]) -> [UInt8] {
         var writer = WireWriter()
         writer.write(Sample.metadata(), tableOf: 0)

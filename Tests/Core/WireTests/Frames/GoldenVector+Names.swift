@@ -41,10 +41,10 @@ extension GoldenVector {
         let snapshot = SessionSyncSnapshot(
             metadata: metadata(9, "workout.state"), revision: 1, state: Summary(), peerSequenceVector: [:])
         return try [
-            // Definitions, references, both.
+            // Definitions, references, and both.
             value(Tap.pause(at: 12.5), 0), value(Tap.pause(at: 13.5), 1), value(Pace(), 2),
             value(Tap.lap(index: 3, note: "mixed"), 3), value(Pace(at: 4), 4),
-            // Names that stay where they are, and payloads without.
+            // Names that stay inside their payload, and payloads without names.
             encoded(codec.encode(Tap.pause(at: 14.5)), codec, 5), value(["no names"], 6),
             encoded(Array("{}".utf8), Sample.codec, 7), encoded(relayed, codec, 8),
             .snapshot(AnySessionSyncSnapshot(snapshot)), .goodbye(WireGoodbye(.closing)),
@@ -93,7 +93,7 @@ extension GoldenVector {
         try encoder.append(message(Tap.pause(at: 12.5), 1), to: &writer)
         try encoder.append(message(Split(index: 2, note: nil), 2), to: &writer)
         try encoder.append(message(Tap.pause(at: 13.5), 3), to: &writer)
-        // Longer than a length of one byte, with a text that repeats.
+        // Longer than a one-byte length allows, with a text that repeats.
         try encoder.append(message((0..<20).map { Split(index: $0) }, 4), to: &writer)
         try encoder.append(message(Tap.lap(index: 3, note: "uphill"), 5), to: &writer)
         try encoder.append(message(Split(index: 3), 6), to: &writer)

@@ -5,10 +5,10 @@ import Testing
 
 @testable import MeshWire
 
-/// Frames whose bytes are committed under Tests/Fixtures/Wire, and how to make them again.
+/// Frames whose bytes are committed under Tests/Fixtures/Wire, and the code that makes them.
 struct GoldenVector: Sendable, CustomTestStringConvertible {
     let name: String
-    /// Compressed bodies differ between versions of zlib.
+    /// False for compressed bodies: they differ between versions of zlib.
     var isExact = true
     let make: @Sendable () throws -> [UInt8]
 
@@ -16,7 +16,7 @@ struct GoldenVector: Sendable, CustomTestStringConvertible {
 
     static let all = basic + marks
 
-    /// Bytes that every reader must refuse, with the same code.
+    /// Bytes that every reader must reject with the same code.
     static let refused = refusedFrames + refusedMarks + refusedReports + refusedPieces
 
     private static let basic: [GoldenVector] = [
@@ -108,14 +108,14 @@ struct GoldenVector: Sendable, CustomTestStringConvertible {
         return bytes
     }
 
-    /// An envelope of the compact codec with that list of names and payload.
+    /// An envelope of the compact codec with the given bytes as its list of names and payload.
     private static func named(_ list: [UInt8], codec: UInt8 = CompactCodec.id.number) -> [UInt8] {
         var writer = WireWriter()
         writer.write(Sample.metadata(), tableOf: 0)
         return Sample.frame(kind: 2, codec: codec, flags: 16, body: writer.array() + list)
     }
 
-    /// One stored block, so that every zlib makes the same.
+    /// One stored block, because every zlib writes it identically.
     private static func deflated(_ bytes: [UInt8]) -> [UInt8] {
         [1, UInt8(bytes.count), 0, ~UInt8(bytes.count), 0xFF] + bytes
     }
@@ -149,7 +149,7 @@ extension GoldenVector {
                 state: state, checkpoint: checkpoint))
     }
 
-    /// As a caller makes it who knows nothing of stamps.
+    /// Metadata by a caller that doesn't use stamps.
     static var byHand: SessionSyncMetadata {
         SessionSyncMetadata(
             protocolVersion: 1, sessionID: Sample.session, featureID: "timer", sourcePeerID: "überall", sequence: 1,
@@ -184,7 +184,7 @@ extension GoldenVector {
         try Sample.stream(messages, compression: compression, interning: interning)
     }
 
-    /// An envelope of a later version that has added two fields to its metadata.
+    /// An envelope of a later version with two more metadata fields.
     private static func laterFields() -> [UInt8] {
         var writer = WireWriter()
         writer.write(Sample.metadata(), tableOf: 0)

@@ -158,7 +158,7 @@ struct HostileFrameTests {
         var hello = WireHello(peer: Sample.peer, codecs: [2, 1], dictionaries: [7])
         var decoder = FrameDecoder(codecs: Sample.codecs)
         var lengths: [Int] = []
-        // Those of later versions too.
+        // Includes abilities of later versions.
         for abilities in [0, 1, 5, 1 << 40, .max] as [UInt64] {
             hello.abilities = WireAbilities(rawValue: abilities)
             var encoder = FrameEncoder(codec: Sample.codec)
@@ -322,7 +322,7 @@ struct HostileFrameTests {
 }
 
 extension FrameDecoder {
-    /// What decoding throws; nil when it does not.
+    /// The code of the error that decoding throws, or nil if it succeeds.
     mutating func failure(_ frame: [UInt8]) -> WireError.Code? {
         do throws(WireError) {
             _ = try decode(frame)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MeshWire
 
-/// Frames that arrive in pieces between the others of a stream.
+/// Frames that arrive in pieces, between other frames of a stream.
 @Suite("Fragments on a stream")
 struct StreamFragmentTests {
     private static let limit = PayloadLimit(id: "piece", bytes: 16 << 10, summary: "", source: "")
@@ -108,7 +108,7 @@ struct StreamFragmentTests {
         connection.append(frame)
         let message = try connection.next()
         #expect(message != nil)
-        // Not even what the connection knows by now.
+        // In pieces, the frame can't even refer to earlier messages of the connection.
         for piece in try Self.cut(frame) { connection.append(piece) }
         let error = #expect(throws: WireError.self) { _ = try connection.next() }
         #expect(error?.code == .corrupted)

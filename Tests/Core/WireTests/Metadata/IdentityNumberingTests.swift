@@ -5,7 +5,7 @@ import Testing
 
 @testable import MeshWire
 
-/// Datagrams that give numbers to identities, on a lane that loses, repeats and reorders.
+/// Datagrams that number identities, on a lane that loses, repeats and reorders them.
 struct IdentityNumberingTests {
     private static func message(_ sequence: UInt64, type: String = "workout.event") -> SessionSyncMetadata {
         Sample.metadata(sequence: sequence, payloadType: type, advancedMilliseconds: sequence * 130)
@@ -102,7 +102,7 @@ struct IdentityNumberingTests {
         #expect(numbering.takeReport() == KnownIdentities(epoch: 2, numbers: 0))
     }
 
-    /// Every message that is read is one that was sent, whatever happens on the way; and once the lane is well, all are.
+    /// Each message that the decoder reads was sent. Once the lane loses nothing more, the decoder reads all messages.
     @Test(arguments: 0..<300 as Range<UInt64>)
     func `No message is read as another, however datagrams are lost, delayed or repeated`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -141,7 +141,7 @@ struct IdentityNumberingTests {
                 }
                 if let statement = decoder.takeKnownIdentities() { statements.append(statement) }
             }
-            // The first after a change may be lost with the word of it.
+            // The first datagrams after a change may be lost until the encoder knows of it.
             if step > 390 { try #require(isRead, "seed \(seed), step \(step)") }
             while let place = statements.indices.randomElement(using: &random), isWell || Bool.random(using: &random) {
                 let statement = statements.remove(at: place)

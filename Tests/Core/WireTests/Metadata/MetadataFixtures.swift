@@ -3,7 +3,7 @@ import MeshIdentity
 @testable import MeshWire
 
 extension WireWriter {
-    /// Metadata as the first message of a connection that remembers so many identities.
+    /// Writes metadata as the first message of a connection that remembers up to `capacity` identities.
     mutating func write(_ metadata: SessionSyncMetadata, tableOf capacity: Int) {
         var table = InterningTable(capacity: capacity)
         _ = write(metadata, interning: &table)

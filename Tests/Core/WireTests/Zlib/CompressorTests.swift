@@ -3,7 +3,7 @@ import Testing
 
 @testable import MeshWire
 
-/// Counts what it is asked for, and may lie about it.
+/// A compressor that works, or fails in one of several ways.
 private struct TestCompressor: BodyDeflating {
     enum Manner { case honest, full, boastful, empty, failing }
 
@@ -33,7 +33,7 @@ private struct TestCompressor: BodyDeflating {
     var manner = Manner.honest
 
     func makeDeflater(level: Int) throws(WireError) -> any BodyDeflater {
-        // Another level than asked for, by which its work is recognised.
+        // A level other than the requested one shows in the output.
         Deflater(manner: manner, zlib: try ZlibDeflater(level: 1))
     }
 }

@@ -57,7 +57,7 @@ struct ZlibTests {
             for bit in 0..<8 {
                 var damaged = compressed
                 damaged[position] ^= 1 << bit
-                // Not every change of raw deflate shows; the frame's checksum is there for those.
+                // Not every change of raw deflate data is detected. The frame's checksum detects the others.
                 if let restored = try? inflate(damaged) { #expect(restored.count == 600) }
             }
         }
@@ -79,7 +79,7 @@ struct ZlibTests {
             body.writeRaw(compressed)
             #expect(decoder.failure(Sample.frame(kind: 2, flags: 1, body: body.array())) == .oversized)
         }
-        // A length within the ratio does not help: the stream ends when more comes out.
+        // A claimed length within the ratio doesn't help: reading fails when more bytes come out.
         var body = WireWriter()
         body.writeVarint(UInt64(compressed.count * 20))
         body.writeRaw(compressed)
@@ -148,7 +148,7 @@ struct ZlibTests {
         #expect(throws: WireError.self) { try CompressionDictionary([UInt8](repeating: 1, count: 32_769)) }
     }
 
-    /// Early versions wrote one zlib stream of a connection.
+    /// Early versions wrote one zlib stream per connection.
     @Test func `Compression 3 is refused by its name`() {
         for flags in [3, 7] as [UInt8] {
             var decoder = FrameDecoder(codecs: Sample.codecs)

@@ -5,7 +5,7 @@ import Testing
 
 let needsResponder: Comment = "runs in Tests/Network/with-avahi"
 
-/// A way to announce and find services that this machine has.
+/// A discovery implementation that is available on this machine.
 struct DiscoveryBackend: CustomTestStringConvertible, Sendable {
     let testDescription: String
     var isOurs = false
@@ -19,7 +19,7 @@ struct DiscoveryBackend: CustomTestStringConvertible, Sendable {
         static let system = DiscoveryBackend(testDescription: "SystemDiscovery") { SystemDiscovery(type: $0) }
     #endif
 
-    /// Apple's responder lets nobody else have port 5353.
+    /// Without `multicast` on Apple's platforms, because their responder doesn't share port 5353.
     #if canImport(Darwin)
         static let all = [system]
         static let loopback = "lo0"
@@ -31,7 +31,7 @@ struct DiscoveryBackend: CustomTestStringConvertible, Sendable {
             static let all = [multicast]
         #endif
         static let loopback = "lo"
-        /// `Tests/Network/with-avahi` says so.
+        /// Set by `Tests/Network/with-avahi`.
         static let hasResponder: Bool = {
             if ProcessInfo.processInfo.environment["MESH_RESPONDER"] != nil { return true }
             print("SystemDiscovery is not tested: no responder; run Tests/Network/with-avahi swift test …")
@@ -40,12 +40,12 @@ struct DiscoveryBackend: CustomTestStringConvertible, Sendable {
     #endif
 }
 
-/// Who announces and who looks. Every backend must understand every other.
+/// An announcer and a seeker. Every backend must understand every other.
 struct DiscoveryPair: CustomTestStringConvertible, Sendable {
     let announcer: DiscoveryBackend
     let seeker: DiscoveryBackend
 
-    /// Both are served by one program, which knows all names at once.
+    /// True if one responder serves both, so it knows all names at once.
     var isOneRespondersOwn: Bool { !announcer.isOurs && !seeker.isOurs }
 
     var testDescription: String { "\(announcer.testDescription) to \(seeker.testDescription)" }
@@ -56,7 +56,7 @@ struct DiscoveryPair: CustomTestStringConvertible, Sendable {
 }
 
 extension ServiceType {
-    /// One that nobody else on this network uses.
+    /// A type that no other service on this network uses.
     static func unique() -> ServiceType {
         ServiceType("_t" + String(UInt64.random(in: 0..<0x100_0000_0000), radix: 16) + "._tcp")
     }

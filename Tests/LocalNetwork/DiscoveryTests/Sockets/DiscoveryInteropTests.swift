@@ -3,7 +3,7 @@ import Testing
 
 @testable import MeshDiscovery
 
-/// Our multicast DNS and that of others, on the loopback interface.
+/// Our multicast DNS and other implementations, on the loopback interface.
 @Suite struct DiscoveryInteropTests {
     private static let needsZeroconf: Comment = "needs python-zeroconf: python3 -m pip install zeroconf"
 
@@ -54,7 +54,7 @@ import Testing
         party.announce("listed", port: 1)
         await witness.recorder.service("listed")
         var types: [String] = []
-        // Each time it looks for two seconds.
+        // Each run looks for two seconds.
         for _ in 0..<30 where !types.contains("\(type.name).local.") {
             types = try await Program.zeroconf("types").allLines()
         }
@@ -78,7 +78,7 @@ import Testing
 }
 
 #if os(Linux)
-    /// The same with Avahi's own tools, on the network that `Tests/Network/with-avahi` makes.
+    /// The interoperation with Avahi's own tools, on the network that `Tests/Network/with-avahi` creates.
     @Suite(.enabled(if: DiscoveryBackend.hasResponder, needsResponder))
     struct AvahiInteropTests {
         @Test("avahi-browse resolves us") func foundByAvahi() async throws {

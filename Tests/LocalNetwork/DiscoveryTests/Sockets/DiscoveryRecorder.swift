@@ -2,7 +2,7 @@ import MeshBase
 import MeshDiscovery
 import MeshTestSupport
 
-/// Writes down what a discovery tells, and lets a test wait for it.
+/// Records the events of a discovery, and lets a test wait for them.
 final class DiscoveryRecorder: ServiceObserver {
     enum Event: Hashable, Sendable {
         case found(FoundService)
@@ -54,17 +54,17 @@ final class DiscoveryRecorder: ServiceObserver {
 // MARK: - For the test
 
 extension DiscoveryRecorder {
-    /// Everything so far.
+    /// All events so far.
     var events: [Event] { state.withLock { $0.events } }
-    /// What is there now.
+    /// The services that are currently found.
     var services: [String: FoundService] { state.withLock { $0.services } }
 
-    /// Waits until the services that are there satisfy the condition.
+    /// Waits until the found services satisfy the condition.
     func untilServices(_ isMet: @escaping @Sendable ([String: FoundService]) -> Bool) async {
         await until { isMet($0.services) }
     }
 
-    /// Waits until that service is there and as it should be.
+    /// Waits until the service is found and satisfies the condition.
     @discardableResult
     func service(
         _ instance: String, where isMet: @escaping @Sendable (FoundService) -> Bool = { _ in true }
@@ -73,25 +73,25 @@ extension DiscoveryRecorder {
         return services[instance]
     }
 
-    /// Waits until it is not there.
+    /// Waits until the service isn't found any more.
     func loss(of instance: String) async { await untilServices { $0[instance] == nil } }
 
-    /// Waits for an own announcement's new name.
+    /// Waits for the new name of an own announcement.
     func newName() async -> String? {
         await until { $0.events.contains { $0.newName != nil } }
         return lastName
     }
 
-    /// What an own announcement was renamed to last.
+    /// The last new name of an own announcement.
     var lastName: String? { events.compactMap(\.newName).last }
 
-    /// Waits until looking is over.
+    /// Waits until browsing fails.
     func failure() async -> DiscoveryError? {
         await until { $0.events.contains { $0.failure != nil } }
         return events.compactMap(\.failure).first
     }
 
-    /// Returns when patience is at an end, too.
+    /// Waits for the condition. Also returns when the test's patience ends.
     private func until(_ isMet: @escaping @Sendable (State) -> Bool) async {
         await patiently { await self.wait(until: isMet) }
     }

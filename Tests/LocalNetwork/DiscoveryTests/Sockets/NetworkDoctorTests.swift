@@ -27,10 +27,10 @@ import Testing
 }
 
 #if os(Linux)
-    /// Every fault, on a network of its own.
+    /// Every fault, each on a separate network.
     @Suite(.enabled(if: OwnNetwork.isAllowed, "needs root and a process of its own, with MESH_NETWORK_FAULTS=1"))
     struct NetworkFaultTests {
-        /// An address of IPv6 would not be ready at once.
+        /// Two connected interfaces without IPv6, because an IPv6 address wouldn't be ready at once.
         private static let twoEnds = [
             "echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6",
             "ip link set lo up", "ip link add one type veth peer name two",

@@ -2,20 +2,20 @@
     import Foundation
     import MeshBase
 
-    /// A network that only one thread of this process is on: a network namespace, which needs root.
+    /// A network for a single thread of this process: a network namespace, which needs root.
     enum OwnNetwork {
         struct Failure: Error {
             var command: String
         }
 
-        /// Whether one may be made, and can. A thread that is started from one on another network is on that too, pools'
-        /// threads as well; so these tests want a process of their own, and ask for it by this variable.
+        /// True if tests may and can create networks. A new thread joins the network of the thread that starts it, even in
+        /// thread pools. So these tests need a separate process, and request it by this variable.
         static let isAllowed: Bool = {
             guard ProcessInfo.processInfo.environment["MESH_NETWORK_FAULTS"] != nil else { return false }
             return (try? run([]) { true }) ?? false
         }()
 
-        /// Configures a new network by shell commands, and runs the body on a thread that is on it.
+        /// Configures a new network by shell commands, and runs the body on a thread in it.
         static func run<Result: Sendable>(
             _ commands: [String], _ body: @escaping @Sendable () throws -> Result
         ) throws -> Result {
@@ -36,7 +36,7 @@
             return try result.get()
         }
 
-        /// The thread is on an empty network from now on.
+        /// Moves the thread to an empty network.
         private static func leaveNetwork() throws {
             typealias Unshare = @convention(c) (Int32) -> Int32
             let newNetwork: Int32 = 0x4000_0000
@@ -44,8 +44,8 @@
             else { throw Failure(command: "unshare") }
         }
 
-        /// A child process is on the network of the thread that starts it, which is why Foundation's Process, which has
-        /// threads of its own to start them, is of no use.
+        /// Runs a command on the network of the calling thread. Foundation's `Process` would start it from another thread, and so
+        /// on another network.
         static func shell(_ command: String) throws {
             var child: pid_t = 0
             let arguments: [UnsafeMutablePointer<CChar>?] = ["sh", "-ec", command].map { (word: String) in strdup(word)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MeshDiscovery
 
-/// What every backend of `ServiceDiscovery` owes, on the real network of this machine.
+/// Requirements for every backend of `ServiceDiscovery`, on the real network of this machine.
 @Suite struct ServiceDiscoveryTests {
     @Test("an announced service is found as it was written", arguments: DiscoveryPair.all)
     func finding(_ pair: DiscoveryPair) async throws {
@@ -14,7 +14,7 @@ import Testing
         announcer.announce("Küche. \\ № 1", port: 4711, attributes)
         let service = await seeker.recorder.service("Küche. \\ № 1")
         #expect(service?.port == 4711)
-        // Avahi turns their order round.
+        // Avahi reverses their order.
         #expect(service.map { Set($0.attributes) } == Set(attributes))
         #expect(service?["BYTES"] == [0, 61, 255])
         #expect(service?.addresses.isEmpty == false)
@@ -108,7 +108,7 @@ import Testing
         #expect(names.count { $0 == "phone" } == 1)
         #expect(seeker.recorder.services.mapValues(\.port) == [names[0]: 1, names[1]: 2])
         if pair.isOneRespondersOwn || pair.announcer.isOurs {
-            // The later one.
+            // The later announcer is renamed.
             #expect(names[0] == "phone")
             #expect(second.discovery.statistics.conflicts == 1)
         } else {
@@ -142,7 +142,7 @@ import Testing
     }
 }
 
-/// A discovery that has begun, and what it tells.
+/// A running discovery and its events.
 struct Party {
     let discovery: any ServiceDiscovery
     let recorder = DiscoveryRecorder()

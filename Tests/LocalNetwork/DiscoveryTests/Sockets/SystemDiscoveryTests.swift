@@ -4,13 +4,13 @@
     import MeshTestSupport
     import Testing
 
-    /// What `SystemDiscovery` does when the responder, or the interface, is not there.
+    /// Behavior of `SystemDiscovery` without the responder or the interface.
     @Suite struct SystemDiscoveryTests {
         #if compiler(>=6.2)
-            /// In a process of its own, in which the bus that leads to the responder is nowhere.
+            /// Runs in a separate process with a bus address at which no responder exists.
             @Test("without a responder the observer is told") func unavailable() async {
                 await #expect(processExitsWith: .success) {
-                    // Only for what hangs.
+                    // Ends the process if it hangs.
                     alarm(600)
                     setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere", 1)
                     let recorder = DiscoveryRecorder()
@@ -30,7 +30,7 @@
         }
     }
 
-    /// What it does when the responder goes and comes back.
+    /// Behavior of `SystemDiscovery` when the responder stops and returns.
     @Suite(
         .enabled(
             if: ProcessInfo.processInfo.environment["MESH_OUTAGE"] != nil,

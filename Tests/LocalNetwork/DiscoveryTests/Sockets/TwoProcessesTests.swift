@@ -12,7 +12,7 @@
             party.announce("parent", port: 1)
             let child = Task {
                 await #expect(processExitsWith: .success) {
-                    // Only for what hangs.
+                    // Ends the process if it hangs.
                     alarm(600)
                     let party = try Party(.multicast, .of(process: getppid()))
                     party.announce("child", port: 2)

@@ -1,7 +1,7 @@
 import Foundation
 import MeshTestSupport
 
-/// What `Tests/Interop/zeroconf_peer.py` says.
+/// An event that `Tests/Interop/zeroconf_peer.py` prints.
 struct ZeroconfEvent: Decodable, Hashable, Sendable {
     var event: String
     var instance: String?
@@ -15,7 +15,7 @@ struct ZeroconfEvent: Decodable, Hashable, Sendable {
 extension Program {
     private static let script = Checkout.interop.appending(path: "zeroconf_peer.py").path
 
-    /// Whether this machine has python-zeroconf. Continuous integration must have it.
+    /// True if this machine has python-zeroconf. Continuous integration must have it.
     static let hasZeroconf: Bool = {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
@@ -30,7 +30,7 @@ extension Program {
         try Program("python3", ["-B", "-u", script] + arguments)
     }
 
-    /// The next event of that kind.
+    /// The next event of the given kind.
     func event(_ kind: String, where isMet: (ZeroconfEvent) -> Bool = { _ in true }) async -> ZeroconfEvent? {
         while let line = await nextLine() {
             let event = try? JSONDecoder().decode(ZeroconfEvent.self, from: Data(line.utf8))
