@@ -154,6 +154,12 @@
             performDirectives()
         }
 
+        /// - Parameter standing: the answer of the buffer about their stream; nil if there was none.
+        func readDisconnections(in standing: ReplayStanding?) {
+            if let standing, disconnections.isUnknown { disconnections.located(standing, now) }
+            readDisconnections()
+        }
+
         /// Asks the buffer, one question at a time. The next tick repeats a question that got no answer.
         func readDisconnections() {
             guard !isReadingDisconnections else { return }

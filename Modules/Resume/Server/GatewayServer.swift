@@ -99,8 +99,9 @@
                 readers.append(read(store.notices(of: servedMailboxes), loop) { mailboxes.value?.noticed($0) })
                 readers.append(read(store.words(of: servedMailboxes), loop) { mailboxes.value?.changed($0) })
             }
-            // After the subscription, so that no disconnection is missed.
-            loop.execute { gateway.value.readDisconnections() }
+            // After the subscription, so that no disconnection is missed. Without an answer the loop asks again.
+            let standing = try? await buffer.standing(of: DisconnectionLog.stream)
+            loop.execute { gateway.value.readDisconnections(in: standing) }
             return GatewayServer(
                 settings, buffer, store, loop, gateway, mailboxes, reception, listener, metrics, readers)
         }
